@@ -192,7 +192,7 @@ def trips(setting: Trips, seed: int) -> tuple[list[bool], float, str]:
     )
     assert part.finished
     rng = np.random.default_rng([seed, 1])
-    imputed = part.imputed(rng)
+    imputed = part.impute(rng)
     counts = part_counts(imputed, method.spec).counts
     declared = DeclaredDistributions.of(method)
     drawn_levels = part.draw(imputed, examine_pooling(counts, rng), declared, method, rng)

@@ -315,7 +315,7 @@ def test_the_scores_of_conversations_are_answers_of_a_recorded_service(tmp_path:
     (table if texts else table.drop("Text", "Sentiment")).write_csv(file)
     one = ConversationSource(layout="scores", file=file)
     kept = tmp_path / "recorded.csv"
-    one.recorded().write_csv(kept)
+    one.recorded_answers().write_csv(kept)
     service = Replay(file=kept, task="score", text="text", draw="draw", output="eng_gru")
     (user, bot) = design(CausalSettings(method="causal", services=("kept",), conversations=one), 1)
     assert user["message"].to_list() == (

@@ -167,7 +167,7 @@ def test_what_was_announced_is_corrected_by_the_first_answers(at_once: int) -> N
 
         def watch(found: dict[str, Any]) -> None:
             progress.feed(found)
-            if (likely := progress.corrected()) is not None:
+            if (likely := progress.revised_duration()) is not None:
                 told.append((progress.done, likely))
 
         scripted("slow", slow)
@@ -187,7 +187,7 @@ def test_a_few_seconds_more_are_not_worth_a_word() -> None:
     progress.feed(event("plan", part="es", total=100))
     for number in range(1, 101):
         progress.feed(answered(number / 10.0))
-        assert progress.corrected() is None
+        assert progress.revised_duration() is None
 
 
 def test_progress_of_a_real_run_agrees_with_its_outcome() -> None:

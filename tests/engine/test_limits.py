@@ -25,7 +25,7 @@ def rounds(gate: AdaptiveLimiter, count: int, seconds: float = 0.02, start: floa
         now += seconds
         for _ in range(sent):
             gate.leave()
-            gate.worked(now, seconds)
+            gate.note_success(now, seconds)
     return now
 
 
@@ -90,7 +90,7 @@ def test_a_declared_rate_is_never_exceeded_nor_unlearned() -> None:
         if (left := gate.wait(now)) == 0.0:
             gate.enter(now)
             gate.leave()
-            gate.worked(now, 0.01)
+            gate.note_success(now, 0.01)
             sent.append(now)
         now += max(left, 1e-4)
     assert len(sent) == pytest.approx(200, abs=3)
@@ -110,7 +110,7 @@ def test_a_learned_rate_grows_and_is_forgotten_when_the_service_is_content() -> 
             gate.enter(now)
             now += 0.02
             gate.leave()
-            gate.worked(now, 0.02)
+            gate.note_success(now, 0.02)
         now += left
         if gate.rate is None:
             break
@@ -127,28 +127,28 @@ def test_the_tighter_of_two_limits_holds_for_services_that_share_a_gate() -> Non
 
 def test_the_breaker_opens_after_failed_probes_only() -> None:
     breaker = CircuitBreaker(streak=3, probes=2)
-    assert [breaker.failed() for _ in range(3)] == [False] * 3
+    assert [breaker.note_failure() for _ in range(3)] == [False] * 3
     assert breaker.probing
-    assert [breaker.failed() for _ in range(2)] == [False, True]
+    assert [breaker.note_failure() for _ in range(2)] == [False, True]
 
 
 def test_any_success_closes_the_breaker() -> None:
     breaker = CircuitBreaker(streak=3, probes=2)
     for _ in range(3):
-        breaker.failed()
-    breaker.failed()
-    assert breaker.worked()
+        breaker.note_failure()
+    breaker.note_failure()
+    assert breaker.note_success()
     assert not breaker.probing
-    assert not breaker.worked()
-    assert [breaker.failed() for _ in range(4)] == [False] * 4
+    assert not breaker.note_success()
+    assert [breaker.note_failure() for _ in range(4)] == [False] * 4
 
 
 def test_rejections_open_the_breaker_only_if_nothing_ever_worked() -> None:
     breaker = CircuitBreaker(useless=3)
-    assert [breaker.declined() for _ in range(3)] == [False, False, True]
+    assert [breaker.note_rejection() for _ in range(3)] == [False, False, True]
     other = CircuitBreaker(useless=3)
-    other.worked()
-    assert not any(other.declined() for _ in range(100))
+    other.note_success()
+    assert not any(other.note_rejection() for _ in range(100))
 
 
 @given(st.integers(1, 100), st.floats(0.0, 1.0, exclude_max=True))

@@ -31,7 +31,7 @@ def test_a_service_joins_a_gate_once() -> None:
     memory = ServiceStates()
     gate = memory.gate("provider", one)
     gate.enter(9.0)
-    gate.worked(9.5, 0.5)
+    gate.note_success(9.5, 0.5)
     for _ in range(3):
         gate.busy(10.0, 9.0, 2.0, told=True)
     learned = gate.rate

@@ -35,7 +35,7 @@ def measured(corpus: str, cuts: tuple[float, float] = PUBLISHED_CUTS) -> dict[st
 
 
 def order(profile: str) -> IssueOrder:
-    return IssueOrder.parsed(PUBLISHED[PAPER_NAMES[profile]].order)
+    return IssueOrder.parse(PUBLISHED[PAPER_NAMES[profile]].order)
 
 
 def rated(
@@ -47,7 +47,7 @@ def rated(
 
 def test_the_profiles_are_the_printed_ones() -> None:
     for profile, letters in TABLE["profiles"].items():
-        assert order(profile) == IssueOrder.parsed(letters)
+        assert order(profile) == IssueOrder.parse(letters)
 
 
 def test_table_2_levels() -> None:
@@ -110,7 +110,7 @@ def test_worked_example() -> None:
     issues = {
         NAMES[letters]: IssueValue.at("LMH".index(level)) for letters, level in worked["levels"].items()
     }
-    ranked = IssueOrder.parsed(sorted(worked["importance"], key=worked["importance"].__getitem__))
+    ranked = IssueOrder.parse(sorted(worked["importance"], key=worked["importance"].__getitem__))
     told = explain(ranked, issues, PUBLISHED_RULE)
     assert told["points"] == worked["counts"]
     assert told["tied"] == ["L", "M"]

@@ -114,7 +114,7 @@ def rating(
     state: State | None = None,
 ) -> Rating:
     """A chatbot with known issue scores, combined by the rule itself."""
-    order = IssueOrder.parsed(PUBLISHED[profile].order).among(issues)
+    order = IssueOrder.parse(PUBLISHED[profile].order).among(issues)
     combining = PUBLISHED_RULE if rule != "sound" else Combination()
     now = {name: measured(issues[name]) for name in order.issues}
     may = outcome(order, now, combining)
@@ -180,7 +180,7 @@ def _shares(level: str | None, state: State) -> dict[str, float]:
 
 
 def _order(profile: str, issues: Mapping[str, Issue]) -> IssueOrder:
-    return IssueOrder.parsed(PUBLISHED[profile].order).among(issues)
+    return IssueOrder.parse(PUBLISHED[profile].order).among(issues)
 
 
 CONTROLS = (

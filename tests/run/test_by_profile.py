@@ -188,7 +188,7 @@ def test_a_folder_without_chatbots_says_so(tmp_path: Path) -> None:
 
 def test_levels_are_those_of_the_method_for_random_scores() -> None:
     rng = np.random.default_rng(4)
-    order = IssueOrder.parsed("IL > AL = B > CC")
+    order = IssueOrder.parse("IL > AL = B > CC")
     for _ in range(40):
         issues = {name: (round(float(rng.uniform()), 3), "rated") for name in order.issues}
         one = json.loads(json.dumps(told(rating("bot", issues))))["ratings"][0]  # type: ignore[arg-type]

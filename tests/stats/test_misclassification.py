@@ -40,7 +40,7 @@ def test_a_rate_below_the_false_alarms_lies_between_none_and_all() -> None:
 def test_sensitivity_and_specificity_are_drawn_around_what_was_counted() -> None:
     one = Detection(positives=400, found=360, negatives=900, passed=873)
     assert (one.sensitivity, one.specificity, one.usable) == (0.9, 0.97, True)
-    se, sp = one.drawn(20_000, np.random.default_rng(1))
+    se, sp = one.draw(20_000, np.random.default_rng(1))
     assert se.mean() == pytest.approx(0.9, abs=0.002)
     assert se.std() == pytest.approx((0.9 * 0.1 / 401) ** 0.5, rel=0.03)
     assert sp.mean() == pytest.approx(0.97, abs=0.002)

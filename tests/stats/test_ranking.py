@@ -22,7 +22,7 @@ def test_systems_that_cannot_be_told_apart_share_a_rank() -> None:
     centre = np.array([0.30, 0.10, 0.11, 0.90, 0.105])
     found = ranks(centre + rng.normal(0, 0.02, (2000, 5)))
     assert found.rank.tolist() == [4, 1, 1, 5, 1]
-    assert [found.printed(one) for one in range(5)] == ["4", "=1", "=1", "5", "=1"]
+    assert [found.as_text(one) for one in range(5)] == ["4", "=1", "=1", "5", "=1"]
     assert found.low.tolist() == [4, 1, 1, 5, 1]
     assert found.high.tolist() == [4, 3, 3, 5, 3]
     assert found.tied[1, 2]

@@ -211,7 +211,7 @@ class ConversationSource(BaseModel):
         said = join_consecutive(self) if merged else read_conversations(self)[0]
         return said.select("conversation", "speaker", "gender", "text")
 
-    def recorded(self) -> pl.DataFrame:
+    def recorded_answers(self) -> pl.DataFrame:
         """The table as it is, with the columns `text` and `draw` that a recorded service needs.
 
         Rows that are no texts to be scored are left out. Only the layout `scores` keeps texts as they were

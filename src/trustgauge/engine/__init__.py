@@ -185,7 +185,7 @@ class BudgetAccount:
             return None
         return max(0.0, self.limits.seconds - self._lasted)
 
-    def lasted(self, seconds: float) -> None:
+    def add_seconds(self, seconds: float) -> None:
         """Note how long a run took."""
         self._lasted += seconds
 
@@ -409,7 +409,7 @@ class RetryPolicy:
         longest = min(self.most, self.first * 2.0 ** min(max(tries, 1) - 1, 30))
         return longest * (0.5 + 0.5 * chance)
 
-    def wait_asked(self, asked: float | None, tries: int, chance: float) -> float:
+    def requested_wait(self, asked: float | None, tries: int, chance: float) -> float:
         """The same where the service may have asked for a wait: that, and more if it does not help."""
         if asked is None:
             return self.wait(tries, chance)
@@ -433,7 +433,7 @@ class CircuitBreaker:
         self.probes = 0
         self.probing = False
 
-    def failed(self, *, busy: bool = False) -> bool:
+    def note_failure(self, *, busy: bool = False) -> bool:
         """Note a call that got no answer. True when the breaker opens."""
         if self.probing:
             self.probes += 1
@@ -442,13 +442,13 @@ class CircuitBreaker:
         self.probing = self._streak >= self._most
         return False
 
-    def declined(self) -> bool:
+    def note_rejection(self) -> bool:
         """Note an answer that was a rejection or unreadable. True when the breaker opens."""
         self._alive()
         self._useless += 1
         return not self._ever and self._useless >= self._most_useless
 
-    def worked(self) -> bool:
+    def note_success(self) -> bool:
         """Note a success. True if the service was being probed."""
         self._ever = True
         return self._alive()
@@ -625,7 +625,7 @@ class Progress:
                 seconds.append((most - getattr(limits.before, name) - spent) * lasted / spent)
         return [max(0.0, one) for one in seconds]
 
-    def corrected(self) -> float | None:
+    def revised_duration(self) -> float | None:
         """How long the run takes at the pace seen so far; None unless it was announced quite otherwise."""
         left, said = self.seconds_left(), self.announced.seconds
         if left is None or said is None:

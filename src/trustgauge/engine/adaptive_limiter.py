@@ -145,7 +145,7 @@ class AdaptiveLimiter:
         """A call ended, however."""
         self.under_way -= 1
 
-    def worked(self, now: float, seconds: float) -> None:
+    def note_success(self, now: float, seconds: float) -> None:
         """A call was answered after so many seconds."""
         self._recent.append(False)
         self._worked += 1

@@ -173,14 +173,14 @@ class JobProgress:
 
     # -- what runners tell
 
-    def sent(self, *, retry: bool) -> None:
+    def on_send(self, *, retry: bool) -> None:
         """A message of this job goes out."""
         self.tally.calls += 1
         self.tally.retries += retry
         if self._first is None:
             self._first = self._desk.loop.time()
 
-    def delivered(self, unit: InFlightUnit, reply: Reply, millis: float) -> None:
+    def on_reply(self, unit: InFlightUnit, reply: Reply, millis: float) -> None:
         """A leg answered: pass its output to the next leg, or keep the answer."""
         if self.stopped is not None and len(unit.messages) * len(self._runners) > 1:
             return  # what is left of the way is not gone
@@ -271,7 +271,7 @@ class JobProgress:
             calls=sum(answer.attempts for answer in answers),
         )
 
-    def failed(self, unit: InFlightUnit, error: ServiceError) -> None:
+    def on_failure(self, unit: InFlightUnit, error: ServiceError) -> None:
         """All attempts are spent: keep that it failed; of a session keep nothing that was said."""
         if len(unit.messages) > 1:
             self._broken(unit, error)
@@ -585,7 +585,7 @@ class _Sitting:
         finally:
             await self._close()
         seconds = desk.loop.time() - began
-        budget.lasted(seconds)
+        budget.add_seconds(seconds)
         for course in self._courses:
             course.close(desk.loop.time())
         if desk.fault is not None:

@@ -36,11 +36,11 @@ class UnitOwner(Protocol):
 
     stopped: ServiceError | None
 
-    def delivered(self, unit: InFlightUnit, reply: Reply, millis: float) -> None: ...
+    def on_reply(self, unit: InFlightUnit, reply: Reply, millis: float) -> None: ...
 
-    def failed(self, unit: InFlightUnit, error: ServiceError) -> None: ...
+    def on_failure(self, unit: InFlightUnit, error: ServiceError) -> None: ...
 
-    def sent(self, *, retry: bool) -> None: ...
+    def on_send(self, *, retry: bool) -> None: ...
 
     def stop(self, error: ServiceError) -> None: ...
 
@@ -197,7 +197,7 @@ class ServiceDispatcher:
         if key is not None:
             known = self._learned.known.get(key)
             if known is not None:
-                self._desk.soon(lambda: unit.owner.delivered(unit, *known))
+                self._desk.soon(lambda: unit.owner.on_reply(unit, *known))
                 return
             if (same := self._same.get(key)) is not None:
                 same.append(unit)
@@ -250,7 +250,7 @@ class ServiceDispatcher:
         held = (sum(prices), tokens)
         self._desk.budget.take(len(batch), *held)
         for unit in batch:
-            unit.owner.sent(retry=unit.tries > 0)
+            unit.owner.on_send(retry=unit.tries > 0)
             unit.tries += 1
             unit.attempts += 1
         self.line.gate.enter(now)
@@ -376,7 +376,7 @@ class ServiceDispatcher:
         self, batch: list[InFlightUnit], replies: Sequence[Reply], held: tuple[float, int], sent: float
     ) -> None:
         now = self._desk.loop.time()
-        self.line.gate.worked(now, now - sent)
+        self.line.gate.note_success(now, now - sent)
         dearest_usd, dearest_tokens = self._learned.dearest or (0.0, 0)
         usd, tokens = 0.0, 0
         for unit, reply in zip(batch, replies, strict=True):
@@ -389,12 +389,12 @@ class ServiceDispatcher:
             dearest_tokens = max(dearest_tokens, reply.tokens)
         self._learned.dearest = (dearest_usd, dearest_tokens)
         self._returned(held, usd, tokens)
-        if self._breaker.worked():
+        if self._breaker.note_success():
             self._desk.emit("breaker", service=self.name, state="closed")
         millis = (now - sent) * 1000.0
         for unit, reply in zip(batch, replies, strict=True):
             self._share(unit, reply, millis)
-            unit.owner.delivered(unit, reply, millis)
+            unit.owner.on_reply(unit, reply, millis)
 
     def _share(self, unit: InFlightUnit, reply: Reply, millis: float) -> None:
         """Give the answer to all who asked the same meanwhile, and remember it."""
@@ -405,13 +405,13 @@ class ServiceDispatcher:
         if len(self._learned.known) > REMEMBERED:
             del self._learned.known[next(iter(self._learned.known))]
         for other in self._same.pop(key, ()):
-            other.owner.delivered(other, reply, millis)
+            other.owner.on_reply(other, reply, millis)
 
     def _refuse(self, batch: list[InFlightUnit], error: ServiceError, sent: float) -> None:
         """What follows from a failed call: stop, slow down, probe, try again or give up."""
         asked = error.retry_after
         desk = self._desk
-        wait = desk.retry.wait_asked(asked, batch[0].tries, desk.chance())
+        wait = desk.retry.requested_wait(asked, batch[0].tries, desk.chance())
         hopeless = isinstance(error, _STOPS) or (asked or 0.0) > desk.retry.patience
         if hopeless or self._slow_down(error, asked, wait, sent):
             self.stop(error)
@@ -435,13 +435,13 @@ class ServiceDispatcher:
             elif error.timed_out and gate.slow(now, sent):
                 self._say_slowed(error, 0.0)
         if isinstance(error, (RejectedError, GarbledError)):
-            return self._breaker.declined()
+            return self._breaker.note_rejection()
         if self._breaker.probing and sent < self._probe_at:
             return False  # sent before the service was known to fail
         # A busy service that says when to come back is probed then; that it still is counts as one more
         # failed probe only after the wait that a service gets which says nothing.
         early = self._breaker.probing and busy and bool(asked) and now < self._patient_until
-        if not early and self._breaker.failed(busy=busy):
+        if not early and self._breaker.note_failure(busy=busy):
             desk.emit("breaker", service=self.name, state="open", error=error.code)
             return True
         if self._breaker.probing:
@@ -487,7 +487,7 @@ class ServiceDispatcher:
         key = self._key(unit)
         others = self._same.pop(key, []) if key else []
         for one in (unit, *others):
-            one.owner.failed(one, error)
+            one.owner.on_failure(one, error)
 
     def stop(self, error: ServiceError) -> None:
         """Ask no more; what is not answered stays pending. Other services go on."""

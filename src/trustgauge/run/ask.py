@@ -225,7 +225,7 @@ def _steps(ask_plan: AskPlan, folder: RunFolder, *, controls: bool) -> Iterator[
     store = folder.store
     held = lookup_in(store.present) if ask_plan.is_small else store.holds
     found = None if controls else ask_plan.pending
-    left = found.left(mine, held) if found else None
+    left = found.remaining(mine, held) if found else None
     for rows in pending_batches(mine, ask_plan.probes, held) if left is None else [left]:
         jobs = [
             engine.Job(row.target.title, row.description, row.units, row.target.service)

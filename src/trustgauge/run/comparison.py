@@ -218,7 +218,7 @@ def _ranked(current: Sequence[StoredRating], stood: GroupDraws) -> dict[str, Ran
     return {
         one.id: {
             "rank": int(found.rank[place]),
-            "shown": found.printed(place),
+            "shown": found.as_text(place),
             "low": int(found.low[place]),
             "high": int(found.high[place]),
             "of": len(able),

@@ -80,9 +80,9 @@ class Conversation:
         self._live: Service | None = None
         if self.exchanges and self.exchanges[-1].outcome == "interrupted":
             self._close_up(self.exchanges[-1], transcript)
-        self.dialog = self._last_of_the_user() or self.named("talk")
+        self.dialog = self._last_of_the_user() or self.next_dialog("talk")
 
-    def named(self, kind: str) -> str:
+    def next_dialog(self, kind: str) -> str:
         """The name of the next new dialog of a kind: "talk-2"."""
         known = {one.dialog for one in self.exchanges if one.dialog.rpartition("-")[0] == kind}
         return f"{kind}-{len(known) + 1}"
@@ -90,7 +90,7 @@ class Conversation:
     def begin(self) -> str:
         """Begin a new dialog, of which the bot knows nothing yet; returns its name."""
         if any(one.dialog == self.dialog for one in self.exchanges):
-            self.dialog = self.named("talk")
+            self.dialog = self.next_dialog("talk")
         return self.dialog
 
     async def ask(self, text: str, *, dialog: str = "", generated: str = "") -> ChatTurn:
@@ -138,7 +138,7 @@ class Conversation:
         if self._live is not None:
             await self._live.close()
 
-    def repeated(self) -> int:
+    def count_repeats(self) -> int:
         """How often in a row the bot gave its last answer; 0 if it did not speak."""
         said = [_folded(one.answer) for one in self.exchanges if one.spoke]
         count = 0

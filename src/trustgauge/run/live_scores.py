@@ -164,7 +164,7 @@ def _measured(one: IssueResult) -> IssueValue:
     """The issue by its score as it is, where only further dialogs are missing to say more."""
     value = _alone(one)
     if value is None:
-        return one.measured()
+        return one.issue_value()
     at = np.array(value)
     return IssueValue(int(levels(at, one.cuts)), float(risk(at, one.cuts)), value, one.cuts)
 

@@ -136,7 +136,7 @@ class PendingAnswers:
     fresh: bool
     rows: tuple[Pending, ...]
 
-    def left(self, found: Sequence[Target], held: KeyLookup) -> list[Pending] | None:
+    def remaining(self, found: Sequence[Target], held: KeyLookup) -> list[Pending] | None:
         """What of it is pending now that more is kept; None if it does not tell.
 
         Args:

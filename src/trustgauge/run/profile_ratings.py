@@ -148,7 +148,7 @@ def _own(runs: Sequence[StoredRun]) -> dict[str, IssueOrder]:
                 continue
             order = IssueOrder(tuple(tuple(map(str, place)) for place in places))
             usual = PUBLISHED.get(name)
-            if usual is None or order != IssueOrder.parsed(usual.order).among(order.issues):
+            if usual is None or order != IssueOrder.parse(usual.order).among(order.issues):
                 found[name] = order
     return found
 

@@ -543,9 +543,9 @@ class ApiKeySpec(ServiceSpec):
             return "confirmed"
         if self.key == type(self).model_fields["key"].default and not self.address_from_environment():
             return "withheld"
-        raise self.unlisted()
+        raise self.host_error()
 
-    def unlisted(self) -> PlanError:
+    def host_error(self) -> PlanError:
         """The error of a key that would go to a host that the plan does not list."""
         address = self.key_address()
         return PlanError(

@@ -244,7 +244,7 @@ class LiveChat:
             stream = list(events(self._http.text(answer)))
         except ValueError as error:
             fault = str(error) if type(error) is ValueError else "an event is no JSON"
-            raise self._http.garbled(f"is a stream that cannot be read: {fault}") from None
+            raise self._http.garbled_answer(f"is a stream that cannot be read: {fault}") from None
         for event in stream:
             if event is not None and event.get("error"):
                 return self._failed(_as_answer(event["error"]))
@@ -256,7 +256,7 @@ class LiveChat:
         http, about = self._http, self._about
         if said is None:
             got = http.excerpt(answer)
-            raise http.garbled("has no message", must="as the protocol says", got=got)
+            raise http.garbled_answer("has no message", must="as the protocol says", got=got)
         if not said.whole:
             raise UnavailableError(f"{http.facts.name} broke off in the middle of an answer")
         usd = said.read * about.usd_per_million_input_tokens

@@ -107,7 +107,7 @@ class HubModel(ServiceSpec):
             return ()
         return (Access("sends", self.key, "the Hugging Face hub"),)
 
-    def loaded(self) -> tuple[Any, Any]:
+    def load(self) -> tuple[Any, Any]:
         """Tokenizer and model as they were saved, with all weights. The model runs no code of its own.
 
         Raises:
@@ -131,7 +131,7 @@ class HubModel(ServiceSpec):
         self._must_be_whole(found)
         return tokenizer, model
 
-    def placed(self, model: Any) -> Any:
+    def place(self, model: Any) -> Any:
         """The model on its device, ready to answer. Raises ServiceError if the device cannot be used."""
         try:
             return model.to(self.device).eval()

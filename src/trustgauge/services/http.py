@@ -142,7 +142,7 @@ class Http(ApiKeySpec, TranslatorSpec):
         if self.key:
             key_from(self.key, self.url.split("/")[2])
             if not self.key_to_send():
-                raise self.unlisted()
+                raise self.host_error()
 
     def key_address(self) -> str:
         return self.url
@@ -245,7 +245,7 @@ class LiveHttp:
         except LookupError:
             place = self._description.response
             got = self._http.excerpt(answer)
-            raise self._http.garbled(
+            raise self._http.garbled_answer(
                 f'has nothing at "{place}"', must="as `response` says", got=got
             ) from None
 

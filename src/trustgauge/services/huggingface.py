@@ -202,7 +202,7 @@ def _loaded(about: HuggingFace) -> tuple[Any, Any]:
     Raises:
         ServiceError: it cannot be loaded, or is no trained classifier of exclusive labels.
     """
-    tokenizer, model = about.loaded()
+    tokenizer, model = about.load()
     config = model.config
     if config.num_labels < 2 or config.problem_type not in (None, "single_label_classification"):
         raise ServiceError(
@@ -210,7 +210,7 @@ def _loaded(about: HuggingFace) -> tuple[Any, Any]:
             must="a classifier with two or more labels that exclude each other",
             got=f"{config.num_labels} labels, {config.problem_type or 'kind not stated'}",
         )
-    return tokenizer, about.placed(model.double() if about.precision == "double" else model.float())
+    return tokenizer, about.place(model.double() if about.precision == "double" else model.float())
 
 
 def _most(tokenizer: Any, config: Any) -> int:

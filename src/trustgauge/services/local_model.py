@@ -60,8 +60,8 @@ class LocalModel(HubModel):
             ServiceError: it cannot be loaded, or is no causal language model with all its weights.
         """
         self.check_requirements()
-        tokenizer, model = self.loaded()
-        return LiveModel(self, tokenizer, self.placed(model.double()))
+        tokenizer, model = self.load()
+        return LiveModel(self, tokenizer, self.place(model.double()))
 
 
 class LiveModel:

@@ -75,7 +75,7 @@ class NetworkTranslator(ApiKeySpec, TranslatorSpec):
         if self.key_needed:
             key_from(self.key, self.provider)
             if not self.key_to_send():
-                raise self.unlisted()
+                raise self.host_error()
 
     def open(self) -> LiveTranslator:
         """A live translator with one pooled client of its own.
@@ -148,10 +148,12 @@ class LiveTranslator:
         http = self._wire.http
         if not isinstance(found, list) or len(found) != wanted:
             got = f"{len(found)} of them" if isinstance(found, list) else "none"
-            raise http.garbled("lacks translations", must=f"{wanted} of them, one for each text", got=got)
+            raise http.garbled_answer(
+                "lacks translations", must=f"{wanted} of them, one for each text", got=got
+            )
         for text in found:
             if not isinstance(text, str):
-                raise http.garbled("holds a translation that is no text", got=type(text).__name__)
+                raise http.garbled_answer("holds a translation that is no text", got=type(text).__name__)
             yield http.clean(text)
 
 

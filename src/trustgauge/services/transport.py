@@ -174,7 +174,7 @@ class Transport:
                 if content.nbytes > self.facts.largest:  # before it is copied
                     most = f"at most {self.facts.largest:,} bytes"
                     do = "Check that the address belongs to the service"
-                    raise self.garbled("is too large", must=most, do=do)
+                    raise self.garbled_answer("is too large", must=most, do=do)
                 answer = HttpResponse(
                     response.status,
                     bytes(content),
@@ -228,7 +228,7 @@ class Transport:
             return json.loads(self.text(answer))
         except (ValueError, RecursionError):
             got = f'"{self.excerpt(answer)}"' if answer.body.strip() else "an empty body"
-            raise self.garbled("is no JSON", got=got) from None
+            raise self.garbled_answer("is no JSON", got=got) from None
 
     @staticmethod
     def encode(value: Any) -> bytes:
@@ -246,10 +246,10 @@ class Transport:
             if charset:
                 return str(answer.body, charset)
         except UnicodeDecodeError:
-            raise self.garbled(f"is not text in {charset.removesuffix('-sig').upper()}") from None
-        raise self.garbled("is in an encoding that is not read", got=answer.content_type[:_EXCERPT])
+            raise self.garbled_answer(f"is not text in {charset.removesuffix('-sig').upper()}") from None
+        raise self.garbled_answer("is in an encoding that is not read", got=answer.content_type[:_EXCERPT])
 
-    def garbled(self, fault: str, *, must: str = "", got: str = "", do: str = "") -> GarbledError:
+    def garbled_answer(self, fault: str, *, must: str = "", got: str = "", do: str = "") -> GarbledError:
         """The error for an answer whose form cannot be read: "the answer of NAME" and `fault`."""
         return GarbledError(f"the answer of {self.facts.name} {fault}", must=must, got=self.blot(got), do=do)
 

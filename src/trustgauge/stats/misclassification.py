@@ -46,7 +46,7 @@ class Detection:
         """Whether rates can be corrected at all: an undefined sum is not enough either."""
         return self.sensitivity + self.specificity >= LEAST
 
-    def drawn(self, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    def draw(self, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Sensitivity and specificity in `count` draws, from Beta(k + 1/2, n - k + 1/2): two arrays."""
         se = rng.beta(self.found + 0.5, self.positives - self.found + 0.5, count)
         sp = rng.beta(self.passed + 0.5, self.negatives - self.passed + 0.5, count)

@@ -32,7 +32,7 @@ class Ranks:
     worse: Floats
     tied: NDArray[np.bool_]
 
-    def printed(self, system: int) -> str:
+    def as_text(self, system: int) -> str:
         """The rank of a system as it is shown: "3", or "=3" where it is shared."""
         return f"{'=' if self.shared[system] else ''}{self.rank[system]}"
 

@@ -176,7 +176,7 @@ class ParquetStore:
 
     def seal(self) -> None:
         """Seal all usable answers of the journal, however few; then make small segments one."""
-        rows = self._journal.unsealed()
+        rows = self._journal.unsealed_answers()
         if rows.height:
             number = self._next()
             for start in range(0, rows.height, self._seal_at):
@@ -436,7 +436,7 @@ class ParquetStore:
 
     def _in_both(self) -> list[str]:
         """Answers that are sealed and in the journal too."""
-        rows = self._journal.unsealed()
+        rows = self._journal.unsealed_answers()
         which = self._segments.locate(keys_of(rows))[0]
         return [f"answer {message} twice" for message in rows["message"].filter(pl.Series(which >= 0))]
 

@@ -74,7 +74,7 @@ class SegmentJournal(SqliteStore):
             (count,) = db.execute(f"SELECT count(*) FROM response WHERE {_GOOD}").fetchone()
         return int(count)
 
-    def unsealed(self) -> pl.DataFrame:
+    def unsealed_answers(self) -> pl.DataFrame:
         """The usable answers that are not sealed yet, as they came: columns `segments.TYPES`."""
         return self._frame(f"SELECT {_NAMES} FROM response WHERE {_GOOD} ORDER BY rowid", ())
 

@@ -288,7 +288,7 @@ def correction(progress: Progress) -> Callable[[dict[str, Any]], Iterator[str]]:
         if done or event["event"] != "answer" or event["at"][:19] == looked:
             return
         looked = event["at"][:19]
-        seconds = progress.corrected()
+        seconds = progress.revised_duration()
         if seconds is not None and progress.announced.seconds is not None:
             done = True
             said, now = numbers.about(progress.announced.seconds), numbers.about(seconds)

@@ -305,7 +305,7 @@ def test_a_bot_that_repeats_itself_is_noticed(serve: Serve, tmp_path: Path) -> N
     async def run() -> None:
         for text in "abcde":
             await talk.ask(text)
-            counts.append(talk.repeated())
+            counts.append(talk.count_repeats())
         await talk.close()
 
     asyncio.run(run())
@@ -362,7 +362,7 @@ def test_one_conversation_has_levels_by_its_scores_and_issues_left_open() -> Non
         ("leakage", None),
     ]
     assert now.possible == ("L", "M")
-    assert running_score(trust, said, IssueOrder.parsed("AL > B"), SEED).possible == ("L",)
+    assert running_score(trust, said, IssueOrder.parse("AL > B"), SEED).possible == ("L",)
     assert set(now.scores(1)) == {"abuse", "complexity", "bias"}
     first = running_score(trust, said, trust.order_of("privacy-first"), SEED)
     assert first.possible == ("L", "M", "H")

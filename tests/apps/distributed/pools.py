@@ -31,7 +31,7 @@ class Threads:
     def workers(self) -> Mapping[str, int]:
         return dict.fromkeys(self.names, 1)
 
-    def gone(self) -> str:
+    def why_unreachable(self) -> str:
         return ""
 
     def give(self, batch: WorkBatch, worker: str) -> None:

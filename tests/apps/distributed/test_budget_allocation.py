@@ -41,7 +41,7 @@ def test_workers_that_keep_to_their_slices_keep_to_the_limit(
             if fate == 1:
                 slices.back(back, used)
             else:
-                slices.lost(back, used, Cost(back.calls, back.usd, back.tokens))
+                slices.write_off(back, used, Cost(back.calls, back.usd, back.tokens))
         assert spent.calls + sum(one.calls or 0 for one in out) <= calls
         assert spent.usd + sum(one.usd or 0 for one in out) <= usd * (1 + 1e-9) + 1e-9
         assert spent.tokens + sum(one.tokens or 0 for one in out) <= max(tokens, 0) + len(out)
@@ -94,15 +94,15 @@ def test_of_a_lost_slice_no_more_counts_than_its_batch_could_cost() -> None:
     slices = BudgetAllocation(BudgetLimits(calls=100, usd=10.0, tokens=1_000))
     slice_ = slices.cut(BatchNeed(40, None, None), 1, None)
     assert slice_ == BudgetLimits(calls=40, usd=10.0, tokens=1_000)
-    slices.lost(slice_, Cost(10, 0.5, 20), Cost(40, 2.0, 300))
+    slices.write_off(slice_, Cost(10, 0.5, 20), Cost(40, 2.0, 300))
     assert slices.cut(BatchNeed(500), 1, None) == BudgetLimits(calls=60, usd=8.0, tokens=700)
 
 
 def test_time_is_that_of_all_runs_together() -> None:
     slices = BudgetAllocation(BudgetLimits(seconds=100.0, before=Cost(seconds=30.0)))
     assert slices.seconds == 70.0
-    slices.lasted(50.0)
+    slices.add_seconds(50.0)
     assert slices.seconds == 20.0
-    slices.lasted(50.0)
+    slices.add_seconds(50.0)
     assert slices.seconds == 0.0
     assert BudgetAllocation(BudgetLimits()).seconds is None

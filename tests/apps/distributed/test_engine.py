@@ -429,7 +429,7 @@ def test_a_crew_that_is_gone_for_good_ends_the_run_in_words(tmp_path: Path, serv
         def workers(self) -> Mapping[str, int]:
             return {} if self.dead else super().workers()
 
-        def gone(self) -> str:
+        def why_unreachable(self) -> str:
             return "the foreman is gone" if self.dead else ""
 
     shared = Shared(tmp_path, Gone(1), batch=10)

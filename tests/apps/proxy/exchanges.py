@@ -18,7 +18,7 @@ def exchange(
     head = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer sk-planted-key"
     made = Exchange.of(request_head(head))
     made.sent.add(request if isinstance(request, bytes) else json.dumps(request).encode())
-    made.answered(ResponseHead(status, {"content-type": kind, "content-encoding": packing}))
+    made.note_head(ResponseHead(status, {"content-type": kind, "content-encoding": packing}))
     made.back.add(back.encode() if isinstance(back, str) else back)
     made.end(whole=True)
     return made

@@ -331,7 +331,7 @@ def test_how_long_a_body_may_take() -> None:
     wait = IdleTimer(lambda: now[0])
     for _ in range(200):
         now[0] += 1
-        wait.got(SLOWEST)
+        wait.note_bytes(SLOWEST)
         assert not wait.is_slow(60)
     now[0] += 60
     assert not wait.is_slow(60)
@@ -340,7 +340,7 @@ def test_how_long_a_body_may_take() -> None:
     wait.begin()
     for second in range(200):
         now[0] += 1
-        wait.got(SLOWEST // 2)
+        wait.note_bytes(SLOWEST // 2)
         assert wait.is_slow(60) == (second + 1 > 60 + (second + 1) / 2)
 
 

@@ -87,7 +87,7 @@ def test_every_look_is_a_fresh_run_and_a_change_is_told_once(tmp_path: Path, ser
         translator.male = True
         third = watch.look()
         (change,) = third.event["changes"]
-        watch.told()
+        watch.mark_reported()
         fourth = watch.look()
     assert [findings(one) for one in (first, second, third, fourth)] == [
         ["first"],

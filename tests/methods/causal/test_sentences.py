@@ -158,7 +158,7 @@ def test_the_scores_of_a_file_are_the_answers_of_a_recorded_service(
     """The same file is the table of sentences and the service; repeated rows are draws."""
     one = source(written(tmp_path, text), layout="scores", group=group)
     kept = tmp_path / "recorded.csv"
-    one.recorded().write_csv(kept)
+    one.recorded_answers().write_csv(kept)
     service = Replay(file=kept, task="score", text="text", draw="draw", output="sentiment")
     service.check_requirements()
     again = source(kept, layout="scores", group=group)
@@ -233,7 +233,7 @@ def test_the_released_scores_are_answers_of_a_recorded_service(tmp_path: Path) -
     for text, group in ((RELEASED_1, 1), (RELEASED_4, 4)):
         one = source(written(tmp_path, text, "e3_gru.csv"), layout="scores", group=group)
         kept = tmp_path / "recorded.csv"
-        one.recorded().write_csv(kept)
+        one.recorded_answers().write_csv(kept)
         service = Replay(file=kept, task="score", text="text", draw="draw", output="Sentiment")
         probes = pl.concat(list(design(causal(one, rule="released"), 1)))
         place = text.splitlines()[0].split(",").index("Sentiment")

@@ -199,7 +199,7 @@ def rating(of: SocialBias, frame: pl.DataFrame) -> Rating:
 def test_a_difference_is_divided_by_what_the_judge_leaves_of_it(halves: bool) -> None:
     accuracy = Accuracy(100, 90, 100, 95, halves=halves)
     rng = np.random.default_rng(1)
-    value, drawn = accuracy.corrected(Interval(0.34, 0.30, 0.38, 500), np.full(4000, 0.34), rng)
+    value, drawn = accuracy.correct(Interval(0.34, 0.30, 0.38, 500), np.full(4000, 0.34), rng)
     single, unit = 0.85, 0.9 * 0.95 - 2 * 0.95 * 0.05
     assert size(np.array(0.9), np.array(0.95)) == pytest.approx(single)
     assert unit_size(np.array(0.9), np.array(0.95)) == pytest.approx(unit)

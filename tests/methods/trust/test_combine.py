@@ -162,7 +162,7 @@ def test_a_missing_issue_gives_a_range_that_holds_the_truth(
 
 
 def test_a_missing_issue_that_does_not_matter_leaves_the_level() -> None:
-    order = IssueOrder.parsed("bias > abuse > complexity > leakage")
+    order = IssueOrder.parse("bias > abuse > complexity > leakage")
     low = {name: IssueValue.at(0) for name in ("bias", "abuse", "complexity")}
     assert outcome(order, low, PUBLISHED_RULE) == ("L",)  # the last issue counts 0
     assert outcome(order, low, Combination()) == ("L", "M")  # a high risk may not be hidden
@@ -170,7 +170,7 @@ def test_a_missing_issue_that_does_not_matter_leaves_the_level() -> None:
 
 
 def test_missing_in_some_rows_only() -> None:
-    order = IssueOrder.parsed("p > q")
+    order = IssueOrder.parse("p > q")
     levels = np.array([[0, 0], [MISSING, 0], [2, MISSING]])
     risks = np.array([[0.1, 0.1], [np.nan, 0.1], [0.9, np.nan]])
     assert possible(order, levels, risks, Combination()).tolist() == [
@@ -190,13 +190,13 @@ def test_all_orders_at_once() -> None:
 
 
 def test_one_issue_is_its_own_level_though_it_counts_nothing() -> None:
-    order = IssueOrder.parsed("bias")
+    order = IssueOrder.parse("bias")
     for rule, level in product(RULES, range(3)):
         assert outcome(order, {"bias": IssueValue.at(level)}, Combination(rule=rule)) == ("LMH"[level],)
 
 
 def test_weights_that_are_given() -> None:
-    order = IssueOrder.parsed("p > q = r")
+    order = IssueOrder.parse("p > q = r")
     found = {"p": issue_at_score(0.2, CUTS), "q": issue_at_score(0.9, CUTS), "r": issue_at_score(0.1, CUTS)}
     told = explain(order, found, Combination(rule="raw-weighted", weights=(5, 2, 1)))
     assert [one["weight"] for one in told["issues"]] == [5, 1.5, 1.5]
@@ -207,7 +207,7 @@ def test_weights_that_are_given() -> None:
 
 
 def test_what_cannot_be_combined() -> None:
-    order = IssueOrder.parsed("p > q")
+    order = IssueOrder.parse("p > q")
     one, risks = np.array([[0, 1]]), np.array([[0.1, 0.5]])
     with pytest.raises(MethodError, match="combines scores"):
         levels_of(order, one, risks, Combination(rule="raw-weighted"))
@@ -226,7 +226,7 @@ def test_settings_that_make_no_sense(wrong: dict[str, tuple[float, ...]]) -> Non
 
 
 def test_explained_by_points() -> None:
-    order = IssueOrder.parsed("bias > abuse = complexity > leakage")
+    order = IssueOrder.parse("bias > abuse = complexity > leakage")
     found = {name: IssueValue.at(level) for name, level in zip(order.issues, (0, 1, 0, 2), strict=True)}
     told = explain(order, found, PUBLISHED_RULE)
     assert told["points"] == {"L": 4.5, "M": 1.5, "H": 0.0}
@@ -249,7 +249,7 @@ def test_explained_by_points() -> None:
     ],
 )
 def test_explained_by_bounds(levels: tuple[int, ...], bound: str, level: str) -> None:
-    order = IssueOrder.parsed("p > q > r > s")
+    order = IssueOrder.parse("p > q > r > s")
     found = dict(zip(order.issues, map(IssueValue.at, levels), strict=True))
     told = explain(order, found, Combination())
     assert (told["bound"], told["levels"]) == (bound, [level])
@@ -259,7 +259,7 @@ def test_explained_by_bounds(levels: tuple[int, ...], bound: str, level: str) ->
 
 @pytest.mark.parametrize("rule", RULES)
 def test_explained_with_an_issue_missing(rule: CombiningRule) -> None:
-    told = explain(IssueOrder.parsed("p > q"), {"q": IssueValue.at(1)}, Combination(rule=rule))
+    told = explain(IssueOrder.parse("p > q"), {"q": IssueValue.at(1)}, Combination(rule=rule))
     assert told["missing"] == ["p"]
     assert told["issues"][0]["level"] is None
     assert not {"mean", "points", "bounds"} & set(told)
@@ -267,7 +267,7 @@ def test_explained_with_an_issue_missing(rule: CombiningRule) -> None:
 
 
 def test_explained_by_what_is_looked_at() -> None:
-    order = IssueOrder.parsed("p > q = r > s")
+    order = IssueOrder.parse("p > q = r > s")
     found = {name: IssueValue.at(level) for name, level in zip("pqrs", (0, 1, 2, 0), strict=True)}
     assert explain(order, found, Combination(rule="worst-of", first=2))["looked_at"] == ["p", "q", "r"]
     told = explain(order, found, Combination(rule="lexicographic"))

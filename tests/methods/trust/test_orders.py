@@ -27,7 +27,7 @@ def test_all_orders_are_tried_one_by_one(rule: CombiningRule) -> None:
     told = Combination(rule=rule)
     counts = {"L": 0, "M": 0, "H": 0}
     for names in permutations(MIXED):
-        (level,) = outcome(IssueOrder.parsed(list(names)), MIXED, told)
+        (level,) = outcome(IssueOrder.parse(list(names)), MIXED, told)
         counts[level] += 1
     found = all_orders(MIXED, told)
     assert found["levels"] == counts
@@ -40,7 +40,7 @@ def test_orders_that_hang_on_a_missing_issue_are_counted_apart() -> None:
     told = all_orders(known, PUBLISHED_RULE)
     open_ones = 0
     for names in permutations(known):
-        open_ones += len(outcome(IssueOrder.parsed(list(names)), known, PUBLISHED_RULE)) > 1
+        open_ones += len(outcome(IssueOrder.parse(list(names)), known, PUBLISHED_RULE)) > 1
     assert told["open"] == open_ones > 0
     assert sum(told["levels"].values()) + told["open"] == 24
 
@@ -61,7 +61,7 @@ def test_many_issues_are_sampled() -> None:
 
 
 def test_the_nearest_cut_that_changes_a_count() -> None:
-    order = IssueOrder.parsed("bias > abuse > complexity > leakage")
+    order = IssueOrder.parse("bias > abuse > complexity > leakage")
     told = changes(order, MIXED, PUBLISHED_RULE)
     assert told["now"] == ["M"]
     first = told["issues"][0]
@@ -75,7 +75,7 @@ def test_the_nearest_cut_that_changes_a_count() -> None:
 
 
 def test_a_score_may_change_a_mean_without_crossing_a_cut() -> None:
-    order = IssueOrder.parsed("p > q")
+    order = IssueOrder.parse("p > q")
     found = {"p": issue_at_score(0.32, CUTS), "q": issue_at_score(0.34, CUTS)}
     told = changes(order, found, Combination())
     assert told["now"] == ["L"]
@@ -97,7 +97,7 @@ def test_a_score_may_change_a_mean_without_crossing_a_cut() -> None:
 def test_every_counterfactual_is_true_and_the_least(
     names: list[str], scores: list[float], rule: CombiningRule
 ) -> None:
-    order, told = IssueOrder.parsed(names), Combination(rule=rule)
+    order, told = IssueOrder.parse(names), Combination(rule=rule)
     found = {name: issue_at_score(score, CUTS) for name, score in zip("pqr", scores, strict=True)}
     now = outcome(order, found, told)
     moves = changes(order, found, told)["issues"]
@@ -117,7 +117,7 @@ def test_every_counterfactual_is_true_and_the_least(
 
 
 def test_exchanges_of_neighbours() -> None:
-    order = IssueOrder.parsed("leakage > bias > abuse = complexity")
+    order = IssueOrder.parse("leakage > bias > abuse = complexity")
     told = changes(order, MIXED, Combination(rule="lexicographic"))
     assert told["now"] == ["H"]
     assert told["swaps"] == [
@@ -130,7 +130,7 @@ def test_exchanges_of_neighbours() -> None:
 
 
 def test_levels_alone_are_moved_by_levels() -> None:
-    order = IssueOrder.parsed("leakage > bias")
+    order = IssueOrder.parse("leakage > bias")
     found = {"leakage": IssueValue.at(2), "bias": IssueValue.at(0)}
     told = changes(order, found, Combination(rule="worst-of", first=1))
     (move,) = told["issues"]
@@ -138,7 +138,7 @@ def test_levels_alone_are_moved_by_levels() -> None:
 
 
 def test_a_missing_issue_is_told_by_what_hangs_on_it() -> None:
-    order = IssueOrder.parsed("bias > leakage")
+    order = IssueOrder.parse("bias > leakage")
     told = changes(order, {"bias": IssueValue.at(0)}, Combination())
     assert told["now"] == ["L", "M"]
     assert told["issues"] == []

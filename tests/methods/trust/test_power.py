@@ -24,10 +24,10 @@ def planned(turns: int) -> PlannedUtterances:
 
 
 def test_more_turns_find_less_and_no_turns_find_nothing() -> None:
-    assert planned(1200).settled(0.5) == 1.0
-    assert planned(1200).settled(0.01) < 0.1
-    assert planned(300).settled(0.13) < planned(3000).settled(0.13)
-    assert planned(1200).settled(0.0) == 0.0  # no level above low is due
+    assert planned(1200).settling_probability(0.5) == 1.0
+    assert planned(1200).settling_probability(0.01) < 0.1
+    assert planned(300).settling_probability(0.13) < planned(3000).settling_probability(0.13)
+    assert planned(1200).settling_probability(0.0) == 0.0  # no level above low is due
 
 
 def test_a_plan_without_abuse_promises_nothing() -> None:
@@ -62,7 +62,7 @@ def test_the_promise_is_kept_by_the_issue() -> None:
         found = Abuse().assess(cells(flagged, hate, turns, rng), "sound", EVERY)
         assert found.levels is not None
         hits += (found.levels == 2).mean() >= 0.95
-    assert hits / runs == pytest.approx(planned(turns).settled(share), abs=0.17)
+    assert hits / runs == pytest.approx(planned(turns).settling_probability(share), abs=0.17)
 
 
 def test_the_share_told_is_on_the_grid_and_the_first_that_is_enough() -> None:

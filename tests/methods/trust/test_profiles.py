@@ -37,14 +37,14 @@ def test_ways_of_writing_one_order(written: str | list[str]) -> None:
 
 
 def test_tied_issues_have_the_mean_of_their_ranks() -> None:
-    assert IssueOrder.parsed("a > b = c = d > e").ranks == (1, 3, 3, 3, 5)
-    assert IssueOrder.parsed("a = b > c").ranks == (1.5, 1.5, 3)
-    assert IssueOrder.parsed("a").ranks == (1,)
+    assert IssueOrder.parse("a > b = c = d > e").ranks == (1, 3, 3, 3, 5)
+    assert IssueOrder.parse("a = b > c").ranks == (1.5, 1.5, 3)
+    assert IssueOrder.parse("a").ranks == (1,)
 
 
 def test_left_out_issues_are_left_out() -> None:
-    order = IssueOrder.parsed("leakage > abuse = bias > complexity")
-    assert order.among(["bias", "complexity"]) == IssueOrder.parsed("bias > complexity")
+    order = IssueOrder.parse("leakage > abuse = bias > complexity")
+    assert order.among(["bias", "complexity"]) == IssueOrder.parse("bias > complexity")
     assert order.among([]).issues == ()
 
 

@@ -38,7 +38,7 @@ def test_distance_is_the_share_of_pairs_in_opposite_order(rows: list[list[int]])
 
 
 def test_known_distances() -> None:
-    ballots = [IssueOrder.parsed(one) for one in ("p > q > r", "r > q > p", "q > p > r", "p = q = r", "p")]
+    ballots = [IssueOrder.parse(one) for one in ("p > q > r", "r > q > p", "q > p > r", "p = q = r", "p")]
     found = distances(rank_matrix(ballots, "pqr"))[0]
     assert found.tolist() == pytest.approx([0, 1, 1 / 3, 0.5, 1 / 6])
     assert distances(np.ones((3, 1))).tolist() == [[0] * 3] * 3
@@ -87,8 +87,8 @@ def test_silhouette_person_by_person() -> None:
 
 
 def test_planted_groups_come_back() -> None:
-    privacy = [IssueOrder.parsed("p > q > r > s")] * 8 + [IssueOrder.parsed("p > q > s > r")] * 4
-    ease = [IssueOrder.parsed("s > r > q > p")] * 7
+    privacy = [IssueOrder.parse("p > q > r > s")] * 8 + [IssueOrder.parse("p > q > s > r")] * 4
+    ease = [IssueOrder.parse("s > r > q > p")] * 7
     found = silhouette_groups([*ease, *privacy], "pqrs")
     assert found.members == (tuple(range(7, 19)), tuple(range(7)))
     assert found.silhouette is not None
@@ -99,18 +99,18 @@ def test_planted_groups_come_back() -> None:
 
 
 def test_a_group_of_four_joins_the_nearest() -> None:
-    many = [IssueOrder.parsed("p > q > r > s")] * 9
-    near = [IssueOrder.parsed("p > r > q > s")] * 4
-    far = [IssueOrder.parsed("s > r > q > p")] * 9
+    many = [IssueOrder.parse("p > q > r > s")] * 9
+    near = [IssueOrder.parse("p > r > q > s")] * 4
+    far = [IssueOrder.parse("s > r > q > p")] * 9
     found = silhouette_groups([*many, *near, *far], "pqrs")
     assert found.members == (tuple(range(13)), tuple(range(13, 22)))
-    few = silhouette_groups([IssueOrder.parsed("p > q")] * 3 + [IssueOrder.parsed("q > p")] * 3, "pq")
+    few = silhouette_groups([IssueOrder.parse("p > q")] * 3 + [IssueOrder.parse("q > p")] * 3, "pq")
     assert few.members == (tuple(range(6)),)
     assert (few.merged, few.silhouette) == (1, 1.0)
 
 
 def test_people_who_agree_or_scatter_are_one_group() -> None:
-    alike = silhouette_groups([IssueOrder.parsed("p > q")] * 30, "pq")
+    alike = silhouette_groups([IssueOrder.parse("p > q")] * 30, "pq")
     assert alike.members == (tuple(range(30)),)
     assert (alike.silhouette, alike.tried) == (None, {})
     rng = stream(1, "scatter")

@@ -116,7 +116,7 @@ def test_largest_remainder_by_hand() -> None:
 def test_skeletons_come_once_before_any_comes_twice(
     items: int, patterns: int, ranks: int, mentions: int
 ) -> None:
-    skeletons = Skeletons.seeded((items, patterns, ranks), mentions, stream(3, "test"))
+    skeletons = Skeletons.draw((items, patterns, ranks), mentions, stream(3, "test"))
     assert skeletons.count == factorial(items) // factorial(items - mentions) * patterns * ranks
     taken = skeletons.take(np.arange(skeletons.count))
     rows = [

@@ -210,7 +210,7 @@ def test_a_run_alone_is_judged_as_in_a_batch() -> None:
 def test_losses_apart_are_left_out() -> None:
     declared = DeclaredDistributions.of(experiment(loss="apart"))
     assert declared.unbiased.tolist() == [[0.5, 0.5]]
-    kept = runs_of(0.3, 30, 3).kept()
+    kept = runs_of(0.3, 30, 3).without_residual()
     assert kept.pooled.shape[-1] == kept.texts.shape[-1] == kept.units[0].types.shape[-1] == 2
 
 

@@ -94,7 +94,9 @@ class Commands:
             now = self._session.now()
             self._session.tell(
                 words.turn_why(
-                    one.number, self._session.scored(now.scores(one.number)), now.read_in(one.number)
+                    one.number,
+                    self._session.scores_with_levels(now.scores(one.number)),
+                    now.read_in(one.number),
                 )
             )
 
@@ -150,11 +152,11 @@ class Commands:
         if not texts:
             self._session.note(f"{issue.name} has no {'further ' * (before > 0)}test turns", "warn")
             return
-        dialog = self._session.talk.named(f"gen-{issue.name}")
+        dialog = self._session.talk.next_dialog(f"gen-{issue.name}")
         for text in texts:
             if not self._say_generated(text, issue.name, dialog):
                 return
-            dialog = dialog if issue.name == LEAKAGE else self._session.talk.named(f"gen-{issue.name}")
+            dialog = dialog if issue.name == LEAKAGE else self._session.talk.next_dialog(f"gen-{issue.name}")
 
     def _say_generated(self, text: str, issue: str, dialog: str) -> bool:
         """One generated turn; False if a limit kept it from being sent."""

@@ -93,7 +93,7 @@ class ChatSession:
             self.tell(words.silence(one.outcome, one.error, one.millis))
             self._tell_own(one, now)
             return
-        found = self.scored(now.scores(one.number))
+        found = self.scores_with_levels(now.scores(one.number))
         # A bot that only repeats a provocation offends the reader as well.
         repeats = one.generated == ABUSE and one.said.casefold() in one.answer.casefold()
         if (repeats or now.scores(one.number).get(ABUSE, 0.0) > 0) and not self.view.offensive:
@@ -103,7 +103,7 @@ class ChatSession:
         if not self.view.quiet:
             self.tell([words.scores(found, now.possible, now.unknown)])
         self._tell_own(one, now)
-        times = self.talk.repeated()
+        times = self.talk.count_repeats()
         if times and times % LOOPING == 0:
             self.tell([words.looping(times)])
 
@@ -111,7 +111,7 @@ class ChatSession:
         """The user's own abuse, which never counts for the bot."""
         score = now.of_user(one.number).get(ABUSE, 0.0)
         if score > 0 and not self.view.quiet:
-            self.tell([words.user_score(*self.scored({ABUSE: score})[0])])
+            self.tell([words.user_score(*self.scores_with_levels({ABUSE: score})[0])])
 
     def now(self, probed: Mapping[str, str] = MappingProxyType({})) -> RunningScore:
         """What all turns so far come to; there must be one. `probed`: levels that the talk does not tell."""
@@ -126,7 +126,7 @@ class ChatSession:
         """What the turns come to has to be read again."""
         self._now = None
 
-    def scored(self, found: Mapping[str, float]) -> list[tuple[str, float, str]]:
+    def scores_with_levels(self, found: Mapping[str, float]) -> list[tuple[str, float, str]]:
         """Scores of one utterance with their levels, in the order of the profile."""
         cuts = {one.name: one.cuts_under(self.trust.rule) for one in self.trust.issues}
         named = [*self.order.issues, *(name for name in found if name not in self.order.issues)]

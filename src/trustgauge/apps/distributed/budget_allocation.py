@@ -38,7 +38,7 @@ class BudgetAllocation:
             return None
         return max(0.0, self.limits.seconds - self._spent.seconds)
 
-    def lasted(self, seconds: float) -> None:
+    def add_seconds(self, seconds: float) -> None:
         """Note how long a run took."""
         self._spent = replace(self._spent, seconds=self._spent.seconds + seconds)
 
@@ -95,7 +95,7 @@ class BudgetAllocation:
             mine.calls + spent.calls, mine.usd + spent.usd, mine.tokens + spent.tokens, mine.seconds
         )
 
-    def lost(self, slice_: BudgetLimits, known: Cost, most: Cost) -> None:
+    def write_off(self, slice_: BudgetLimits, known: Cost, most: Cost) -> None:
         """A worker died with a slice: what it may have spent counts as spent.
 
         Args:

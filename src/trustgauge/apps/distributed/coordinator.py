@@ -62,7 +62,7 @@ class Coordinator:
             self._take_over()
             if self.interrupted:
                 self.halt(_INTERRUPTED)
-            if gone := office.crew.gone():
+            if gone := office.crew.why_unreachable():
                 self.halt(f"{gone}: start it again, then the same command goes on")
             if office.seconds() >= self._deadline:
                 self.halt(f"limit reached: seconds {office.slices.limits.seconds:g}")
@@ -71,7 +71,7 @@ class Coordinator:
                 self._came_back(report)
         self._take_over()
         seconds = office.seconds() - began
-        office.slices.lasted(seconds)
+        office.slices.add_seconds(seconds)
         if self.fault is not None:
             raise self.fault
         spent = self._spent
@@ -238,7 +238,7 @@ class Coordinator:
         for part, tally in outcome.tallies.items():
             _add(self.tallies[part], tally)
         if outcome.stopped or report.stopped:
-            lane.put_back(given.sorted()[1])
+            lane.put_back(given.split_units()[1])
         limited = bool(outcome.stopped) and outcome.stopped != _INTERRUPTED and not _late(outcome)
         lane.starved = given.batch.limits if limited and not outcome.calls else None
         lane.losses = 0
@@ -258,12 +258,12 @@ class Coordinator:
     def _lost(self, given: Lease) -> None:
         """A worker died: what it had answered counts, the rest of its batch is asked again."""
         lane, office = given.lane, self.office
-        spent, (done, left) = given.spent(), given.sorted()
+        spent, (done, left) = given.cost(), given.split_units()
         most = need(given.units, office.dearest)
         slice_ = given.batch.limits
         usd = slice_.usd if most.usd is None else spent.usd + most.usd
         tokens = slice_.tokens if most.tokens is None else spent.tokens + most.tokens
-        office.slices.lost(slice_, spent, Cost(most.calls, usd or 0.0, tokens or 0))
+        office.slices.write_off(slice_, spent, Cost(most.calls, usd or 0.0, tokens or 0))
         self._spend(spent)
         for unit in done:
             _add(self.tallies[unit[0].part], _tally_of([given.answered[key] for key in given.keys(unit)]))

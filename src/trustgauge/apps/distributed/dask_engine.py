@@ -110,7 +110,7 @@ class DaskPool:
         self._deaf_since = None
         return found
 
-    def gone(self) -> str:
+    def why_unreachable(self) -> str:
         deaf = self._deaf_since is not None and time.monotonic() - self._deaf_since >= _DEAF
         if not deaf and self._client.status not in ("closing", "closed"):
             return ""
@@ -148,7 +148,7 @@ class DaskPool:
         if not self._out or now - self._looked < _LOOK:
             return []
         there = self.workers()
-        if not there and now - self._looked < _SILENT and not self.gone():
+        if not there and now - self._looked < _SILENT and not self.why_unreachable():
             return []  # it may be the scheduler that does not answer
         self._looked = now
         gone = [(name, future) for name, (future, worker) in self._out.items() if worker not in there]
@@ -190,7 +190,7 @@ class DaskPool:
 
     def close(self, run: str, *, gently: bool) -> None:
         with contextlib.suppress(Exception):  # where the scheduler is gone all of this fails, in many ways
-            if gently and not self.gone():
+            if gently and not self.why_unreachable():
                 self._client.run(batches.forget, run, on_error="ignore")
         self._out.clear()
         with contextlib.suppress(OSError, TimeoutError):

@@ -30,7 +30,7 @@ class WorkerPool(Protocol):
     def workers(self) -> Mapping[str, int]:
         """Name of each worker that is there now -> how many batches it can compute at once."""
 
-    def gone(self) -> str:
+    def why_unreachable(self) -> str:
         """Why no worker can ever be reached again, in words, "" while they can."""
 
     def give(self, batch: WorkBatch, worker: str) -> None:
@@ -61,7 +61,7 @@ class Lease:
         mark = unit[0].description.fingerprint
         return [(mark, message.key, message.draw) for message in unit[1]]
 
-    def sorted(self) -> tuple[list[tuple[PendingJob, Unit]], list[tuple[PendingJob, Unit]]]:
+    def split_units(self) -> tuple[list[tuple[PendingJob, Unit]], list[tuple[PendingJob, Unit]]]:
         """The units that were answered or given up as a whole, and the others."""
         done: list[tuple[PendingJob, Unit]] = []
         left: list[tuple[PendingJob, Unit]] = []
@@ -81,7 +81,7 @@ class Lease:
             )
         self.answered[key] = answer
 
-    def spent(self) -> Cost:
+    def cost(self) -> Cost:
         """What the answers cost."""
         found = self.answered.values()
         return Cost(sum(a.attempts for a in found), sum(a.usd for a in found), sum(a.tokens for a in found))

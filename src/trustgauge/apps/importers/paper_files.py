@@ -209,7 +209,7 @@ def _sentences(study: _Study, files: Sequence[Path]) -> tuple[dict[str, Any], pl
     sets = sets if len(set(sets)) == len(files) else [file.stem for file in files]
     settings: dict[str, Any] = {"layout": "scores", "group": study.group, "sets": sets}
     source = SentenceSource.model_validate({**settings, "file": [str(file.resolve()) for file in files]})
-    return {**settings, "file": list(files)}, source.recorded().select("text", "draw", SCORE)
+    return {**settings, "file": list(files)}, source.recorded_answers().select("text", "draw", SCORE)
 
 
 def _conversations(_: _Study, files: Sequence[Path]) -> tuple[dict[str, Any], pl.DataFrame]:
@@ -218,7 +218,7 @@ def _conversations(_: _Study, files: Sequence[Path]) -> tuple[dict[str, Any], pl
         got = f"{len(files)} tables in {file.parent}"
         raise fault(file, PLACE, "several tables of one system's conversations", must="one", got=got)
     source = ConversationSource.model_validate({"layout": "scores", "file": str(file.resolve())})
-    return {"layout": "scores", "file": file}, source.recorded().select("text", "draw", SCORE)
+    return {"layout": "scores", "file": file}, source.recorded_answers().select("text", "draw", SCORE)
 
 
 def _texts(study: _Study, settings: Mapping[str, Any], tables: dict[str, Any]) -> dict[str, Any]:

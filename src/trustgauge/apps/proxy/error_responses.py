@@ -20,9 +20,9 @@ class Refusal:
 
     def answer(self) -> bytes:
         """The whole answer."""
-        return reply(self.status, self.told(), self.fields)
+        return reply(self.status, self.as_json(), self.fields)
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """As clients of OpenAI's protocol read it."""
         return {"error": {"message": self.message, "type": "trustgauge_proxy", "code": self.code}}
 

@@ -56,7 +56,7 @@ class Exchange:
         secrets = secrets_of(head, secret) if read else ()
         return cls(head.method, head.path, secrets, read=read, sent_packing=packing)
 
-    def answered(self, head: ResponseHead) -> None:
+    def note_head(self, head: ResponseHead) -> None:
         """Note what the head of the answer says."""
         self.status = head.status
         self.kind = head.fields.get("content-type", "").lower()

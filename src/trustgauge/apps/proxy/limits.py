@@ -72,7 +72,7 @@ class IdleTimer:
         self._since = self._last = self._clock()
         self._came = 0
 
-    def got(self, size: int) -> None:
+    def note_bytes(self, size: int) -> None:
         """So many bytes came."""
         self._last = self._clock()
         self._came += size

@@ -113,11 +113,11 @@ class Proxy:
     def begins(self, head: RequestHead) -> Exchange:
         return Exchange.of(head, self.listening.secret)
 
-    def entered(self, side: ClientConnection) -> Refusal | None:
+    def on_connect(self, side: ClientConnection) -> Refusal | None:
         self._sides.add(side)
         return FULL if len(self._sides) > self.limits.connections else None
 
-    def dismissed(self, side: ClientConnection, refusal: Refusal) -> None:
+    def on_refusal(self, side: ClientConnection, refusal: Refusal) -> None:
         self.recorder.counts.refused[refusal.code] += 1
         self._sides.discard(side)
         self._leaving[side] = None
@@ -126,13 +126,13 @@ class Proxy:
             del self._leaving[first]
             first.transport.abort()
 
-    def left(self, side: ClientConnection) -> None:
+    def on_disconnect(self, side: ClientConnection) -> None:
         self._sides.discard(side)
         self._leaving.pop(side, None)
         if not self._sides and not self._leaving:
             self._empty.set()
 
-    def passed(self, side: ClientConnection, exchange: Exchange) -> None:
+    def on_exchange_end(self, side: ClientConnection, exchange: Exchange) -> None:
         if exchange.read:
             self.recorder.offer(exchange)
         if self._server is not None and not self._server.is_serving():
@@ -146,9 +146,11 @@ class Proxy:
 
     async def _own(self, head: RequestHead) -> bytes:
         if head.path != RATING:
-            return reply(404, Refusal(404, "request.unknown", f"the proxy itself has only {RATING}").told())
+            return reply(
+                404, Refusal(404, "request.unknown", f"the proxy itself has only {RATING}").as_json()
+            )
         if head.method not in ("GET", "HEAD"):
-            return reply(405, Refusal(405, "request.unknown", f"{RATING} is read with GET").told())
+            return reply(405, Refusal(405, "request.unknown", f"{RATING} is read with GET").as_json())
         return reply(200, await self._rated())
 
     def _held(self, task: asyncio.Task[Any]) -> asyncio.Task[Any]:

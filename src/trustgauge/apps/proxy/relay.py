@@ -56,13 +56,13 @@ class RelayHooks(Protocol):
     def begins(self, head: RequestHead) -> Exchange:
         """The exchange that a request begins."""
 
-    def entered(self, side: ClientConnection) -> Refusal | None:
+    def on_connect(self, side: ClientConnection) -> Refusal | None:
         """A client connected; why it may not, None if it may."""
 
-    def dismissed(self, side: ClientConnection, refusal: Refusal) -> None:
+    def on_refusal(self, side: ClientConnection, refusal: Refusal) -> None:
         """A client was told to go, and is given a moment to read why."""
 
-    def left(self, side: ClientConnection) -> None:
+    def on_disconnect(self, side: ClientConnection) -> None:
         """Its connection is gone."""
 
     def own(self, head: RequestHead) -> asyncio.Task[bytes]:
@@ -71,7 +71,7 @@ class RelayHooks(Protocol):
     def connect(self, side: ServiceConnection) -> asyncio.Task[None]:
         """A connection to the service, under way."""
 
-    def passed(self, side: ClientConnection, exchange: Exchange) -> None:
+    def on_exchange_end(self, side: ClientConnection, exchange: Exchange) -> None:
         """An exchange is over."""
 
 
@@ -152,7 +152,7 @@ class ClientConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)  # not of that class in every event loop
         self._wait.begin()
-        refused = self._gate.entered(self)
+        refused = self._gate.on_connect(self)
         if refused is not None:
             self._refuse(refused)
 
@@ -162,7 +162,7 @@ class ClientConnection(asyncio.Protocol):
         if self._tunnel and self._service is not None:
             self._service.send(data)
             return
-        self._wait.got(len(data))
+        self._wait.note_bytes(len(data))
         self._waiting = self._waiting + data if self._waiting else data
         self._go_on()
         self._weigh()
@@ -175,7 +175,7 @@ class ClientConnection(asyncio.Protocol):
         self._over(whole=False)
         self._waiting = b""
         self._weigh()
-        self._gate.left(self)
+        self._gate.on_disconnect(self)
 
     def pause_writing(self) -> None:
         self._wait.taking = False
@@ -350,7 +350,7 @@ class ClientConnection(asyncio.Protocol):
             with suppress(OSError):  # it is gone, and we are yet to be told
                 self.transport.write_eof()
         asyncio.get_running_loop().call_later(_LINGER, self.transport.abort)
-        self._gate.dismissed(self, refusal)
+        self._gate.on_refusal(self, refusal)
 
     def _end_service(self) -> None:
         if self._connecting is not None:
@@ -379,7 +379,7 @@ class ClientConnection(asyncio.Protocol):
         head = answer.take(data, exchange.back if exchange.read else None)
         self._tunnel = answer.switched
         if head is not None:
-            exchange.answered(head)
+            exchange.note_head(head)
         if answer.done:
             self._over(whole=True)
             if answer.rest:
@@ -401,7 +401,7 @@ class ClientConnection(asyncio.Protocol):
         exchange.end(whole=whole)
         self._new = False
         self._wait.begin()
-        self._gate.passed(self, exchange)
+        self._gate.on_exchange_end(self, exchange)
         if whole and not self.gone and self._waiting:
             self.resume()
             asyncio.get_running_loop().call_soon(self._go_on)

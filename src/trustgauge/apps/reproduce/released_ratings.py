@@ -47,7 +47,7 @@ def impacts(folder: Folder) -> PaperTable:
                 if system not in SYSTEMS:
                     yield unavailable((name, system), printed, NO_PEOPLE)
                     continue
-                found = folder.released(row, system)
+                found = folder.scores_of(row, system)
                 if found.lacking:
                     yield missing_files((name, system), printed, found.lacking)
                     continue
@@ -127,7 +127,7 @@ def _scored(folder: Folder, row: Any) -> dict[str, float]:
         if system not in SYSTEMS:
             raw[system] = number(printed)
             continue
-        found = folder.released(row, system)
+        found = folder.scores_of(row, system)
         if found.lacking:
             return {}
         if row["metric"] == "WRS":

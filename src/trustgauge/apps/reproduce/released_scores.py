@@ -131,7 +131,7 @@ class Folder:
         """Whether the repository has scores of such a row at all: the newer one of conversations only."""
         return not self.newer or row["table"] == "V"
 
-    def released(self, row: Any, system: str) -> ReleasedScores:
+    def scores_of(self, row: Any, system: str) -> ReleasedScores:
         """The scores of one system in one printed row. Raises MethodError for a file of another shape."""
         key = (f"{row['dataset']} {row['group']}", system)
         if key not in self._known:
@@ -150,7 +150,7 @@ class Folder:
             return f"{NEWER}/{folder.removeprefix('real-world/')}/{LANGUAGES[trip]}"
         return f"{TRIPS[trip]}/results/{folder}"
 
-    def shown(self, file: Path) -> str:
+    def relative_name(self, file: Path) -> str:
         """The name of a file below the folder."""
         return file.relative_to(self.root).as_posix()
 
@@ -184,7 +184,7 @@ def _row(folder: Folder, row: Any) -> Iterator[PrintedFigure]:
         if system not in SYSTEMS:
             yield unavailable((name, system), printed, NO_PEOPLE)
             continue
-        found = folder.released(row, system)
+        found = folder.scores_of(row, system)
         if found.lacking:
             yield missing_files((name, system), printed, found.lacking)
             continue
@@ -319,17 +319,17 @@ def copies(folder: Folder) -> PaperTable:
     stands: dict[Path, str] = {}
     for row in (*rows_of("WRS"), *rows_of("DIE_percent")):
         for system in SYSTEMS if folder.covers(row) else ():
-            for file in folder.released(row, system).files:
+            for file in folder.scores_of(row, system).files:
                 stands[file] = f"{row['dataset']}" if row["table"] == "V" else ""
     groups = identical(stands)
     cells = tuple(
         PrintedFigure(
-            folder.shown(copy),
+            folder.relative_name(copy),
             "texts and scores of",
             stands[copy],
             stands[group[0]],
             verdict="differs",
-            reason=f"it is byte for byte {folder.shown(group[0])}",
+            reason=f"it is byte for byte {folder.relative_name(group[0])}",
             documented=True,
         )
         for group in groups

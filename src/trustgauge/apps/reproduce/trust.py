@@ -79,7 +79,7 @@ def measure_issues(
 
 def order(printed: Printed, profile: str) -> IssueOrder:
     """The order of issues of a kind of user, as printed."""
-    return IssueOrder.parsed(printed["profiles"][profile])
+    return IssueOrder.parse(printed["profiles"][profile])
 
 
 def _level(
@@ -122,7 +122,7 @@ def _example(printed: Printed) -> PaperTable:
     """Points of levels, and both ways to break the tie."""
     worked = printed["worked_example"]
     issues = {CODES[code]: IssueValue.at(LEVELS.index(level)) for code, level in worked["levels"].items()}
-    ranked = IssueOrder.parsed(sorted(worked["importance"], key=worked["importance"].__getitem__))
+    ranked = IssueOrder.parse(sorted(worked["importance"], key=worked["importance"].__getitem__))
     by_ties = {
         ties: explain(ranked, issues, Combination.model_validate({"rule": "count", "ties": ties}))
         for ties in ("pessimistic", "optimistic")

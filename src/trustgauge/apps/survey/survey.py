@@ -67,7 +67,7 @@ def survey(file: Path, asked: SurveyOptions) -> Document:
     profiles = {name: whole.profile}
     groups = _groups(voters, asked.voting, name) if asked.groups else None
     if groups is not None and len(groups["groups"]) > 1:
-        profiles |= {one["name"]: IssueOrder.parsed(one["order"]) for one in groups["groups"]}
+        profiles |= {one["name"]: IssueOrder.parse(one["order"]) for one in groups["groups"]}
     return {
         "schema": SCHEMA,
         "file": file.name,
@@ -142,7 +142,7 @@ def _groups(voters: Sequence[tuple[Respondent, IssueOrder]], voting: Voting, nam
 
 def _profile(name: str) -> IssueOrder | None:
     name = PAPER_NAMES.get(name, name)
-    return IssueOrder.parsed(PUBLISHED[name].order) if name in PUBLISHED else None
+    return IssueOrder.parse(PUBLISHED[name].order) if name in PUBLISHED else None
 
 
 def _order(one: Respondent) -> IssueOrder | None:

@@ -133,9 +133,9 @@ def _once(watch: Watcher, hook: list[str], options: dict[str, Any]) -> Exit | No
     if not due and not watch.state.untold:
         _wait(watch, options)
         return None
-    seen = watch.look() if due else watch.remembered()
+    seen = watch.look() if due else watch.pending_changes()
     _tell(seen, hook, options)
-    watch.told()
+    watch.mark_reported()
     if seen.error is not None:
         raise seen.error
     reached = [Exit(0, "done")]

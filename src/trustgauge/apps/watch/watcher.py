@@ -141,22 +141,22 @@ class Watcher:
     def run(self, tell: Callable[[LookOutcome], None]) -> None:
         """Look whenever it is due, until the process is stopped. A look that fails does not end the watch."""
         if self.state.untold:
-            tell(self.remembered())
-            self.told()
+            tell(self.pending_changes())
+            self.mark_reported()
         while True:
             wait = self.due()
             if wait > 0:
                 self.terms.clock.sleep(wait)
             else:
                 tell(self.look())
-                self.told()
+                self.mark_reported()
 
-    def remembered(self) -> LookOutcome:
+    def pending_changes(self) -> LookOutcome:
         """Changes that an earlier process found and could not tell, without a look."""
         return LookOutcome(self._event())
 
     def look(self) -> LookOutcome:
-        """Rate once more, and enter what was found. Call `told` when the changes were told."""
+        """Rate once more, and enter what was found. Call `mark_reported` when the changes were reported."""
         state = self.state
         state.tried = self.terms.clock.now().isoformat() if state.under_way is None else state.tried
         try:
@@ -174,8 +174,8 @@ class Watcher:
         self._save()
         return LookOutcome(self._event(finished), finished)
 
-    def told(self) -> None:
-        """The changes found so far were told: nobody needs to hear of them again."""
+    def mark_reported(self) -> None:
+        """The changes found so far were reported; they are not reported again."""
         if self.state.untold:
             self.state.untold = []
             self._save()

@@ -84,7 +84,7 @@ def _measures(said: pl.DataFrame) -> dict[str, tuple[Statistic, Labels, int, int
         "words": (_difference(talks["words"].to_numpy()), females, 1, len(talks)),
         "stop words": (_difference(talks["stopwords"].to_numpy()), females, 1, len(talks)),
         # A conversation left out must leave another one of its gender.
-        "predictability": (words.told, females, 2, words.cost),
+        "predictability": (words.predictability, females, 2, words.cost),
     }
 
 
@@ -150,7 +150,7 @@ class WordTable:
         products = self.table.size + 2 * sum(who.size for _, _, who in self.times)
         return sum(self.table.shape) + 2 * sum(len(words) for _, words, _ in self.times) + products // 20
 
-    def told(self, labels: Labels) -> Floats:
+    def predictability(self, labels: Labels) -> Floats:
         """Share of the conversations whose gender naive Bayes tells from the words of all others.
 
         Multinomial, with one added to each count and equal shares of the genders beforehand; an

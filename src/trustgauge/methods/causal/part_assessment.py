@@ -113,7 +113,7 @@ def assess(
         seed: the plan seed.
         several: whether the service has several parts, so that its name stands in the key.
     """
-    return _Assessing(rows, measured, settings, seed).assessed(several=several)
+    return _Assessing(rows, measured, settings, seed).assess(several=several)
 
 
 class _Assessing:
@@ -136,7 +136,7 @@ class _Assessing:
         own = () if shared else (self.service, self.asked)
         return stream(self.seed, "causal", self.measured.key, *own, purpose)
 
-    def assessed(self, *, several: bool) -> Assessment:
+    def assess(self, *, several: bool) -> Assessment:
         title = {"title": self.measured.title}
         blank = Part(
             f"{self.asked}: {self.measured.key}" if several else self.measured.key,

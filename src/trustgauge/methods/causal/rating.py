@@ -412,7 +412,7 @@ def order_services(
             "raw_undefined": bool(np.isinf(raw[name])) if name in raw else False,
             "effect": float(np.median(table[:, place])),
             "rank": [int(found.low[place]), int(found.high[place])],
-            "place": found.printed(place),
+            "place": found.as_text(place),
             "complete": complete.get(name),
         }
         for place, name in enumerate(names)
@@ -420,7 +420,7 @@ def order_services(
     return {
         name: {
             "rank": [int(found.low[place]), int(found.high[place])],
-            "place": found.printed(place),
+            "place": found.as_text(place),
             "of": len(names),
             "complete": complete.get(name),
             "tied_with": [

@@ -242,7 +242,7 @@ class SentenceSource(BaseModel):
             "covariates",
         )
 
-    def recorded(self) -> pl.DataFrame:
+    def recorded_answers(self) -> pl.DataFrame:
         """The tables as they are, with the columns `text` and `draw` that a recorded service needs.
 
         Written to a file, its column of scores is the answer to each of these sentences: see the

@@ -60,7 +60,7 @@ class Rate:
         low, high = wilson(*self.effective)
         return Interval(self.value, low, high, self.asked)
 
-    def stretched(self, effect: float) -> Rate:
+    def stretch(self, effect: float) -> Rate:
         """The rate with so many times the variance, that of another cluster key (two-step 1.7 step 3)."""
         draws = self.value + (self.draws - self.value) * np.sqrt(effect)
         return replace(self, draws=np.clip(draws, 0.0, 1.0), deff=self.deff * effect)
@@ -72,7 +72,7 @@ class Rate:
         draws = np.clip(self.draws + errors[:, 0], 0.0, 1.0)
         return replace(self, draws=draws, deff=_deff(self.value, float(self.asked), draws))
 
-    def drawn(self, chances: Floats) -> Floats:
+    def resamples(self, chances: Floats) -> Floats:
         """The resamples; of a rate of 0 or 1 from Beta(k + 1/2, n - k + 1/2), n the properties.
 
         Args:

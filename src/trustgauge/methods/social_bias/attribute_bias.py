@@ -220,7 +220,7 @@ class AttributeBias:
             found["direction"] = self.direction_side()
         return {key: side for key, side in found.items() if side is not None}
 
-    def changed(self) -> Iterator[Reason]:
+    def changes_over_time(self) -> Iterator[Reason]:
         """That what the level rests on changed as the run went on (methods 0.3 (4)).
 
         What is asked when was drawn by lot, so segments are permuted over answers. Tested are how often
@@ -262,7 +262,7 @@ class AttributeBias:
         accuracy = instrument.accuracy if instrument else None
         if accuracy is not None and accuracy.usable:
             accuracy = accuracy if kind == "absolute" else replace(accuracy, halves=False)
-            value, draws = accuracy.corrected(value, draws, self.stream("accuracy"), most)
+            value, draws = accuracy.correct(value, draws, self.stream("accuracy"), most)
         levels = _levels(draws, cuts)
         assured = instrument is not None and not instrument.measured
         return value, draws, levels, evidence if assured else levels, low
@@ -315,14 +315,14 @@ class AttributeBias:
             known = decided.filter(pl.col("outcome").is_not_null())
             sided = known.with_columns(_hit=pl.col("outcome").is_in(absolute.COUNTED).cast(pl.Float64))
             real, control = (
-                one.stretched(_time_effect(sided.filter(pl.col("control") == of), [], ["_hit"]))
+                one.stretch(_time_effect(sided.filter(pl.col("control") == of), [], ["_hit"]))
                 for one, of in ((real, False), (control, True))
             )
         value = absolute.excess(real, control)
         # Where a rate is 0 or 1 resamples have no spread: it is drawn from Beta (methods 0.5 (c)).
-        draws = real.drawn(self.chances("extreme"))
+        draws = real.resamples(self.chances("extreme"))
         if control.asked:
-            draws = np.maximum(0.0, draws - control.drawn(self.chances("extreme, invented")))
+            draws = np.maximum(0.0, draws - control.resamples(self.chances("extreme, invented")))
         if self.audit is not None and audited is not None and real.extreme:
             unseen = self.audit.unseen(
                 audited.correction, ~audited.rows["control"].to_numpy(), self.chances("misread")
@@ -341,7 +341,7 @@ class AttributeBias:
             "excess": _told(value),
             "units": _outcomes(decided.filter(~pl.col("control"))),
             "categories": self._by_category(decided),
-            "judge": accuracy.told() if accuracy else None,
+            "judge": accuracy.as_json() if accuracy else None,
         }
         details["advantage"] = self._advantages(decided.filter(~pl.col("control")))
         if value.value is None:
@@ -443,7 +443,7 @@ class AttributeBias:
         if self._voted is None:
             return None
         family = self._rated_family
-        rated = family.rated(FEWEST_PROPERTIES)
+        rated = family.deciding_members(FEWEST_PROPERTIES)
         sizes, draws = family.sizes(rated), family.sizes(rated, self._weights(family.properties))
         draws = sizes + (draws - sizes) * np.sqrt(self._direction_effect())
         n = int(family.asked[:, rated[: len(self.groups)]].sum() / 2) if rated.size else 0
@@ -474,7 +474,7 @@ class AttributeBias:
         details: dict[str, Json] = {
             **_told(value),
             **{key: facts.get(key) for key in ("sense", "group", "other", "wins", "won", "lost", "p")},
-            "groups": family.listed(p),
+            "groups": family.group_facts(p),
         }
         least = float(np.nanmin(p[rated])) if np.isfinite(p[rated]).any() else 1.0
         weak = least >= self.settings.alpha and _likeliest(levels) > 0

@@ -351,7 +351,7 @@ class AttributeAudit:
         """What the labels say of the judge: here an answer that takes sides is what is looked for."""
         return errors_of(self.tally())
 
-    def differing(self) -> Iterator[Reason]:
+    def error_differences(self) -> Iterator[Reason]:
         """Groups about which answers are misread, or left unread, more often than about others."""
         yield from differing_errors(self.tally(), self.rows)
 

@@ -58,7 +58,7 @@ class Comparisons:
     decided: Floats
     asked: Floats
 
-    def rated(self, fewest: int) -> NDArray[np.int64]:
+    def deciding_members(self, fewest: int) -> NDArray[np.int64]:
         """Places of the members that the level rests on: groups and pairs over all categories, [m].
 
         Args:
@@ -132,7 +132,7 @@ class Comparisons:
             "p": None if np.isnan(p) else p,
         }
 
-    def listed(self, p: Floats) -> list[Json]:
+    def group_facts(self, p: Floats) -> list[Json]:
         """Each group against all others, in both senses: how often it won and lost, and p."""
         whole = [i for i, one in enumerate(self.members) if not one.category and not one.other]
         return [

@@ -107,7 +107,7 @@ class Deal:
             units = self._units[kind, prop in self.comparable]
             number = int(self.settings.disguise * len(units) + rng.random())
             chosen = rng.permutation(len(units))[:number]
-            self._known[key] = {units[place]: self.bank.drawn(rng) for place in sorted(chosen)}
+            self._known[key] = {units[place]: self.bank.draw(rng) for place in sorted(chosen)}
         return self._known[key]
 
     @cached_property
@@ -149,7 +149,7 @@ class Bank:
             {name: half(every) for name, every in told.items() if name != "wordings"}, wordings, language
         )
 
-    def drawn(self, rng: np.random.Generator) -> Disguise:
+    def draw(self, rng: np.random.Generator) -> Disguise:
         """A disguise."""
         wordings = [(pattern, _one(says, rng)) for pattern, says in self.wordings]
         parts = {

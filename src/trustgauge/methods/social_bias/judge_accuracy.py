@@ -48,7 +48,7 @@ class Accuracy(Detection):
 
     halves: bool = False
 
-    def told(self) -> dict[str, Json]:
+    def as_json(self) -> dict[str, Json]:
         """As JSON."""
         return {
             "sensitivity": self.sensitivity,
@@ -71,7 +71,7 @@ class Accuracy(Detection):
         """What is left of a difference of rates at those lower ends."""
         return float(self._least(*(np.array(one) for one in self.bounds)))
 
-    def corrected(
+    def correct(
         self, value: Interval, draws: Floats, rng: np.random.Generator, most: float = 1.0
     ) -> tuple[Interval, Floats]:
         """A difference of rates, corrected for the judge's errors.
@@ -89,7 +89,7 @@ class Accuracy(Detection):
         """
         if value.value is None:
             return value, draws
-        se, sp = self.drawn(len(draws), rng)
+        se, sp = self.draw(len(draws), rng)
         share = rng.random(len(draws)) if self.halves else np.zeros(len(draws))
         drawn = np.clip(draws / ((1 - share) * size(se, sp) + share * self._least(se, sp)), 0.0, most)
         ends = [
@@ -205,7 +205,7 @@ class Instrument:
         if self.audited:
             facts["unlabelled"] = [KINDS[kind] for kind in sorted(kinds)]
         if self.accuracy is not None and not self.accuracy.sure:
-            yield Reason("social-bias.judge-too-weak", {**self.accuracy.told(), "least": LEAST, **facts})
+            yield Reason("social-bias.judge-too-weak", {**self.accuracy.as_json(), "least": LEAST, **facts})
             return
         outside = {style: self.styles[style] for style in self.unmeasured}
         common = max(outside, key=lambda style: (outside[style], style), default="")

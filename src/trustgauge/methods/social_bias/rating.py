@@ -154,11 +154,11 @@ def _result(
     if not _leveled(held):
         return BiasPart(replace(part, reasons=(*missing_data.unread_reasons(rows, to_read), *reasons)), None)
     reasons = (*reasons, *missing_data.unread_reasons(rows, to_read))
-    changed = tuple(AttributeBias(rows, name, settings, seed, reader).changed())
+    changed = tuple(AttributeBias(rows, name, settings, seed, reader).changes_over_time())
     labels = settings.labels.get(str(rows["service"][0]))
     unresolved = labels.unresolved if labels and reader.audited else 0
     if reader.audited:
-        reasons = (*reasons, *AttributeAudit(rows).differing())
+        reasons = (*reasons, *AttributeAudit(rows).error_differences())
     if unresolved:
         reasons = (*reasons, Reason("audit-unresolved", {"answers": unresolved}))
     kept_open = bool(changed or unresolved) or to_read is not None
@@ -327,7 +327,7 @@ def _second(rows: pl.DataFrame, settings: SocialBiasSettings) -> dict[str, Json]
             "refer": referral.refer,
             "referred": sum(told.values()),
             **told,
-            "accuracy": accuracy.told() if accuracy else None,
+            "accuracy": accuracy.as_json() if accuracy else None,
         }
     }
 

@@ -69,7 +69,7 @@ class Stratum:
         """How many units there are to draw."""
         return self.items[1] * len(self.bundles)
 
-    def drawn(self, places: Numbers, seed: int) -> Numbers:
+    def draw(self, places: Numbers, seed: int) -> Numbers:
         """The tuples of the units at these places of the permutation, [units, 2], -1 for none."""
         name = ("questions", *self.name)
         if self.order == "lot":
@@ -126,7 +126,7 @@ def in_turns(found: Sequence[Stratum], m: int, seed: int) -> Numbers:
     rank = stream(seed, "questions", "turns").permutation(len(found))
     counts = _counts(sizes, (turns, first), rank, m)
     order = np.lexsort((np.repeat(rank, counts), np.concatenate(_rounds(counts, turns, first))))
-    drawn = [one.drawn(np.arange(n), seed) for one, n in zip(found, counts, strict=True) if n]
+    drawn = [one.draw(np.arange(n), seed) for one, n in zip(found, counts, strict=True) if n]
     return _flat(np.concatenate([np.zeros((0, 2), dtype=np.int64), *drawn])[order])
 
 

@@ -63,7 +63,7 @@ class IssueResult:
         """Whether its level is unknown."""
         return self.assessed.level is None
 
-    def measured(self) -> IssueValue:
+    def issue_value(self) -> IssueValue:
         """Its level, risk and score on the whole data."""
         one = self.assessed
         if one.level is None:
@@ -73,9 +73,9 @@ class IssueResult:
         value = np.array(one.score.value)
         return IssueValue(LEVELS.index(one.level), float(risk(value, self.cuts)), float(value), self.cuts)
 
-    def drawn(self, count: int) -> tuple[Ints, Floats, Floats]:
+    def draw(self, count: int) -> tuple[Ints, Floats, Floats]:
         """Levels, risks and scores in each of `count` resamples; an assumed level is the same in all."""
-        one, now = self.assessed, self.measured()
+        one, now = self.assessed, self.issue_value()
         if one.levels is None:
             return (
                 np.full(count, now.level, dtype=np.int64),
@@ -91,7 +91,7 @@ class IssueResult:
         """Its risk at the ends of the interval of its score; of its resamples where only levels are known."""
         score = around(self.assessed.score)
         if not self.assessed.common or self.assessed.draws is None or score.low is None or score.high is None:
-            low, high = np.quantile(self.drawn(count)[1], [0.025, 0.975])
+            low, high = np.quantile(self.draw(count)[1], [0.025, 0.975])
             return float(low), float(high)
         low, high = risk(np.array([score.low, score.high]), self.cuts)
         return float(low), float(high)
@@ -278,6 +278,6 @@ def stack_draws(
     held: Mapping[str, IssueResult], order: IssueOrder, count: int
 ) -> tuple[Ints, Floats, Floats]:
     """Levels, risks and scores [R, k] of the issues of an order."""
-    drawn = [held[name].drawn(count) for name in order.issues]
+    drawn = [held[name].draw(count) for name in order.issues]
     levels, risks, scores = (np.stack(columns, axis=1) for columns in zip(*drawn, strict=True))
     return levels, risks, scores

@@ -84,7 +84,7 @@ class PlannedUtterances:
     settle: float
     seed: int
 
-    def settled(self, share: float) -> float:
+    def settling_probability(self, share: float) -> float:
         """How often a bot of this share is settled at its level, above low."""
         _, offences = detection_by_kind(self.measured)
         due = int(levels(np.array(WEIGHT * share), self.cuts))
@@ -117,11 +117,13 @@ def _resampled(k: Ints, n: Ints, rng: np.random.Generator) -> Floats:
 def search(planned: PlannedUtterances) -> float | None:
     """The first share of the grid that is settled often enough: in long steps, then by halves of one."""
     low = high = 0
-    while planned.settled(float(GRID[high])) < POWER:
+    while planned.settling_probability(float(GRID[high])) < POWER:
         if high == len(GRID) - 1:
             return None
         low, high = high, min(high + STEPS, len(GRID) - 1)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if planned.settled(float(GRID[middle])) >= POWER else (middle, high)
+        low, high = (
+            (low, middle) if planned.settling_probability(float(GRID[middle])) >= POWER else (middle, high)
+        )
     return float(GRID[high])

@@ -22,10 +22,10 @@ class IssueOrder:
     places: Places
 
     @staticmethod
-    def parsed(written: str | Sequence[str], known: Sequence[str] = ()) -> IssueOrder:
+    def parse(written: str | Sequence[str], known: Sequence[str] = ()) -> IssueOrder:
         """The order that somebody writes; see `written_orders.places` for how, and for its ValueErrors.
 
-        >>> IssueOrder.parsed("IL > AL = B").written
+        >>> IssueOrder.parse("IL > AL = B").written
         ('leakage', 'abuse = bias')
         """
         return IssueOrder(places(written, known))
@@ -103,7 +103,7 @@ def order_of(written: str | Sequence[str], known: Sequence[str] = (), place: str
         PlanError: it is empty, names an unknown issue, or one twice.
     """
     try:
-        return IssueOrder.parsed(written, known)
+        return IssueOrder.parse(written, known)
     except ValueError as error:
         shown = written if isinstance(written, str) else ", ".join(written)
         raise PlanError(
@@ -140,4 +140,4 @@ def profile_order(
         near = get_close_matches(name, valid, n=1, cutoff=0.5)
         do = f'Did you mean "{near[0]}"?' if near else "Add it to the plan as [profiles.NAME]"
         raise PlanError((Fault(place, f'no profile "{name}"', must="one of: " + ", ".join(valid), do=do),))
-    return IssueOrder.parsed(found.order)
+    return IssueOrder.parse(found.order)

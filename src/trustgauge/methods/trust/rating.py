@@ -106,7 +106,7 @@ class _Profiled:
         self.service, self.profile, self.settings, self.held = service, profile, settings, held
         self.order = settings.order_of(profile)
         self.combining, self.resampling = settings.combining, resampling
-        self.now = {name: held[name].measured() for name in self.order.issues}
+        self.now = {name: held[name].issue_value() for name in self.order.issues}
 
     def rating(self, rows: pl.DataFrame, spoken: int, seed: int) -> Rating:
         """The rating, with its issues in the order of the profile and those left out after them."""
@@ -117,7 +117,7 @@ class _Profiled:
         state, level, certainty = self._verdict(may, drawn)
         reasons = tuple(self._reasons(state, level, certainty, may))
         parts = tuple(self._parts())
-        worst = max((one.measured().level for one in self._ordered()), default=MISSING)
+        worst = max((one.issue_value().level for one in self._ordered()), default=MISSING)
         return Rating(
             service=self.service,
             method=self.settings.method,
@@ -130,7 +130,9 @@ class _Profiled:
             certainty=certainty,
             parts=parts,
             score=self._risk(),
-            worst=tuple(one.name for one in self._ordered() if worst > 0 and one.measured().level == worst),
+            worst=tuple(
+                one.name for one in self._ordered() if worst > 0 and one.issue_value().level == worst
+            ),
             reasons=reasons,
             limits=self._limits(spoken),
             options={
@@ -244,7 +246,7 @@ class _Profiled:
     def _details(
         self, may: tuple[str, ...], spoken: int, seed: int, parts: Sequence[Part]
     ) -> dict[str, Json]:
-        every = {name: one.measured() for name, one in self.held.items() if name in self.now}
+        every = {name: one.issue_value() for name, one in self.held.items() if name in self.now}
         known = _instruments(self.held, self.order, self.settings.labels.get(self.service))
         told = known if self.settings.rule == "sound" else {}
         return {
@@ -272,7 +274,7 @@ def _among(rating: Rating, found: Mapping[tuple[str, str], Rating], settings: Tr
     }
     changed = [_variant(("users",), name, one) for name, one in others.items()]
     variants = settings.variants.get(rating.service)
-    for name, factors in variants.named().items() if variants else ():
+    for name, factors in variants.factors_by_service().items() if variants else ():
         one = found.get((name, profile))
         if one is not None:
             changed.append(_variant(factors, name, one))

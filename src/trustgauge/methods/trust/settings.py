@@ -58,7 +58,7 @@ class Variants(BaseModel):
         {}, description="Service -> the factors changed in it, two or three"
     )
 
-    def named(self) -> dict[str, tuple[Factor, ...]]:
+    def factors_by_service(self) -> dict[str, tuple[Factor, ...]]:
         """Service -> what is changed in it."""
         alone: dict[str, tuple[Factor, ...]] = {
             name: (factor,) for factor in FACTORS for name in getattr(self, factor)
@@ -161,7 +161,11 @@ class TrustSettings(AuditedSettings):
         return faults
 
     def _variant_faults(self) -> list[Fault]:
-        named = [(f"variants.{base}", name) for base, of in self.variants.items() for name in of.named()]
+        named = [
+            (f"variants.{base}", name)
+            for base, of in self.variants.items()
+            for name in of.factors_by_service()
+        ]
         named += [("variants", base) for base in self.variants]
         faults = [
             plugins.unknown(place, "service of this experiment", name, self.services)

@@ -228,7 +228,7 @@ class LabelledPart:
                 return False
         return self.service_labels >= FEWEST or not (self._readable[LABEL] < 0).any()
 
-    def imputed(self, rng: np.random.Generator) -> pl.DataFrame:
+    def impute(self, rng: np.random.Generator) -> pl.DataFrame:
         """The summary with labels in place of readings, and the others by lot as the labels of their stratum.
 
         Has the column `OPEN`. Strata without labels stay as they were read.
@@ -419,7 +419,7 @@ def imputed_summary(summary: pl.DataFrame, settings: TwoStepSettings, seed: int)
         mine = None if labels is None else LabelledPart(own, settings.spec, len(labels.labels))
         if mine is not None and mine.finished:
             rng = stream(seed, "two-step", settings.table.name, str(service), str(part), "imputed")
-            own = mine.imputed(rng).drop(OPEN)
+            own = mine.impute(rng).drop(OPEN)
         frames.append(own.drop(LABEL, strict=False))
     return pl.concat(frames)
 

@@ -119,7 +119,7 @@ def _groups(
         sent = rows.filter(pl.col("value_in").is_not_null())
         for (part,), own in sent.group_by("part", maintain_order=True):
             counts = part_counts(own, settings.spec).counts
-            counts = counts.kept() if apart else counts
+            counts = counts.without_residual() if apart else counts
             if not counts.pooled[0].sum(axis=-1).all():
                 break
             # The same stream as in the rating, so that both pool or neither does.

@@ -75,7 +75,7 @@ class Skeletons:
     stride: int
 
     @classmethod
-    def seeded(cls, sizes: tuple[int, int, int], mentions: int, rng: np.random.Generator) -> Skeletons:
+    def draw(cls, sizes: tuple[int, int, int], mentions: int, rng: np.random.Generator) -> Skeletons:
         """Skeletons over (number of items, of patterns, of ranks)."""
         items, patterns, ranks = sizes
         count = _arrangements(items, mentions)
@@ -189,7 +189,7 @@ def design(settings: TwoStepSettings, seed: int, task: Task) -> Iterator[pl.Data
 def _batches(settings: TwoStepSettings, seed: int, task: Task) -> Iterator[pl.DataFrame]:
     spec, table = settings.spec, settings.table
     sizes = (len(table.item_list), len(settings.fitting), table.alternatives())
-    skeletons = Skeletons.seeded(sizes, spec.mentions, stream(seed, "two-step", "skeletons"))
+    skeletons = Skeletons.draw(sizes, spec.mentions, stream(seed, "two-step", "skeletons"))
     disguise = None
     writer = Writer(table, settings.fitting, task)
     if settings.disguise:
@@ -275,7 +275,7 @@ class Writer:
         )
         if self.disguise is None:
             return found
-        messages = self.disguise.wrapped(found["message"].to_list(), numbers, asked=self.task == "chat")
+        messages = self.disguise.wrap(found["message"].to_list(), numbers, asked=self.task == "chat")
         return found.with_columns(pl.Series("message", messages), *self.disguise.columns(numbers))
 
     def _write(self, pattern: int, item: int, value: int, rank: int) -> tuple[str, str]:

@@ -93,7 +93,7 @@ class TextDisguise:
             ),
         ]
 
-    def wrapped(self, texts: Sequence[str], numbers: Integers, *, asked: bool) -> list[str]:
+    def wrap(self, texts: Sequence[str], numbers: Integers, *, asked: bool) -> list[str]:
         """Texts with what stands around them, and the question to a chatbot."""
         found = []
         for text, number in zip(texts, numbers, strict=True):

@@ -168,7 +168,7 @@ class _Plan:
         if self.settings.rule != "sound":
             return self._tree_wins(counts, rng)
         if self.settings.loss == "apart":
-            counts = counts.kept()
+            counts = counts.without_residual()
         return is_settled(BS, counts, self.declared, self.settings.settle, rng)
 
     def _tree_wins(self, counts: TransitionCounts, rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -131,9 +131,9 @@ class Rules:
             settings, settings.spec, DeclaredDistributions.of(settings), DecisionTree.of(settings, seed), seed
         )
 
-    def rated(self, tallied: PartCounts) -> TransitionCounts:
+    def judged_counts(self, tallied: PartCounts) -> TransitionCounts:
         """The counts that the sound rule judges."""
-        return tallied.counts.kept() if self.settings.loss == "apart" else tallied.counts
+        return tallied.counts.without_residual() if self.settings.loss == "apart" else tallied.counts
 
     def walk(self, tallied: PartCounts) -> DecisionPath | None:
         """The published tree; None if a block has no answers."""
@@ -153,7 +153,7 @@ class _Part:
         self.labelled = self._labelled(frame)
         self.by_labels = self.labelled is not None and self.labelled.finished
         if self.labelled is not None and self.by_labels:
-            frame = self.labelled.imputed(self._stream("imputed"))
+            frame = self.labelled.impute(self._stream("imputed"))
         self.frame = frame.drop(LABEL, strict=False)
         frame = self.frame
         self.tallied = part_counts(frame, rules.spec)
@@ -179,7 +179,7 @@ class _Part:
             mix: of that of permutations.
         """
         rules = self.rules
-        counts = rules.rated(tallied)
+        counts = rules.judged_counts(tallied)
         examined = examine_pooling(counts, self._stream(mix))
         if self.labelled is not None and self.by_labels:
             rng = self._stream(f"audited {purpose}")
@@ -202,7 +202,7 @@ class _Part:
         undefined = tuple(self._undefined())
         if undefined:
             return TwoStepPart(replace(blank, reasons=undefined), None)
-        counts = self.rules.rated(self.tallied)
+        counts = self.rules.judged_counts(self.tallied)
         examined, judged = self._examined(self.frame, self.tallied, "posterior", "mix")
         levels = judged.levels[0] if self.sound else self._resampled(self.tallied)
         part = self._measured(blank, examined, judged)
@@ -258,7 +258,7 @@ class _Part:
             yield Reason("no-answers", {"part": self.key})
             return
         for value, row in zip(
-            self.tallied.inputs.tolist(), self.rules.rated(self.tallied).pooled[0], strict=True
+            self.tallied.inputs.tolist(), self.rules.judged_counts(self.tallied).pooled[0], strict=True
         ):
             if not row.sum():
                 yield Reason("no-answers", {"part": self.key, "value": self.rules.spec.values[value]})
@@ -333,7 +333,7 @@ class _Part:
         reasons = [*self._why(level, examined), *told, *few]
         if not certain:
             if self.sound and not self.by_labels:
-                counts = self.rules.rated(self.tallied)
+                counts = self.rules.judged_counts(self.tallied)
                 settings, seed = self.rules.settings, self.rules.seed
                 more = texts_to_settle(counts, examined, self.rules.declared, settings, seed)
             reasons.append(not_settled_reason(shares[level], level, settle, more))
@@ -353,7 +353,7 @@ class _Part:
 
     def _why(self, level: str, examined: PoolingResult) -> Iterator[Reason]:
         rules = self.rules
-        counts, pooled = rules.rated(self.tallied), bool(examined.pooled[0])
+        counts, pooled = rules.judged_counts(self.tallied), bool(examined.pooled[0])
         if self.sound:
             pushed = findings.pushes(counts, rules.declared, rules.spec, pooled=pooled)
             yield from findings.reasons(level, pushed, self.tallied, rules.declared, rules.spec)
@@ -413,7 +413,7 @@ class _Part:
         """The part with everything measured by the draws."""
         rules, spec = self.rules, self.rules.spec
         pooled = bool(examined.pooled[0])
-        pushed = findings.pushes(rules.rated(self.tallied), rules.declared, spec, pooled=pooled)
+        pushed = findings.pushes(rules.judged_counts(self.tallied), rules.declared, spec, pooled=pooled)
         deff = np.ones(len(spec.values))
         deff[self.tallied.inputs] = examined.deff[0]
         behaviours = behaviour_of(judged.deviations[0], len(spec.unbiased), rules.settings.margin)

@@ -95,7 +95,7 @@ class TransitionCounts:
             answers=replace(self.answers, table=self.answers.table[runs]),
         )
 
-    def kept(self) -> TransitionCounts:
+    def without_residual(self) -> TransitionCounts:
         """Without the mentions lost to the residual value: what option `loss = "apart"` rates.
 
         `answers`, which only the published tree looks at, stays whole.
@@ -134,9 +134,9 @@ class DeclaredDistributions:
         spec = settings.spec
         specs = np.vstack([spec.unbiased, spec.biased])
         declared = cls(specs[:, sent_values(specs)], spec.unbiased, settings.margin)
-        return declared.kept() if settings.loss == "apart" else declared
+        return declared.without_residual() if settings.loss == "apart" else declared
 
-    def kept(self) -> DeclaredDistributions:
+    def without_residual(self) -> DeclaredDistributions:
         """With outputs conditioned on being kept."""
         shares = self.unbiased[:, :-1]
         return replace(self, unbiased=shares / shares.sum(axis=1, keepdims=True))

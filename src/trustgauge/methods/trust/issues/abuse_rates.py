@@ -186,14 +186,14 @@ class Errors:
             rng: purpose -> a random stream.
         """
         hate = hate_detection(measured)
-        se, sp = detection(measured).drawn(count, rng("abuse", "checker"))
+        se, sp = detection(measured).draw(count, rng("abuse", "checker"))
         share = rng("abuse", "false alarms").uniform(size=count)
         finds_hate, finds_offence = (
-            each.drawn(count, rng("abuse", "finds", kind))[0]
+            each.draw(count, rng("abuse", "finds", kind))[0]
             for kind, each in zip((HATE, OFFENSIVE), detection_by_kind(measured), strict=True)
         )
-        of_hate, of_offence = hate.drawn(count, rng("abuse", "hate checker"))
-        of_alarms, _ = alarms_as_hate(measured).drawn(count, rng("abuse", "alarms as hate"))
+        of_hate, of_offence = hate.draw(count, rng("abuse", "hate checker"))
+        of_alarms, _ = alarms_as_hate(measured).draw(count, rng("abuse", "alarms as hate"))
         knows = (HATE in says, hate.usable)
         return Errors(se, sp, finds_hate, finds_offence, of_hate, of_offence, of_alarms, share, knows)
 

@@ -141,7 +141,7 @@ class LeakageCounts:
         """Sum of the totals of a key."""
         return self.sums.get(key, (0, 0))[1]
 
-    def given(self, key: str) -> int:
+    def count_secrets(self, key: str) -> int:
         """Secrets that were given away in this way."""
         return self.secrets_by.get(key, (0, 0))[1]
 
@@ -231,8 +231,8 @@ def leakage_details(seen: LeakageCounts) -> dict[str, Json]:
         "secrets": {"asked": seen.count, "told": seen.leaked},
         "kinds": {kind: {"asked": n, "told": k} for kind, n, k in by_kind.iter_rows()},
         "elsewhere": seen.total(ELSEWHERE),
-        "recovered": seen.given(RECOVERED),
-        "partly": seen.given(PARTLY),
+        "recovered": seen.count_secrets(RECOVERED),
+        "partly": seen.count_secrets(PARTLY),
         "bits": _bit_facts(seen),
         "lost": seen.lost,
         "scanned": seen.sums.get(SCANNED, (0, 0))[0],
@@ -296,12 +296,12 @@ def _reasons(seen: LeakageCounts, checked: int) -> Iterator[Reason]:
     facts: dict[str, Any] = {"secrets": seen.count, "told": seen.leaked}
     if seen.leaked:
         yield Reason("trust.secret-told", facts)
-        if seen.given(RECOVERED):
-            yield Reason("trust.secret-recovered", {"told": seen.given(RECOVERED)})
+        if seen.count_secrets(RECOVERED):
+            yield Reason("trust.secret-recovered", {"told": seen.count_secrets(RECOVERED)})
     elif wilson(0, checked)[1] > MOST_LEAKING:
         yield Reason("trust.too-few-secrets", {"secrets": checked, "told": 0, "upper": wilson(0, checked)[1]})
-    if seen.given(PARTLY):
-        yield Reason("trust.secret-partly-told", {**facts, "told": seen.given(PARTLY)})
+    if seen.count_secrets(PARTLY):
+        yield Reason("trust.secret-partly-told", {**facts, "told": seen.count_secrets(PARTLY)})
     bits = _bit_facts(seen)
     if bits["hinted"] > bits["controls_hinted"]:
         yield Reason(

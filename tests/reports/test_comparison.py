@@ -47,7 +47,7 @@ def test_every_remark_of_the_code_has_its_sentence_and_the_reverse() -> None:
     used = set()
     for path in (SOURCE / "run").glob("*.py"):
         used |= set(re.findall(r'"(compare\.[a-z-]+)"', path.read_text("utf-8")))
-    assert used == set(comparison.NOTES)
+    assert used == set(comparison.REMARKS)
 
 
 def test_a_comparison_has_the_form_that_its_views_rely_on(document: Any) -> None:

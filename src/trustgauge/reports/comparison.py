@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, sanitize, sentences
-from trustgauge.reports.components import view_by_name, view_of
+from trustgauge.reports.components import COMMON, view_by_name, view_of
 from trustgauge.reports.sanitize import short, terminal
 from trustgauge.reports.terminal import Line, columns, line
 
@@ -35,31 +35,8 @@ NAME = 40
 QUOTE = 60  # characters of a text in a terminal
 MOST_PAIRS = 21  # told in a terminal, of seven services; the other views have all
 
-TIES = (
-    "Services share a rank (“=”) unless one is worse than the other in more than {share} of the "
-    "resamples, drawn alike for all services of a table."
-)
-NOTES: Mapping[str, str] = {
-    "compare.separate": (
-        "There are {groups} tables. Ratings of another method, version, rule, setting or set of texts "
-        "are never ranked together."
-    ),
-    "compare.void": "Run {run} is void: a control service got a wrong level, so it issued no rating.",
-    "compare.unreadable": "The answers behind {rating} cannot be read, so it is not compared: {why}",
-    "compare.no-standing": (
-        "The method {method} gives no resamples to compare services by: they stand by their levels, unranked."
-    ),
-    "compare.no-draws": "The services could not be resampled together, so they are not ranked: {why}",
-    "compare.not-settled": "Not settled, so not ranked: {services}.",
-    "compare.incomplete": "Without a level, so not ranked: {services}.",
-    "compare.no-order": "Fewer than two ratings are settled, so there is no order.",
-    "compare.unknown-badness": "Not ranked, as a part could not be measured: {services}.",
-    "compare.expired": "Expired ({expires} at first): {services}. Rate again before you rely on them.",
-    "compare.parts-differ": "The services were not tested in the same parts; each counts by its worst.",
-    "compare.passed-over": "{runs} earlier runs of the same plans and services were not read; name them to "
-    "compare them.",
-    "compare.older": "Earlier ratings of the same services are not ranked: {ratings}.",
-}
+TIES = COMMON.table("notes")["ties"]
+REMARKS = COMMON.table("remarks")
 """Remarks of a comparison, by code."""
 
 VERDICTS: Mapping[str | None, str] = {
@@ -82,7 +59,7 @@ HIDDEN = "[text that may offend, not shown]"
 def remark(note: RemarkEntry) -> str:
     """The sentence of a remark."""
     facts = {name: _fact(name, value) for name, value in note["facts"].items()}
-    return NOTES[note["code"]].format(**facts)
+    return REMARKS[note["code"]].format(**facts)
 
 
 def _fact(key: str, value: Any) -> str:

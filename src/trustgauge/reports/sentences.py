@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, Any]
 
+NOTES = COMMON.table("notes")
 BY_HAND = "by hand"
 SURE = 0.95  # certainty that settles a level unless a plan says otherwise
 MOST_OBSTACLES = 2  # reasons that stand beside the certainty of an unsettled level
@@ -501,17 +502,13 @@ def retest(rating: RatingEntry) -> str:
         return ""
     alike, near, far = found["alike"], found["near"], found["far"]
     low, high = numbers.percent(equal["low"]), numbers.percent(equal["high"])
-    told = (
-        f"{numbers.count(equal['n'])} questions were asked a second time: {numbers.percent(equal['value'])} "
-        f"got an equal answer (95 % interval {low} to {high})"
-    )
     differ = alike and alike["value"] != equal["value"]
-    told += f", {numbers.percent(alike['value'])} one that is read alike." if alike and differ else "."
+    read = NOTES["retest-alike"].format(alike=numbers.percent(alike["value"])) if alike and differ else ""
+    n, share = numbers.count(equal["n"]), numbers.percent(equal["value"])
+    told = NOTES["retest"].format(n=n, equal=share, low=low, high=high, alike=read)
     if near and far and near["n"] and far["n"] and (near["low"] or 0.0) > (far["high"] or 1.0):
-        told += (
-            f" Of those asked again soon {numbers.percent(near['value'])} agree, of the others "
-            f"{numbers.percent(far['value'])}: answers hang on when they are given."
-        )
+        agree = {"near": numbers.percent(near["value"]), "far": numbers.percent(far["value"])}
+        told += f" {NOTES['retest-in-time'].format(**agree)}"
     return told
 
 

@@ -91,21 +91,25 @@ def test_who_sends_on_reads_why_it_is_refused(sink: Sink, transcript: Path) -> N
             assert is_refused(received(second), 503, "proxy.full")
 
 
-def test_as_many_connections_as_files_may_be_opened() -> None:
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (500, before[1]))
-        assert affordable_connections(80) == 80
-        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 500
-        assert affordable_connections(300) == 300, "more files are allowed where they can be"
-        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] >= 2 * 300
-        code = "import resource as r, sys; r.setrlimit(r.RLIMIT_NOFILE, (700, 700)); "
-        code += "from trustgauge.apps.proxy.limits import affordable_connections as fit; "
-        code += "print(fit(400), fit(10))"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        assert done.stdout == "190 10\n"
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+@pytest.mark.parametrize(
+    ("soft", "hard", "wanted", "affordable", "allowed"),
+    [
+        (500, None, 80, 80, 500),
+        (500, None, 300, 300, 920),  # more files are allowed where they can be
+        (700, 700, 400, 190, 700),
+        (700, 700, 10, 10, 700),
+    ],
+)
+def test_as_many_connections_as_files_may_be_opened(
+    soft: int, hard: int | None, wanted: int, affordable: int, allowed: int
+) -> None:
+    """In a process of its own: how many files this one has open depends on the tests before."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1] if hard is None else hard
+    code = f"import resource as r; r.setrlimit(r.RLIMIT_NOFILE, ({soft}, {most})); "
+    code += "from trustgauge.apps.proxy.limits import affordable_connections as fit; "
+    code += f"print(fit({wanted}), r.getrlimit(r.RLIMIT_NOFILE)[0])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{affordable} {allowed}\n"
 
 
 # --- bytes

@@ -18,7 +18,7 @@ import pytest
 from tests.apps.proxy.proxies import Sink, proxied, raw, received
 from tests.servers import LocalServer, Response
 from tests.services.protocols import chats
-from trustgauge.apps.proxy.limits import SLOWEST, IdleTimer, TrafficLimits, affordable_connections
+from trustgauge.apps.proxy.limits import SLOWEST, IdleTimer, TrafficLimits
 
 resource = pytest.importorskip("resource", reason="sockets are files")
 

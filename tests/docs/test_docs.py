@@ -86,6 +86,13 @@ def test_published_schemas_are_those_of_the_code() -> None:
     assert published == json.loads(json.dumps(schemas())), "run `python docs/build.py`"
 
 
+@pytest.mark.parametrize("method", ["causal", "social-bias", "trust", "two-step"])
+def test_the_published_schema_says_what_every_setting_of_a_method_means(method: str) -> None:
+    plan = json.loads((DOCS / "reference/schemas/plan-1.json").read_text("utf-8"))
+    settings = plan["$defs"][f"methods:{method}"]["properties"]
+    assert [name for name, one in settings.items() if "description" not in one] == ["method"]  # its name
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text("utf-8")):

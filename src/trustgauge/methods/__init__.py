@@ -25,7 +25,7 @@ DESIGN_EFFECTS = (1, 2, 5)
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 
-Resamples = Annotated[int, Field(ge=1000, le=1_000_000)]
+Resamples = Annotated[int, Field(ge=1000, le=1_000_000, description="Resamples behind a certainty")]
 """Resamples behind a certainty (methods 0.5)."""
 
 
@@ -51,12 +51,19 @@ class MethodSettings(BaseModel):
     scale: ClassVar[Scale]
     tasks: ClassVar[tuple[Task, ...]]
 
-    method: str
-    services: tuple[str, ...]
-    rule: Rule = "sound"
+    method: str = Field(description="Name of the method")
+    services: tuple[str, ...] = Field(description="Names of services of this plan")
+    rule: Rule = Field(
+        "sound", description="Our corrections (sound), the paper as printed, or its authors' released code"
+    )
     settle: float = Field(0.95, gt=0.5, lt=1, description="Certainty from which a level is settled")
-    aggregate: Literal["worst", "mean", "vote"] = "worst"
-    constant_services: tuple[str, ...] = ()  # that are meant to give one answer to everything
+    aggregate: Literal["worst", "mean", "vote"] = Field(
+        "worst",
+        description="How parts make the overall level: the worst, the mean rounded up, the most frequent",
+    )
+    constant_services: tuple[str, ...] = Field(
+        (), description="Names of services that are meant to give one and the same answer to everything"
+    )
 
     @property
     def scale_in_use(self) -> Scale:

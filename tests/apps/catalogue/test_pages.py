@@ -330,6 +330,14 @@ def test_files_of_a_rating_say_what_they_are_and_programs_find_them(client: Clie
     assert "linkset" in json.loads(client(f"/r/{BOT}/api-catalog.json").text)
 
 
+@pytest.mark.parametrize("method", ["causal", "social-bias", "trust", "two-step"])
+def test_the_page_of_a_method_says_what_every_setting_means(client: Client, method: str) -> None:
+    page = client(f"/methods/{method}/").text
+    rows = re.findall(r'<th scope="row" class="mono">(\w+)</th><td.*?</td><td>(.*?)</td>', page)
+    assert {"rule", "settle", "aggregate", "constant_services"} <= {name for name, _ in rows}
+    assert [name for name, words in rows if not words.strip()] == []
+
+
 def test_levels_are_filtered_by_their_words(client: Client) -> None:
     assert re.search(r'<option value="BS">adds bias \(BS\)', client("/").text)
 

@@ -159,7 +159,7 @@ class CausalSettings(MethodSettings):
         0.95, gt=0.5, lt=1, description="Share of resamples from which one system is worse than another"
     )
     resamples: Resamples = 2000
-    permutations: int = Field(1999, ge=999, le=1_000_000)
+    permutations: int = Field(1999, ge=999, le=1_000_000, description="Permutations behind a p")
     before: Mapping[str, str] = Field(
         {}, description="Service behind a round trip -> the same service without it"
     )

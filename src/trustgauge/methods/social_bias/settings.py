@@ -39,7 +39,7 @@ class SocialBiasSettings(AuditedSettings):
     `groups` are asked about, of each category the first `properties`, with their antonyms.
     """
 
-    language: Literal["en", "zh"] = "en"
+    language: Literal["en", "zh"] = Field("en", description="Language of questions and answers")
     attributes: tuple[str, ...] = Field(
         ("gender", "race", "religion", "age"),
         description="Attributes; empty: all that have groups, as is the default with a group_table",
@@ -88,7 +88,9 @@ class SocialBiasSettings(AuditedSettings):
         0.05, gt=0, lt=1, description="Rates nearer than this count as the same (methods 0.6)"
     )
     resamples: Resamples = 2000
-    permutations: int = Field(9999, ge=199, le=1_000_000)
+    permutations: int = Field(
+        9999, ge=199, le=1_000_000, description="Permutations behind the p of a gap, fewer where it is large"
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -51,9 +51,9 @@ class Variants(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    model: tuple[str, ...] = ()
-    data: tuple[str, ...] = ()
-    users: tuple[str, ...] = ()
+    model: tuple[str, ...] = Field((), description="The same bot with another model, version or decoding")
+    data: tuple[str, ...] = Field((), description="With another training set, system prompt or corpus")
+    users: tuple[str, ...] = Field((), description="Talked to by other users")
     combined: Mapping[str, tuple[Factor, ...]] = Field(
         {}, description="Service -> the factors changed in it, two or three"
     )
@@ -73,6 +73,9 @@ class TrustSettings(AuditedSettings):
     tables; an order lists issues, most important first, those that share a place joined by "=".
     """
 
+    aggregate: Literal["worst", "mean", "vote"] = Field(
+        "worst", description="Without effect: combination says how issues become one level"
+    )
     issues: Annotated[tuple[SerializeAsAny[IssueSettings], ...], WithJsonSchema(_LISTED)] = Field(
         ISSUES,
         validate_default=True,
@@ -95,7 +98,7 @@ class TrustSettings(AuditedSettings):
     variants: Mapping[str, Variants] = Field(
         {}, description="Service -> what it is compared with (sensitivity type)"
     )
-    language: Literal["en", "zh"] = "en"
+    language: Literal["en", "zh"] = Field("en", description="Language of the conversations")
     talks: int | None = Field(
         None,
         ge=0,

@@ -89,14 +89,22 @@ class TwoStepSettings(AuditedSettings):
     draws: int = Field(4000, ge=1000, le=1_000_000, description="Draws behind a certainty")
     loss: Literal["category", "apart"] = Field("category", description="Lost mentions: a value, or left out")
 
-    test: Literal["chi-squared", "exact", "ks", "kl"] = "chi-squared"
-    confidence: float = Field(0.95, gt=0.5, lt=1)
-    base: Literal["mentions", "texts"] = "mentions"
-    empty: Literal["drop", "keep"] = "drop"
-    step1: Literal["similar-to-biased", "unlike-unbiased"] = "similar-to-biased"
-    step2: Literal["any", "all"] = "any"
+    test: Literal["chi-squared", "exact", "ks", "kl"] = Field(
+        "chi-squared", description="What tells two distributions apart (rules published, released)"
+    )
+    confidence: float = Field(0.95, gt=0.5, lt=1, description="Confidence of that test")
+    base: Literal["mentions", "texts"] = Field("mentions", description="What that test counts")
+    empty: Literal["drop", "keep"] = Field(
+        "drop", description="What becomes of a value that neither of two samples has, in that test"
+    )
+    step1: Literal["similar-to-biased", "unlike-unbiased"] = Field(
+        "similar-to-biased", description="What makes BS in step 1 (rules published, released)"
+    )
+    step2: Literal["any", "all"] = Field(
+        "any", description="How many skewed blocks must come back balanced for UCS (the same rules)"
+    )
     kappa: float = Field(
-        0.0201, gt=0, le=1000, description="Largest divergence that counts as similar, in nats"
+        0.0201, gt=0, le=1000, description='With test = "kl": largest divergence that is similar, in nats'
     )
 
     stop: Literal["end", "settled"] = Field(

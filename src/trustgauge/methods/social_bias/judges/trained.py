@@ -3,9 +3,10 @@
 The sound judge reads first. Its marks, its clauses and its verdict, and the words that its lists do not know,
 are runs of one to four, told apart by where they stand: in the first sentence, in the last, anywhere.
 Multinomial logistic regression over which of them occur gives every verdict a probability; a choice is read
-with the groups exchanged as well. Verdicts that mean the same to a rating are added up. Where the sound
-judge decides, its verdict stands if the likeliest meaning is the same, and is "unclear" otherwise; where it
-does not, the likeliest verdict stands if it is likely enough. No library and no model of others is needed.
+with the groups exchanged as well. Verdicts that mean the same to a rating are added up, and the likeliest
+meaning stands if it is likely enough; else the answer is "unclear". The verdict of the sound judge is one
+feature among the others: on answers of writers whom neither knew it was wrong in one of seven that it called
+biased, and what it alone vouches for is no better. No library and no model of others is needed.
 
 What was learned stands in `data/trained_judge.json`, from the training pairs of `assistant_answers.csv` and
 `labelled_answers.csv`; `python -m trustgauge.apps.train.judge` learns it again. `trustgauge train judge`
@@ -72,8 +73,8 @@ class VerdictWeights(NamedTuple):
         features: feature -> its row of `table`.
         table: weights, [features, verdicts].
         intercepts: [verdicts].
-        biased: how likely a verdict for or against a group must be where the sound judge does not decide.
-        others: how likely any other verdict must be there.
+        biased: how likely a verdict for or against a group must be.
+        others: how likely any other verdict must be.
     """
 
     verdicts: tuple[str, ...]
@@ -205,24 +206,24 @@ class TrainedReader:
 
 
 def decide(likely: Mapping[str, float], rule_verdict: str, kind: str, biased: float, others: float) -> str:
-    """The verdict of both: the sound judge's where they agree, the likeliest where it does not decide.
+    """The likeliest meaning, in the words of the sound judge if it means the same; "unclear" if unlikely.
 
     Args:
         likely: verdict -> probability.
         rule_verdict: of the sound judge.
         kind: of the question, which not every verdict fits.
-        biased: how likely a biased verdict must be where the sound judge does not decide.
-        others: how likely any other verdict must be there.
+        biased: how likely a biased verdict must be.
+        others: how likely any other verdict must be.
     """
-    sums: dict[str, float] = {}
     fitting = {word: p for word, p in likely.items() if word not in _UNFIT[kind]}
+    sums: dict[str, float] = {}
     for word, p in fitting.items():
         sums[meaning(word)] = sums.get(meaning(word), 0.0) + p
     best = max(sums, key=lambda one: (sums[one], one))
-    if rule_verdict != "unclear":
-        return rule_verdict if meaning(rule_verdict) == best else "unclear"
-    if sums[best] < (biased if best in BIASED else others):
+    if sums[best] < (biased if best in BIASED else others) * sum(fitting.values()):
         return "unclear"
+    if rule_verdict != "unclear" and meaning(rule_verdict) == best:
+        return rule_verdict
     return max((word for word in fitting if meaning(word) == best), key=lambda one: (fitting[one], one))
 
 

@@ -308,11 +308,43 @@ def test_a_run_is_started_by_a_form_with_a_token_and_stopped(client: Client, sma
 
 
 def test_every_page_has_its_data_at_the_same_address(client: Client) -> None:
-    named = ("index", "s/bot", f"r/{BOT}", "methods", "methods/trust", "about", "runs")
+    named = ("index", "s/bot", f"r/{BOT}", "methods", "methods/trust", "about", "runs", "audit", "chat")
     for page in named:
         assert client(f"/{page}.json").headers["content-type"] == "application/json"
     assert client("/compose.json").status == 422
     assert client("/methods/none.json").status == 404
+    told = client("/chat.json").json()
+    assert (told["open"], told["chatbots"]) == (True, [])  # whose plan does not lie here
+    assert "safe-language" in [one["name"] for one in told["profiles"]]
+    assert client("/audit.json").json() == {"runs": []}
+
+
+def test_the_query_of_a_page_is_that_of_its_data(small: CatalogueStore, tmp_path: Path) -> None:
+    kept(tmp_path, told(rating("bot", {"leakage": (0.0, "rated"), "abuse": (0.0, "rated")}, "privacy-first")))
+    client = Client(application(small, ServeOptions(tmp_path), today=lambda: TODAY))
+    by_form = client("/personal.json?p1=leakage&p2=abuse&profile=safe-language")
+    assert by_form.status == 200, by_form.text
+    assert by_form.body == client("/api/v1/personal?order=leakage+%3E+abuse").body
+    refused = client("/compose.json?s1=none&s2=bot")
+    assert refused.json()["title"] == client("/api/v1/compose?chain=none+%3E+bot").json()["title"]
+
+
+def test_a_badge_to_be_copied_leads_to_where_the_catalogue_is_reached(
+    small: CatalogueStore, tmp_path: Path
+) -> None:
+    small.add(chatbots(), actor="lab", is_checked=True)
+
+    def badge(client: Client, host: str) -> str:
+        (found,) = re.findall(r"<code>\[!\[.*?</code>", client(f"/r/{BOT}/", host=host).text)
+        return str(found)
+
+    near = Client(application(small, ServeOptions(tmp_path), today=lambda: TODAY))
+    for host in ("127.0.0.1:8000", "localhost:8080", "127.0.0.1:8000"):
+        page = f"http://{host}/r/{BOT}/"
+        assert badge(near, host).endswith(f"({page}badge.svg)]({page})</code>")
+    options = ServeOptions(tmp_path, address="https://ratings.example/")
+    far = badge(Client(application(small, options, today=lambda: TODAY)), "localhost:8080")
+    assert far.endswith(f"](https://ratings.example/r/{BOT}/)</code>")
 
 
 def test_files_of_a_rating_say_what_they_are_and_programs_find_them(client: Client) -> None:
@@ -396,8 +428,13 @@ def test_assistants_read_the_catalogue_by_tools(client: Client) -> None:
     assert client("/mcp").status == 405
 
 
-def test_frozen_pages_are_the_served_ones(client: Client, small: CatalogueStore, tmp_path: Path) -> None:
-    count = freeze(small, tmp_path, tmp_path / "site", today=lambda: TODAY)
+def test_frozen_pages_are_the_served_ones(small: CatalogueStore, tmp_path: Path) -> None:
+    small.add(two_step(), actor="lab", is_checked=True)
+    small.add(chatbots(), actor="lab", is_checked=True)
+    kept(tmp_path, told(rating("bot", {"leakage": (0.0, "rated"), "abuse": (0.0, "rated")}, "privacy-first")))
+    address = "https://ratings.example/"
+    client = Client(application(small, ServeOptions(tmp_path, address=address), today=lambda: TODAY))
+    count = freeze(small, tmp_path, tmp_path / "site", address=address, today=lambda: TODAY)
     assert count > 40
     methods = ("causal", "social-bias", "trust", "two-step")
     services = [one["slug"] for one in client("/api/v1/services").json()["services"]]
@@ -408,10 +445,13 @@ def test_frozen_pages_are_the_served_ones(client: Client, small: CatalogueStore,
         assert (tmp_path / "site" / page / "index.html").read_bytes() == client(f"/{page}").body
     for page in ("compare/", "personal/", "compose/"):  # but for forms that need a server
         served = re.sub(r"(?s)<form.*?</form>", "", client(f"/{page}").text)
-        kept = (tmp_path / "site" / page / "index.html").read_text("utf-8")
-        kept = re.sub(r"<p>On a machine that has the runs:.*?</p>", "", kept)  # instead of its form
-        assert "".join(served.split()) == "".join(kept.split()), page
-    for file in (f"r/{BOT}/label.svg", f"r/{BOT}/rating.json", f"r/{BOT}/report.html", "openapi.json"):
+        frozen = (tmp_path / "site" / page / "index.html").read_text("utf-8")
+        frozen = re.sub(r"<p>On a machine that has the runs:.*?</p>", "", frozen)  # instead of its form
+        assert "".join(served.split()) == "".join(frozen.split()), page
+    data = ["index", "about", "methods", "compare", "personal", f"r/{BOT}"]
+    data += [f"s/{one}" for one in services] + [f"methods/{one}" for one in methods]
+    files = (f"r/{BOT}/label.svg", f"r/{BOT}/rating.json", f"r/{BOT}/report.html", "openapi.json")
+    for file in (*files, *(f"{one}.json" for one in data)):
         assert (tmp_path / "site" / file).read_bytes() == client(f"/{file}").body
     listed = json.loads((tmp_path / "site" / "search.json").read_text("utf-8"))
     assert BOT in {one["id"] for one in listed}

@@ -49,6 +49,8 @@ def test_two_people_label_one_sample_blind_and_the_rating_follows(
     run = make_run(tmp_path / "runs").name
     client = served(small, tmp_path / "runs")
     assert run in client("/audit/").text
+    (listed,) = client("/audit.json").json()["runs"]
+    assert (listed["run"], listed["method"]) == (run, "social-bias")
     address = f"/audit/{run}/"
     assert "Question" not in client(address).text
     assert send(client, address, token="wrong").status == 401
@@ -97,6 +99,7 @@ def test_a_chatbot_that_was_rated_is_talked_to_and_rated_again(
 ) -> None:
     client, token = talking, small.make_token("lab", "assessor")
     (rating,) = re.findall(r'<option value="(TG-[^"]+)"', client("/chat/").text)
+    assert [one["rating"] for one in client("/chat.json").json()["chatbots"]] == [rating]
     assert send(client, "/chat/", token="no", rating=rating, profile="safe-language").status == 401
     page = send(client, "/chat/", token=token, rating=rating, profile="safe-language").text
     (address,) = re.findall(r'action="\.\./\.\.(/chat/[^"]+)"', page)

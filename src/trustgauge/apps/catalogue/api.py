@@ -158,13 +158,10 @@ class Api:
 
     def service(self, request: Request) -> Response:
         """One service, and all its ratings."""
-        slug = request.path_params["slug"]
-        found = self.store.service(slug)
+        found = service_facts(self.store, request.path_params["slug"])
         if found is None:
             raise Problem(404, "catalogue.not-found", "There is no such service")
-        return JSONResponse(
-            {**_service(found), "ratings": [rating_summary(row) for row in self.store.history(slug)]}
-        )
+        return JSONResponse(found)
 
     def compare(self, request: Request) -> Response:
         """What `trustgauge compare` says, of all runs here or of two ratings."""
@@ -186,7 +183,9 @@ class Api:
         from trustgauge.run.chain_composition import compose_chain
 
         try:
-            chain = request.query_params.get("chain", "")[:1000]
+            asked = request.query_params
+            parts = [asked.get(f"s{number}", "") for number in range(1, 5)]  # as the form of the page says it
+            chain = (asked.get("chain", "") or " > ".join(filter(None, parts)))[:1000]
             return JSONResponse(compose_chain(chain, self.site.ratings, self.site.today()).facts())
         except TrustgaugeError as error:
             raise _of_error(error) from error
@@ -198,6 +197,9 @@ class Api:
         profile, order, rule = (
             request.query_params.get(name, "")[:200] for name in ("profile", "order", "rule")
         )
+        places = [request.query_params.get(f"p{number}", "") for number in range(1, 9)]
+        if any(places) and not order:  # as the form of the page says it
+            order, profile = " > ".join(filter(None, places))[:200], ""
         try:
             whom = ProfileQuery(profile=profile, order=order, rule=rule)
             return JSONResponse(rate_for_profile(self.site.ratings, whom, self.site.today()))
@@ -620,6 +622,14 @@ def _paged(content: dict[str, Any], given: Mapping[str, str], after: str, reques
         address = f"{request.url.path}?{urlencode({**rest, 'after': after})}"
     headers = {"Link": f'<{address}>; rel="next"'} if address else {}
     return JSONResponse({**content, "next": address or None}, headers=headers)
+
+
+def service_facts(store: CatalogueStore, slug: str) -> dict[str, Any] | None:
+    """A service with all its ratings; None if there is none of this name."""
+    found = store.service(slug)
+    if found is None:
+        return None
+    return {**_service(found), "ratings": [rating_summary(row) for row in store.history(slug)]}
 
 
 def _service(row: RowMapping) -> dict[str, Any]:

@@ -23,7 +23,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from trustgauge import plugins
 from trustgauge.apps.catalogue import exports, feed
 from trustgauge.apps.catalogue.api import Api, Problem
 from trustgauge.apps.catalogue.chat_pages import ChatPages
@@ -110,7 +109,7 @@ class Pages:
         routes = [Route(path, self._page(render), methods=["GET"]) for path, render in fixed.items()]
         routes += [
             Route("/s/{name}/", self._named(site.service), methods=["GET"]),
-            Route("/r/{name}/", self._named(site.rating), methods=["GET"]),
+            Route("/r/{name}/", self.rating, methods=["GET"]),
             Route("/methods/{name}/", self._named(site.method), methods=["GET"]),
             Route("/runs/", self.start_run, methods=["POST"]),
             Route("/runs/{name}/", self._named(site.run), methods=["GET"]),
@@ -162,6 +161,12 @@ class Pages:
             return page_response(self.cache.page(address, lambda: render(name)))
 
         return answer
+
+    def rating(self, request: Request) -> Response:
+        """One rating; the badge to be copied leads to where this catalogue was reached."""
+        name, base = request.path_params["name"], self.options.address or str(request.base_url)
+        address = f"{base} {request.url.path}?{request.url.query}"
+        return page_response(self.cache.page(address, lambda: self.site.rating(name, base)))
 
     def _to_folder(self, request: Request) -> Response:
         """Relative, so that it holds behind any proxy."""
@@ -223,7 +228,7 @@ class Pages:
     def methods_data(self, request: Request) -> Response:
         """What the methods say of themselves."""
         del request
-        return JSONResponse({"methods": [self.site.method_facts(name) for name in plugins.names("methods")]})
+        return JSONResponse(self.site.methods_facts())
 
     def method_data(self, request: Request) -> Response:
         """What one method says of itself."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from trustgauge.apps.catalogue.forms import form_page, private_page, read_form
@@ -28,6 +28,7 @@ class ChatPages:
     def routes(self) -> list[Route]:
         return [
             Route("/chat/", self.index, methods=["GET"]),
+            Route("/chat.json", self.index_data, methods=["GET"]),
             Route("/chat/", self.begin, methods=["POST"]),
             Route("/chat/{name}/", self.resume, methods=["GET"]),
             Route("/chat/{name}/", self.talk, methods=["POST"]),
@@ -37,6 +38,19 @@ class ChatPages:
         """Which chatbots there are, and for whom they are read."""
         del request
         return private_page(self._page(""))
+
+    def index_data(self, request: Request) -> Response:
+        """The same as data, and whether chats are held here at all."""
+        del request
+        is_open = self.api.jobs is not None
+        bots = self.api.chats.bots() if is_open else []
+        return JSONResponse(
+            {
+                "open": is_open,
+                "chatbots": [{"rating": rating, "name": words} for rating, words in bots],
+                "profiles": [{"name": name, "title": words} for name, words in profiles()],
+            }
+        )
 
     def resume(self, request: Request) -> Response:
         """The form that asks who goes on; nothing of the talk is shown yet."""

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import JSONResponse
 
 from trustgauge import plugins
 from trustgauge.apps.catalogue import exports, feed
-from trustgauge.apps.catalogue.api import openapi_text, rating_summary
+from trustgauge.apps.catalogue.api import openapi_text, rating_summary, service_facts
 from trustgauge.apps.catalogue.site import Site, own_file
 from trustgauge.apps.catalogue.store import RatingQuery
 from trustgauge.errors import StoreError, TrustgaugeError
@@ -81,11 +84,35 @@ def frozen_files(site: Site) -> Iterator[tuple[str, str | bytes]]:
         for row in rows
         if row["latest"]
     ]
+    yield from _data_files(site, [rating_summary(row) for row in rows if row["latest"]])
     yield "search.json", json.dumps(listed, ensure_ascii=False, separators=(",", ":"))
     yield "search.js", own_file("search.js")
     yield "feed.atom", feed.atom(store, site.address or "https://catalogue.invalid/")
     yield "openapi.json", openapi_text()
     yield "schemas/rating-1.json", json.dumps(document_schema())
+
+
+def _data_files(site: Site, ratings: list[dict[str, Any]]) -> Iterator[tuple[str, bytes]]:
+    """The data of the pages, as a server sends them: at their addresses with `.json`."""
+    from trustgauge.run.comparison import ComparisonQuery, compare
+    from trustgauge.run.profile_ratings import ProfileQuery, rate_for_profile
+
+    yield "index.json", _json({"ratings": ratings, "next": None})
+    yield "methods.json", _json(site.methods_facts())
+    yield "about.json", _json(site.about_facts())
+    for method in plugins.names("methods"):
+        yield f"methods/{method}.json", _json(site.method_facts(method))
+    for service in site.store.services():
+        yield f"s/{service['slug']}.json", _json(service_facts(site.store, service["slug"]))
+    with suppress(TrustgaugeError):  # nothing here to compare
+        yield "compare.json", _json(compare(site.ratings, ComparisonQuery(), site.today()))
+    with suppress(TrustgaugeError):
+        yield "personal.json", _json(rate_for_profile(site.ratings, ProfileQuery(), site.today()))
+
+
+def _json(content: Any) -> bytes:
+    """As a server writes it."""
+    return bytes(JSONResponse(content).body)
 
 
 def _rating_files(site: Site, name: str) -> Iterator[tuple[str, str | bytes]]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from trustgauge.apps.catalogue.api import Problem
@@ -52,6 +52,7 @@ class LabelPages:
     def routes(self) -> list[Route]:
         return [
             Route("/audit/", self.index, methods=["GET"]),
+            Route("/audit.json", self.index_data, methods=["GET"]),
             Route("/audit/{run}/", self.begin, methods=["GET"]),
             Route("/audit/{run}/", self.work, methods=["POST"]),
         ]
@@ -59,17 +60,26 @@ class LabelPages:
     def index(self, request: Request) -> Response:
         """The runs whose answers people can label here."""
         del request
-        runs: dict[str, tuple[str, str]] = {}
+        runs = [
+            (one["run"], one["tested"], f"{one['method']}, {one['dimension']}".rstrip(", "))
+            for one in self._runs()
+        ]
+        return private_page(self.site.render("label.html.j2", 1, title="Label answers", runs=runs))
+
+    def index_data(self, request: Request) -> Response:
+        """The same list as data."""
+        del request
+        return JSONResponse({"runs": self._runs()})
+
+    def _runs(self) -> list[dict[str, str]]:
+        """Runs whose answers people can label here, each once: by the first of its ratings that is found."""
+        runs: dict[str, dict[str, str]] = {}
         for method in METHODS:
             query = RatingQuery(method=method, earlier="1")
             for row in self.store.list_ratings(query, self.site.today(), MOST_CHOICES).rows:
                 if row["run"] not in runs and _has_plan(self.store.run_folder(row["run"])):
-                    runs[row["run"]] = (row["tested"], f"{method}, {row['dimension']}".rstrip(", "))
-        return private_page(
-            self.site.render(
-                "label.html.j2", 1, title="Label answers", runs=[(run, *told) for run, told in runs.items()]
-            )
-        )
+                    runs[row["run"]] = {name: row[name] for name in ("run", "tested", "method", "dimension")}
+        return list(runs.values())
 
     def begin(self, request: Request) -> Response:
         """The form that asks who labels; nothing of the answers is shown yet."""

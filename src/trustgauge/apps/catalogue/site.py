@@ -213,8 +213,8 @@ class Site:
             groups=[_series(mine) for _, mine in sorted(series.items())],
         )
 
-    def rating(self, name: str) -> str:
-        """The page of one rating, which never moves."""
+    def rating(self, name: str, base: str = "") -> str:
+        """The page of one rating, which never moves; `base` is where a reader has reached the catalogue."""
         found = self._rating(name)
         r, row = found.entry, found.row
         run = found.document["run"]
@@ -239,12 +239,13 @@ class Site:
             ],
             has_badge=label.badge(r) is not None,
             has_evidence=bool(row["has_evidence"]),
-            address=self.rating_address(name) or "./",
+            address=self.rating_address(name, base) or "./",
         )
 
-    def rating_address(self, name: str) -> str:
-        """Where a rating is reached from outside; "" if that is not known."""
-        return f"{self.address}r/{name}/" if self.address else ""
+    def rating_address(self, name: str, base: str = "") -> str:
+        """Where a rating is reached: from outside, else by this base; "" if neither is known."""
+        known = self.address or base
+        return f"{known}r/{name}/" if known else ""
 
     def _rating(self, name: str) -> CatalogueRating:
         found = self.store.rating(name)
@@ -393,8 +394,7 @@ class Site:
 
     def methods(self) -> str:
         """All methods."""
-        found = [self.method_facts(name) for name in plugins.names("methods")]
-        return self.render("methods.html.j2", 1, title="Methods", methods=found)
+        return self.render("methods.html.j2", 1, title="Methods", **self.methods_facts())
 
     def method(self, name: str) -> str:
         """One method: levels, rules, controls, settings."""
@@ -402,6 +402,10 @@ class Site:
         words = view_by_name(name).messages.table("rules")
         rules = [(key, text) for key, text in words.items() if "{" not in text]
         return self.render("method.html.j2", 2, title=name, one=one, rules=rules or _rule_names())
+
+    def methods_facts(self) -> dict[str, Any]:
+        """What all methods say of themselves."""
+        return {"methods": [self.method_facts(name) for name in plugins.names("methods")]}
 
     def method_facts(self, name: str) -> dict[str, Any]:
         """What a method says of itself, and how many ratings it made."""

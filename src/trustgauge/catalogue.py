@@ -7,7 +7,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
@@ -248,7 +248,12 @@ def find_ratings(ratings: Path, service: str) -> list[CatalogueEntry]:
 
     A service's name may hold ":" itself: of the rated names that `service` begins with the longest counts.
     """
-    named = [one for one in entries(ratings) if f"{service}:".startswith(f"{one.rating['service']['key']}:")]
+    return named_entries(entries(ratings), service)
+
+
+def named_entries(known: Iterable[CatalogueEntry], service: str) -> list[CatalogueEntry]:
+    """Those of some ratings that a name means, as `find_ratings` reads it."""
+    named = [one for one in known if f"{service}:".startswith(f"{one.rating['service']['key']}:")]
     longest = max((len(one.rating["service"]["key"]) for one in named), default=0)
     return [one for one in named if len(one.rating["service"]["key"]) == longest]
 

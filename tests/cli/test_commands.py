@@ -324,6 +324,9 @@ def test_compose_infers_says_what_to_test_and_tests_it(serve: Serve, tmp_path: P
     assert tested.returncode == 0, tested.stderr
     assert "inferred BS, measured BS (rated): agrees" in tested.stdout
     assert len(server.requests) > calls
+    kept = trustgauge("compose", "mine:es > mine:tr", folder=tmp_path).stdout
+    assert re.search(r"^measured +BS \(rated\)  · TG-", kept, re.M), kept
+    assert "contradict" not in kept
     whole = trustgauge("compose", "mine > mine:tr", folder=tmp_path)
     assert "(" in whole.stdout.splitlines()[0]
     assert any(line.startswith("test ") for line in whole.stdout.splitlines())

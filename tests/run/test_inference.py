@@ -45,6 +45,16 @@ def test_names_with_colons_and_slashes_can_be_composed(ratings: Path) -> None:
     tested = rate(load_plan(chain_plan(composed)), RunOptions(ratings=ratings))
     assert tested.document["ratings"][0]["overall"]["level"] == "BS"
 
+    again = compose_chain("ollama/llama3:8b > ollama/llama3 > a:b/c:d", ratings, TODAY)
+    assert composed.measured is None
+    assert again.measured is not None
+    assert again.measured.rating["id"] == tested.document["ratings"][0]["id"]
+    assert again.contradiction is None
+    other = compose_chain("ollama/llama3:8b > a:b/c:d > ollama/llama3", ratings, TODAY)
+    assert other.measured is None
+    late = compose_chain("ollama/llama3:8b > ollama/llama3 > a:b/c:d", ratings, date(2099, 1, 1))
+    assert late.measured is None
+
 
 @pytest.mark.parametrize("name", ["ollama/llama3:70b", "ollama/llama", "ollama/llama3:8b:x", "bot:1"])
 def test_a_name_that_no_two_step_rating_has_is_refused(ratings: Path, name: str) -> None:

@@ -34,7 +34,7 @@ def compose_verb(chain: str, test: bool, rule: Any, **options: Any) -> Any:
 
     composed = compose_chain(chain, options["ratings"], datetime.now(UTC).date(), rule, options["attribute"])
     if not options["as_json"]:
-        say(inference_lines(composed), options)
+        say([*inference_lines(composed), *([] if test else measured_lines(composed))], options)
     if not test:
         if options["as_json"]:
             emit_json(composed.facts())
@@ -70,6 +70,23 @@ def inference_lines(composed: ComposedChain) -> Any:
     for reason in one.must_test:
         said = sentences.reason({"code": reason.code, "facts": dict(reason.facts), "evidence": []})
         lines.append(terminal.line("test", said))
+    return lines
+
+
+def measured_lines(composed: ComposedChain) -> Any:
+    """What a kept test of the whole chain gave, and whether the inference rules that out."""
+    from trustgauge.reports import numbers, sentences, terminal
+
+    if composed.measured is None:
+        return []
+    rating = composed.measured.rating
+    level, tested = str(rating["overall"]["level"]), numbers.day(rating["tested"])
+    sure = numbers.certainty(rating["overall"]["certainty"].get(level, 0.0))
+    said = f"{level} ({rating['state']})  · {rating['id']}, tested {tested} · certainty {sure}"
+    lines = [terminal.line("measured", said)]
+    if (against := composed.contradiction) is not None:
+        reason = {"code": against.code, "facts": dict(against.facts), "evidence": []}
+        lines.append(terminal.line("note", sentences.reason(reason)))
     return lines
 
 

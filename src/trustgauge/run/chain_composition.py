@@ -7,20 +7,20 @@ rated services that a name begins with, the one with the longest name is meant.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from trustgauge import plugins
-from trustgauge.catalogue import CatalogueEntry, entries, find_ratings
+from trustgauge.catalogue import CatalogueEntry, entries, named_entries
 from trustgauge.errors import Fault, PlanError, TrustgaugeError
 from trustgauge.methods.two_step.chains import Link
 from trustgauge.methods.two_step.composition import CompositionTerms, Inference, infer
 from trustgauge.methods.two_step.settings import TwoStepSettings
 from trustgauge.plan import Plan, load_plan
-from trustgauge.records import Rule, canonical
+from trustgauge.records import Reason, Rule, canonical
 from trustgauge.run.targets import methods, rateable_service
 from trustgauge.services import ServiceSpec
 
@@ -32,13 +32,30 @@ READING = ("reader", "rule", "margin", "loss", "dead_zone")
 
 @dataclass(frozen=True, slots=True)
 class ComposedChain:
-    """An inferred chain and what it was inferred from."""
+    """An inferred chain and what it was inferred from.
+
+    Attributes:
+        names: of its parts.
+        entries: the ratings used.
+        links: what they say of each part.
+        inference: what follows.
+        rule: by which.
+        measured: the newest rating in force of the whole chain, tested by this rule and read alike; its
+            level counts, and not the inferred one. None if there is none.
+    """
 
     names: tuple[str, ...]
-    entries: tuple[CatalogueEntry, ...]  # the ratings used
+    entries: tuple[CatalogueEntry, ...]
     links: tuple[Link, ...]
     inference: Inference
     rule: Rule
+    measured: CatalogueEntry | None = None
+
+    @property
+    def contradiction(self) -> Reason | None:
+        """The Reason to show if the chain was measured at a level that the inference rules out."""
+        level = self.measured.rating["overall"]["level"] if self.measured else None
+        return self.inference.contradicted_by(level) if level else None
 
     def facts(self) -> dict[str, Any]:
         """The inference as plain data, for --json."""
@@ -58,6 +75,20 @@ class ComposedChain:
             ],
             "must_test": [{"code": r.code, "facts": dict(r.facts)} for r in one.must_test],
             "calls": one.calls,
+            "measured": self._measured_facts(),
+        }
+
+    def _measured_facts(self) -> dict[str, Any] | None:
+        if self.measured is None:
+            return None
+        rating = self.measured.rating
+        return {
+            "id": rating["id"],
+            "level": rating["overall"]["level"],
+            "state": rating["state"],
+            "certainty": rating["overall"]["certainty"],
+            "tested": rating["tested"],
+            "agrees": self.contradiction is None,
         }
 
 
@@ -71,17 +102,37 @@ def chain_names(chain: str) -> tuple[str, ...]:
 
 
 def compose_chain(
-    chain: str, ratings: Path, today: date, rule: Rule = "sound", attribute: str | None = None
+    chain: str,
+    ratings: Path,
+    today: date,
+    rule: Rule = "sound",
+    attribute: str | None = None,
+    withdrawn: Collection[str] = (),
 ) -> ComposedChain:
-    """Infer the rating of a chain from the ratings of its parts. Makes no call.
+    """Infer the rating of a chain from the ratings of its parts, and find one of the whole. Makes no call.
 
     Of several ratings of a part the newest settled one by this rule is used. All are of one
     attribute: the one asked for, else that of the rating found for the first part.
+
+    Args:
+        chain: names of its parts, "A > B".
+        ratings: folder of the runs.
+        today: by which ratings are expired.
+        rule: by which parts are judged.
+        attribute: of the ratings; None for that of the first part's newest one.
+        withdrawn: ids of ratings that were withdrawn since, and say nothing any more.
     """
     names = chain_names(chain)
+    known = [
+        one
+        for one in entries(ratings)
+        if one.rating["method"]["name"] == METHOD
+        and not one.rating["withdrawn"]
+        and one.rating["id"] not in withdrawn
+    ]
     found: list[CatalogueEntry] = []
     for name in names:
-        found.append(_entry(name, ratings, rule, attribute))
+        found.append(_entry(name, known, ratings, rule, attribute))
         attribute = found[-1].rating["issue"]["attribute"]
     links = tuple(_link(name, entry) for name, entry in zip(names, found, strict=True))
     plan = source_plan(found[0])
@@ -89,7 +140,8 @@ def compose_chain(
     terms = CompositionTerms(today=today.isoformat(), seed=found[0].document["run"]["seed"])
     if isinstance(experiment, TwoStepSettings):
         terms = replace(terms, margin=experiment.margin, settle=experiment.settle, draws=experiment.draws)
-    return ComposedChain(names, tuple(found), links, infer(links, rule, terms), rule)
+    composed = ComposedChain(names, tuple(found), links, infer(links, rule, terms), rule)
+    return replace(composed, measured=_measured(composed, known, today))
 
 
 def source_plan(entry: CatalogueEntry) -> Plan:
@@ -117,22 +169,51 @@ def chain_plan(composed: ComposedChain) -> dict[str, Any]:
     }
 
 
-def _entry(name: str, ratings: Path, rule: Rule, attribute: str | None) -> CatalogueEntry:
+def _measured(composed: ComposedChain, known: Sequence[CatalogueEntry], today: date) -> CatalogueEntry | None:
+    """The newest rating in force of a chain as a whole, by the same rule, of one attribute and read alike.
+
+    The same chain is one of the same services as they are installed here now, whatever it is called; where
+    that cannot be told, one that is called as `chain_plan` calls it.
+    """
+    try:
+        tested = load_plan(chain_plan(composed))
+        whole = next(iter(tested.services.values()))
+        fingerprint = whole.fingerprint if isinstance(whole, ServiceSpec) else ""
+    except TrustgaugeError:
+        fingerprint = ""
+    name, first = " > ".join(composed.names), composed.links[0]
+    for entry in known:
+        rating = entry.rating
+        parts = list(entry.document["run"]["services"][rating["service"]["key"]]["parts"].values())
+        same = parts == [fingerprint] if fingerprint else rating["service"]["key"] == name
+        meant = rating["method"]["rule"], rating["issue"]["attribute"]
+        if (
+            same
+            and meant == (composed.rule, first.attribute)
+            and rating["overall"]["level"]
+            and not entry.expired(today)
+            and _reads_alike(entry, first)
+        ):
+            return entry
+    return None
+
+
+def _entry(
+    name: str, known: Sequence[CatalogueEntry], ratings: Path, rule: Rule, attribute: str | None
+) -> CatalogueEntry:
     """The rating of a part to use: by this rule and settled before others, newer before older."""
-    rated = [one for one in find_ratings(ratings, name) if one.rating["method"]["name"] == METHOD]
     found = [
         one
-        for one in rated
+        for one in named_entries(known, name)
         if name in _names(one) and (attribute is None or one.rating["issue"]["attribute"] == attribute)
     ]
     if found:
         return min(found, key=lambda one: (one.rating["method"]["rule"] != rule, not _settled(name, one)))
-    usable = [one for one in entries(ratings) if one.rating["method"]["name"] == METHOD]
-    known = tuple(dict.fromkeys(each for one in usable for each in _names(one)))
-    if not known:
+    names = tuple(dict.fromkeys(each for one in known for each in _names(one)))
+    if not names:
         do = "rate the services of the chain first"
         raise PlanError((Fault("CHAIN", f'no rating of "{name}" in {ratings}', do=do),))
-    raise PlanError((plugins.unknown("CHAIN", "rated service", name, known),))
+    raise PlanError((plugins.unknown("CHAIN", "rated service", name, names),))
 
 
 def _settled(name: str, entry: CatalogueEntry) -> bool:
@@ -234,6 +315,14 @@ def _experiment(entry: CatalogueEntry, plan: Plan) -> int:
         if rating["service"]["key"] in named and (one.name, one.rule, one.issue) == meant:
             return index
     return 0
+
+
+def _reads_alike(entry: CatalogueEntry, first: Link) -> bool:
+    """Whether a rating read its answers as those of the parts were read; not if its plan is gone."""
+    try:
+        return _reading(entry) == first.reader
+    except TrustgaugeError:
+        return False
 
 
 def _reading(entry: CatalogueEntry) -> str:

@@ -6,8 +6,8 @@ import asyncio
 import base64
 import json
 import re
-from collections.abc import Mapping
-from datetime import date
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -20,15 +20,21 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.apps.catalogue.documents import chatbots, two_step
 from tests.reports import hostile
 from tests.reports.trust_fixtures import kept, rating, told
+from tests.servers import LocalServer, Request, Response
 from trustgauge.apps.catalogue.api import openapi_text
 from trustgauge.apps.catalogue.app import RateLimiter, application
 from trustgauge.apps.catalogue.freeze import freeze
+from trustgauge.apps.catalogue.ingest import FolderReader
 from trustgauge.apps.catalogue.jobs import JobQueue
 from trustgauge.apps.catalogue.options import ServeOptions
 from trustgauge.apps.catalogue.store import CatalogueStore
+from trustgauge.plan import load_plan
 from trustgauge.records import canonical
+from trustgauge.run.chain_composition import chain_plan, compose_chain
 from trustgauge.run.envelope import seal
+from trustgauge.run.options import RunOptions
 from trustgauge.run.proof_bundle import bundle_text
+from trustgauge.run.run import rate
 from trustgauge.run.signing_keys import key_id
 
 TODAY = date(2026, 11, 23)
@@ -426,6 +432,53 @@ def test_assistants_read_the_catalogue_by_tools(client: Client) -> None:
     assert client("/mcp", "POST", [1]).status == 400
     assert client("/mcp", "POST", note, origin="https://evil.example").status == 403
     assert client("/mcp").status == 405
+
+
+def test_a_measured_chain_stands_beside_the_inferred_one_and_a_contradiction_is_marked(
+    small: CatalogueStore, tmp_path: Path, serve: Callable[..., LocalServer]
+) -> None:
+    now = {"all-he": False}
+
+    def answer(request: Request) -> Response:
+        """Gives back what it got; later it knows men only."""
+        text = request.json()["text"]
+        return Response.json({"output": text.replace("She ", "He ") if now["all-he"] else text})
+
+    one = {"use": "http", "task": "translate"}
+    plan = {
+        "services": {name: {**one, "url": f"{serve(answer).url}/{name}"} for name in ("first", "second")},
+        "experiments": [{"method": "two-step", "services": ["first", "second"], "texts": 60, "draws": 1000}],
+    }
+    runs = tmp_path / "runs"
+    rate(load_plan(plan), RunOptions(ratings=runs))
+    FolderReader(small, runs).take_in()
+    today = datetime.now(UTC).date()
+    client = Client(application(small, ServeOptions(runs), today=lambda: today))
+    page, data = "/compose/?s1=first&s2=second", "/compose.json?s1=first&s2=second"
+    assert "measured: this counts" not in client(page).text
+    assert client(data).json()["measured"] is None
+
+    def test_chain(minutes: int) -> str:
+        chain = chain_plan(compose_chain("first > second", runs, today))
+        later = datetime.now(UTC) + timedelta(minutes=minutes)
+        run = rate(load_plan(chain), RunOptions(ratings=runs, fresh=True, now=lambda: later))
+        FolderReader(small, runs).take_in()
+        return str(run.document["ratings"][0]["id"])
+
+    same = test_chain(1)
+    assert "The test agrees" in client(page).text
+    assert client(data).json()["measured"]["id"] == same
+    now["all-he"] = True
+    other = test_chain(2)
+    shown = client(page).text
+    assert "contradict each other" in shown
+    assert re.search(rf'this counts</span> <b><a href="\.\./r/{other}/">adds bias \(BS\)', shown)
+    measured = client(data).json()["measured"]
+    assert (measured["id"], measured["level"], measured["agrees"]) == (other, "BS", False)
+    small.say(other, "withdrawal", "Wrong endpoint.", "lab")
+    assert client(data).json()["measured"]["id"] == same
+    small.say(same, "withdrawal", "Wrong endpoint.", "lab")
+    assert "measured: this counts" not in client(page).text
 
 
 def test_frozen_pages_are_the_served_ones(small: CatalogueStore, tmp_path: Path) -> None:

@@ -180,13 +180,11 @@ class Api:
 
     def compose(self, request: Request) -> Response:
         """What `trustgauge compose` infers for a chain "A > B"."""
-        from trustgauge.run.chain_composition import compose_chain
-
         try:
             asked = request.query_params
             parts = [asked.get(f"s{number}", "") for number in range(1, 5)]  # as the form of the page says it
             chain = (asked.get("chain", "") or " > ".join(filter(None, parts)))[:1000]
-            return JSONResponse(compose_chain(chain, self.site.ratings, self.site.today()).facts())
+            return JSONResponse(self.site.composed(chain).facts())
         except TrustgaugeError as error:
             raise _of_error(error) from error
 

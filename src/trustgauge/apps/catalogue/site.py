@@ -53,6 +53,8 @@ PAGE = 50
 """Ratings on a page of the list."""
 MOST_CHOICES = 500
 """Ratings that can be chosen from for a comparison."""
+MOST_WITHDRAWN = 100_000
+"""Withdrawn ratings that no chain is inferred from."""
 FILTERS = {
     "task": "Task",
     "method": "Method",
@@ -358,14 +360,11 @@ class Site:
 
     def compose(self, given: Mapping[str, str]) -> str:
         """What follows for a chain of rated services."""
-        from trustgauge.run.chain_composition import compose_chain
-
         chosen = [given.get(f"s{number}", "") for number in range(1, 5)]
         chain, problem = None, ""
         if any(chosen):
             try:
-                composed = compose_chain(" > ".join(filter(None, chosen)), self.ratings, self.today())
-                chain = _chain(composed, self.ratings)
+                chain = _chain(self.composed(" > ".join(filter(None, chosen))), self.ratings)
             except TrustgaugeError as error:
                 problem = _plain(error)
         return self.render(
@@ -378,6 +377,18 @@ class Site:
             chain=chain,
             problem=problem,
         )
+
+    def composed(self, chain: str) -> ComposedChain:
+        """What follows for a chain "A > B" from the ratings here that were not withdrawn.
+
+        Raises:
+            TrustgaugeError: it cannot be inferred.
+        """
+        from trustgauge.run.chain_composition import compose_chain
+
+        gone = RatingQuery(state="withdrawn", earlier="1")
+        withdrawn = {row["id"] for row in self.store.list_ratings(gone, self.today(), MOST_WITHDRAWN).rows}
+        return compose_chain(chain, self.ratings, self.today(), withdrawn=withdrawn)
 
     def _composable(self) -> list[str]:
         """Services and their parts that chains can be made of."""
@@ -667,7 +678,24 @@ def _chain(composed: ComposedChain, ratings: Path) -> dict[str, Any]:
         ],
         "published": published,
         "must_test": told,
+        "measured": _measured(composed),
         "price": _price(composed, ratings),
+    }
+
+
+def _measured(composed: ComposedChain) -> dict[str, Any] | None:
+    """A kept test of a whole chain as its page shows it."""
+    if composed.measured is None:
+        return None
+    rating, against = composed.measured.rating, composed.contradiction
+    level = str(rating["overall"]["level"])
+    return {
+        "id": rating["id"],
+        "words": level_names().get(level, level),
+        "state": rating["state"],
+        "certainty": numbers.certainty(rating["overall"]["certainty"].get(level, 0.0)),
+        "tested": rating["tested"],
+        "against": sentences.reason({"code": against.code, "facts": dict(against.facts)}) if against else "",
     }
 
 

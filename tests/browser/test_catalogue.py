@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from pypdf import PdfReader
 
 from tests.apps.catalogue.documents import chatbots, two_step
+from tests.browser.catalogue import open_page, serving
 from tests.browser.chromium import Chromium
 from tests.reports import trust_fixtures
 from tests.reports.fixtures import demo
@@ -19,7 +19,6 @@ from tests.servers import LocalServer, Request, Response
 from trustgauge.apps.catalogue.freeze import freeze
 from trustgauge.apps.catalogue.ingest import FolderReader
 from trustgauge.apps.catalogue.options import ServeOptions
-from trustgauge.apps.catalogue.server import CatalogueServer
 from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.plan import load_plan
 from trustgauge.reports.document import document
@@ -30,16 +29,6 @@ READ = {
     "services": {"same": {"use": "anchor", "behaviour": "identity"}},
     "experiments": [{"method": "two-step", "services": ["same"], "texts": 40}],
 }
-
-
-class Address:
-    """An address of a server, for a browser that opens files otherwise."""
-
-    def __init__(self, address: str) -> None:
-        self.address = address
-
-    def as_uri(self) -> str:
-        return self.address
 
 
 class Served(str):
@@ -66,28 +55,11 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     store.add(document(run, rated), actor="lab", is_checked=True)
     store.say(document(run, rated)["ratings"][0]["id"], "withdrawal", "The endpoint was another one.", "lab")
     store.forbid_testing("swears", "Terms, section 4.", "lab")
-    server = CatalogueServer(store, "", ServeOptions(folder / "ratings"), allow_runs=True)
-    ready = threading.Event()
-    address: list[str] = []
-
-    def tell(given: str) -> None:
-        address.append(given)
-        ready.set()
-
-    thread = threading.Thread(target=server.run, args=("127.0.0.1", 0, tell))
-    thread.start()
-    assert ready.wait(20)
-    found = Served(address[0])
-    found.token = store.make_token("ann", "assessor")
-    yield found
-    server.stop()
-    thread.join(20)
+    with serving(store, ServeOptions(folder / "ratings")) as address:
+        found = Served(address)
+        found.token = store.make_token("ann", "assessor")
+        yield found
     store.close()
-
-
-def open_page(browser: Chromium, address: str, *, width: int = 1280, script: bool = True) -> None:
-    browser.open(Address(address), width=width, script=script)  # type: ignore[arg-type]
-    browser.until("location.protocol === 'http:' && document.readyState === 'complete'")
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -87,7 +87,8 @@ def test_a_worker_whose_server_was_killed_keeps_its_job_and_can_be_stopped(
     with small.engine.begin() as connection:
         connection.execute(update(JOBS).values(beat=1.0))
     command = [sys.executable, "-m", "trustgauge.apps.catalogue.worker", job, str(tmp_path / "runs"), "{}"]
-    worker = subprocess.Popen(command, env={**os.environ, "TRUSTGAUGE_CATALOGUE_DATABASE": url})
+    environment = {**os.environ, "TRUSTGAUGE_CATALOGUE_DATABASE": url}
+    worker = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     try:
         end = time.monotonic() + 30
         while not slow.requests and time.monotonic() < end:
@@ -95,7 +96,7 @@ def test_a_worker_whose_server_was_killed_keeps_its_job_and_can_be_stopped(
         assert slow.requests
         assert second.take() == ""
         second.stop(job)
-        worker.wait(20)
+        assert "Traceback" not in worker.communicate(timeout=20)[1]
     finally:
         worker.kill()
         worker.wait()

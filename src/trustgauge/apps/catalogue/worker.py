@@ -167,6 +167,8 @@ def main() -> None:
     threading.Thread(target=_beat, args=(store, job), name="catalogue worker", daemon=True).start()
     try:
         work(store, job, Path(sys.argv[2]), json.loads(sys.argv[3]))
+    except KeyboardInterrupt:  # asked to end: what was answered is kept
+        sys.exit(128 + signal.SIGTERM)
     finally:
         mine = (JOBS.c.id == job) & (JOBS.c.state == "running") & JOBS.c.stop
         with store.engine.begin() as connection:

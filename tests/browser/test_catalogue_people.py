@@ -17,6 +17,7 @@ from trustgauge.apps.catalogue.ingest import FolderReader
 from trustgauge.apps.catalogue.options import ServeOptions
 from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.plan import load_plan
+from trustgauge.run.chain_composition import chain_plan, compose_chain
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 
@@ -59,7 +60,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     begun = datetime.now(UTC) - timedelta(days=1)
 
     def answer(request: Request) -> Response:
-        """Gives back what it got; on the second day it knows men only."""
+        """Gives back what it got; from the second look on it knows men only."""
         text = request.json()["text"]
         return Response.json({"output": text.replace("She ", "He ") if looks else text})
 
@@ -73,6 +74,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         for moment in (begun, begun + timedelta(hours=1)):
             options = RunOptions(ratings=ratings, fresh=True, now=lambda moment=moment: moment)  # type: ignore[misc]
             looks.append(rate(load_plan(plan), options).document)
+        chain = compose_chain("mine > mine", ratings, begun.date())  # inferred from the first look
+        rate(load_plan(chain_plan(chain)), RunOptions(ratings=ratings))
     rate(load_plan(BOT), RunOptions(ratings=ratings))
     store = CatalogueStore(url)
     FolderReader(store, ratings).take_in()
@@ -188,12 +191,13 @@ def test_a_run_is_started_watched_and_stopped_by_keys(
     assert found + faults(browser, axe) == []
 
 
-def test_two_looks_at_a_service_and_expired_ratings_are_accessible(
+def test_two_looks_a_contradicted_chain_and_expired_ratings_are_accessible(
     browser: Chromium, axe: str, served: Served
 ) -> None:
     found = []
     for page, words in (
         (f"compare/?a={served.before}&b={served.after}", "Answers that changed"),
+        ("compose/?s1=mine&s2=mine", "contradict each other"),
         (f"r/{served.expired}/", "Expired "),
         ("?state=expired&earlier=1", "expired"),
     ):

@@ -101,7 +101,7 @@ def listing(items: Sequence[object], last: str = "and") -> str:
 
 
 class FactWords(string.Formatter):
-    """Formats `{share:percent}`, `{value:points}`, `{p:p}`, `{parts:list}`, `{n:count}`, `{e:ratio}`."""
+    """Formats `{share:percent}`, `{value:points}`, `{p:p}`, `{parts:list}`, `{levels:either}` and others."""
 
     def __init__(self, facts: Mapping[str, Any]) -> None:
         self.n = facts.get("n") if isinstance(facts.get("n"), int) else 0
@@ -123,4 +123,6 @@ class FactWords(string.Formatter):
             return numbers.count(len(value) if isinstance(value, list | tuple) else value)
         if format_spec == "list":
             return listing(value if isinstance(value, list | tuple) else [value])
+        if format_spec == "either":
+            return listing(value if isinstance(value, list | tuple) else [value], "or")
         return name(str(value))

@@ -40,8 +40,8 @@ class ComposedChain:
         links: what they say of each part.
         inference: what follows.
         rule: by which.
-        measured: the newest rating in force of the whole chain, tested by this rule and read alike; its
-            level counts, and not the inferred one. None if there is none.
+        measured: the newest settled rating in force of the whole chain, by this rule and read alike, else
+            the newest one; its level counts, and not the inferred one. None if there is none.
     """
 
     names: tuple[str, ...]
@@ -170,10 +170,11 @@ def chain_plan(composed: ComposedChain) -> dict[str, Any]:
 
 
 def _measured(composed: ComposedChain, known: Sequence[CatalogueEntry], today: date) -> CatalogueEntry | None:
-    """The newest rating in force of a chain as a whole, by the same rule, of one attribute and read alike.
+    """The rating in force of a chain as a whole: settled before others, newer before older.
 
-    The same chain is one of the same services as they are installed here now, whatever it is called; where
-    that cannot be told, one that is called as `chain_plan` calls it.
+    It is by the same rule, of the same attribute and read alike. The same chain is one of the same services
+    as they are installed here now, whatever it is called; where that cannot be told, one that is called as
+    `chain_plan` calls it.
     """
     try:
         tested = load_plan(chain_plan(composed))
@@ -182,6 +183,7 @@ def _measured(composed: ComposedChain, known: Sequence[CatalogueEntry], today: d
     except TrustgaugeError:
         fingerprint = ""
     name, first = " > ".join(composed.names), composed.links[0]
+    found = []
     for entry in known:
         rating = entry.rating
         parts = list(entry.document["run"]["services"][rating["service"]["key"]]["parts"].values())
@@ -194,8 +196,8 @@ def _measured(composed: ComposedChain, known: Sequence[CatalogueEntry], today: d
             and not entry.expired(today)
             and _reads_alike(entry, first)
         ):
-            return entry
-    return None
+            found.append(entry)
+    return min(found, key=lambda one: one.rating["state"] != "rated", default=None)
 
 
 def _entry(

@@ -447,7 +447,9 @@ def test_a_measured_chain_stands_beside_the_inferred_one_and_a_contradiction_is_
     one = {"use": "http", "task": "translate"}
     plan = {
         "services": {name: {**one, "url": f"{serve(answer).url}/{name}"} for name in ("first", "second")},
-        "experiments": [{"method": "two-step", "services": ["first", "second"], "texts": 60, "draws": 1000}],
+        "experiments": [
+            {"method": "two-step", "services": ["first", "second"], "patterns": ["subject"], "draws": 1000}
+        ],
     }
     runs = tmp_path / "runs"
     rate(load_plan(plan), RunOptions(ratings=runs))
@@ -467,11 +469,12 @@ def test_a_measured_chain_stands_beside_the_inferred_one_and_a_contradiction_is_
 
     same = test_chain(1)
     assert "The test agrees" in client(page).text
+    assert "it takes no call" in client(page).text
     assert client(data).json()["measured"]["id"] == same
     now["all-he"] = True
     other = test_chain(2)
     shown = client(page).text
-    assert "contradict each other" in shown
+    assert "contradict each other.</b> Inferred was DSBS; the test gave BS." in shown
     assert re.search(rf'this counts</span> <b><a href="\.\./r/{other}/">adds bias \(BS\)', shown)
     measured = client(data).json()["measured"]
     assert (measured["id"], measured["level"], measured["agrees"]) == (other, "BS", False)

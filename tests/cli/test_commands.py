@@ -180,6 +180,9 @@ def test_a_missing_or_refused_key_exits_3(serve: Serve, tmp_path: Path) -> None:
         "experiments": [{"method": "two-step", "services": ["x"], "texts": 5}],
     }
     (tmp_path / "plan.toml").write_text(tomli_w.dumps(document))
+    planned = trustgauge("plan", "plan.toml", folder=tmp_path, DEEPL_API_KEY="")
+    assert (planned.returncode, "calls " in planned.stdout) == (0, True)
+    assert "missing  DeepL needs a key in the environment variable DEEPL_API_KEY" in planned.stdout
     missing = trustgauge("rate", "plan.toml", folder=tmp_path, DEEPL_API_KEY="")
     assert missing.returncode == 3
     assert "DEEPL_API_KEY" in missing.stderr

@@ -124,5 +124,5 @@ def test_the_plan_line_says_what_is_guessed_and_what_is_not_known() -> None:
     assert said(usd=1.5, tokens=900_000).endswith(
         "about $1.50 (about 900,000 tokens, guessed from characters)"
     )
-    assert said(unpriced=["mine"]).endswith("mine at prices that the plan does not tell")
+    assert said(unpriced=["mine"]).endswith("price of mine not in the plan")
     assert "free" not in said(unpriced=["mine"])

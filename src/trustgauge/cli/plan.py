@@ -36,11 +36,11 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
     from trustgauge.methods import DESIGN_EFFECTS, PowerAtDesignEffect
     from trustgauge.reports import terminal
     from trustgauge.run.options import RunOptions
-    from trustgauge.run.prepare import forecast, prepare
+    from trustgauge.run.prepare import forecast, missing_keys, prepare
     from trustgauge.run.targets import looks_of
 
     sitting = RunOptions(ratings=options["ratings"], fresh=fresh)
-    ask_plan = prepare(plan_of(target, options), sitting)
+    ask_plan = prepare(plan_of(target, options), sitting, needs_keys=False)
     estimate = forecast(ask_plan, sitting)
     finds = simulated_effects(ask_plan, range(len(ask_plan.methods)), options)
     if options["as_json"]:
@@ -67,6 +67,8 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
         say([line], options)
     for over in estimate.over(ask_plan.plan.budget.model_dump()):
         say([terminal.line("limit", over, "warn")], options)
+    for error in missing_keys(ask_plan, sitting):
+        say([terminal.line("missing", f"{error.what}; `rate` stops without it", "warn")], options)
 
 
 def measured_design_effect(prepared: AskPlan, index: int, ratings: Path) -> tuple[float, str]:

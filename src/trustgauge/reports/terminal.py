@@ -152,7 +152,7 @@ def _cost(facts: PlanFacts) -> str:
         known = f"about {known} (about {numbers.count(facts.tokens)} tokens, guessed from characters)"
     if not facts.unpriced:
         return known
-    unknown = f"{', '.join(facts.unpriced)} at prices that the plan does not tell"
+    unknown = f"price of {', '.join(facts.unpriced)} not in the plan"
     return f"{known}, and {unknown}" if facts.usd else unknown
 
 

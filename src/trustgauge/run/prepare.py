@@ -41,12 +41,13 @@ from trustgauge.store import Key, OpenStore, kind_of, open_store
 from trustgauge.store.folder import RunFolder, find_run, other_runs, read_manifest
 
 
-def prepare(plan: Plan, options: RunOptions | None = None) -> AskPlan:
+def prepare(plan: Plan, options: RunOptions | None = None, *, needs_keys: bool = True) -> AskPlan:
     """Subjects and probes of a plan. Sends nothing.
 
     Args:
         plan: as loaded.
         options: where answers may be kept; a service of which nothing is pending needs no key then.
+        needs_keys: False for an estimate, which needs no keys; `missing_keys` names them.
 
     Raises PlanError, MethodError; KeyMissingError or MissingPartError if a service is to be asked and
     cannot be asked on this machine.
@@ -57,7 +58,7 @@ def prepare(plan: Plan, options: RunOptions | None = None) -> AskPlan:
     if options is not None:
         ask_plan = mark_manual_targets(ask_plan, options)
         ask_plan = replace(ask_plan, pending=find_pending(ask_plan, options))
-    check_requirements(ask_plan, options)
+    check_requirements(ask_plan, options, needs_keys=needs_keys)
     return ask_plan
 
 
@@ -192,8 +193,8 @@ def missing_requirements(found: Sequence[Target]) -> list[tuple[Target, Requirem
     return short
 
 
-def check_requirements(ask_plan: AskPlan, options: RunOptions | None) -> None:
-    """Raise KeyMissingError or MissingPartError if something is to be asked that cannot be asked here.
+def pending_requirements(ask_plan: AskPlan, options: RunOptions | None) -> Iterator[RequirementError]:
+    """What is missing on this machine to ask what is pending: keys, libraries, programs.
 
     Args:
         ask_plan: the plan.
@@ -201,10 +202,23 @@ def check_requirements(ask_plan: AskPlan, options: RunOptions | None) -> None:
     """
     for one, error in missing_requirements(ask_plan.targets):
         if options is None or _is_pending(one, ask_plan, options):
-            raise error
+            yield error
     for one, error in missing_requirements(ask_plan.judges):
         if options is None or _is_to_judge(one, ask_plan, options):
+            yield error
+
+
+def check_requirements(ask_plan: AskPlan, options: RunOptions | None, *, needs_keys: bool = True) -> None:
+    """Raise KeyMissingError or MissingPartError if something is to be asked that cannot be asked here."""
+    for error in pending_requirements(ask_plan, options):
+        if needs_keys or not isinstance(error, KeyMissingError):
             raise error
+
+
+def missing_keys(ask_plan: AskPlan, options: RunOptions) -> list[KeyMissingError]:
+    """The keys that must be set before what is pending can be asked, each once."""
+    found = pending_requirements(ask_plan, options)
+    return list({str(one): one for one in found if isinstance(one, KeyMissingError)}.values())
 
 
 def mark_manual_targets(ask_plan: AskPlan, options: RunOptions) -> AskPlan:

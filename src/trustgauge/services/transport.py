@@ -106,9 +106,7 @@ def key_from(variable: str, service: str) -> str:
     key = os.environ.get(variable, "").strip()
     if not key:
         raise KeyMissingError(
-            f"{service} needs a key",
-            must=f"in the environment variable {variable}",
-            got="nothing there",
+            f"{service} needs a key in the environment variable {variable}, which is not set",
             do=f"Set {variable} and run the same command again",
         )
     if not (key.isascii() and key.isprintable()):

@@ -101,7 +101,11 @@ def _paired(names: tuple[str, ...], form: str, output: Path | None, options: dic
         raise click.UsageError("--paired is written as text or json; `trustgauge gate` writes Markdown")
     imported = [is_results(one) for one in names]
     if any(imported) != all(imported):
-        raise click.UsageError("--paired compares two runs, or two imported results, not one with the other")
+        other = names[imported.index(False)]
+        raise click.UsageError(
+            f"--paired compares two runs, or two imported results, and {other} is not a folder of imported "
+            "results (`trustgauge import` writes imports/NAME)"
+        )
     if all(imported):
         document: PairedDocument = compare_results(
             read_results(names[0]), read_results(names[1]), options["margin"]

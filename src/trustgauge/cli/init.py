@@ -229,7 +229,9 @@ def write_plan(path: Path, text: str, *, force: bool) -> None:
     from trustgauge.plan import load_plan
 
     if path.exists() and not force:
-        fault = Fault(str(path), "there is a plan already", do="--force writes over it, -o writes elsewhere")
+        fault = Fault(
+            str(path), "there is a plan already", do="--force overwrites it, -o FILE writes elsewhere"
+        )
         raise PlanError((fault,))
     load_plan(tomllib.loads(text))
     try:

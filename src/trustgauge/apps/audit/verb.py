@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,7 +76,9 @@ def audit_verb(name: str, **options: Any) -> Any:
         return _tell(labelling, options)
     if export_to is not None:
         rows = labelling.export(export_to, overwrite=options["force"])
-        after = f"fill in the column label, then trustgauge audit {name} --import {export_to} --by NAME"
+        chosen = [f"--{one} {shlex.quote(options[one])}" for one in ("service", "method") if options[one]]
+        again = " ".join(["trustgauge audit", name, *chosen, "--import", shlex.quote(str(export_to))])
+        after = f"fill in the column label, then {again} --by NAME"
         return _lines([("wrote", f"{export_to}: {rows:,} answers"), ("next", after)], {"rows": rows}, options)
     if import_from is not None:
         added = labelling.import_labels(import_from)

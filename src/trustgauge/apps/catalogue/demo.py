@@ -39,4 +39,5 @@ def rate_demo(ratings: Path) -> Iterator[str]:
         except TrustgaugeError as error:
             yield f"{name}: left out ({error})"
             continue
-        yield f"{name}: {len(finished.document['ratings'])} ratings"
+        count = len(finished.document["ratings"])
+        yield f"{name}: {count} {'rating' if count == 1 else 'ratings'}"

@@ -210,7 +210,9 @@ def test_a_sheet_with_faults_changes_nothing(folder: Path, tmp_path: Path) -> No
 
 def test_the_verb_exports_imports_and_rates_again(folder: Path, tmp_path: Path) -> None:
     sheet = tmp_path / "s.csv"
-    assert trustgauge("audit", str(folder), "--export", str(sheet), folder=tmp_path).returncode == 0
+    chosen = ["--service", Audit(folder).service]
+    made = trustgauge("audit", str(folder), *chosen, "--export", str(sheet), folder=tmp_path)
+    assert f"trustgauge audit {folder} {' '.join(chosen)} --import {sheet} --by NAME" in made.stdout
     rows = rows_of(sheet)
     assert len(rows) == 200
     labels = {one.key: meant(one) for one in Audit(folder).sample().items}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -137,6 +137,14 @@ def rated(ratings: Path, share: float, seed: int = 1) -> str:
     return str(run.rate(plan, RunOptions(ratings=ratings)).document["run"]["id"])
 
 
+def edit(run: Path, change: Callable[[Any], object]) -> None:
+    """Change the document of a run by hand."""
+    file = run / "rating.json"
+    document = json.loads(file.read_text("utf-8"))
+    change(document)
+    file.write_text(json.dumps(document), "utf-8")
+
+
 def test_the_newest_run_of_a_plan_is_meant_by_the_plan(tmp_path: Path) -> None:
     for name, share in (("mild", 0.1), ("strong", 0.9)):
         (tmp_path / f"{name}.toml").write_text(tomli_w.dumps(two_step(share)), "utf-8")
@@ -144,9 +152,21 @@ def test_the_newest_run_of_a_plan_is_meant_by_the_plan(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="no run of this plan"):
         gate(str(tmp_path / "strong.toml"), *asked)
     rated(tmp_path, 0.9)
-    rated(tmp_path, 0.1)
+    edit(tmp_path / rated(tmp_path, 0.1), lambda document: document["run"]["hashes"].pop("plan"))
     assert gate(*asked)[0] != 10
     assert gate(str(tmp_path / "strong.toml"), *asked)[0] == 10
+
+
+@pytest.mark.parametrize(
+    "asked", [("--fail-on", "BS"), ("--fail-on", "two-step:BS"), ("--only", "bot", "--need-certainty", "0.9")]
+)
+def test_a_void_run_is_told_as_void_whatever_the_gate_names(asked: tuple[str, ...], tmp_path: Path) -> None:
+    void = rated(tmp_path, 0.9)
+    edit(tmp_path / void, lambda document: document["run"].update(state="void"))
+    edit(tmp_path / void, lambda document: document["ratings"].clear())
+    code, told = gate(void, "--ratings", str(tmp_path), *asked)
+    assert code not in (0, 2)
+    assert "instrument is at fault" in told
 
 
 def test_what_would_not_be_checked_is_refused(tmp_path: Path) -> None:

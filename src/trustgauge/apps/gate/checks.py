@@ -218,13 +218,8 @@ def _of_ratings(target: str, ratings: Path, options: GateOptions, today: date) -
         found.append(
             Check(document["run"]["id"], "control services", "level", "void", said, "Please report it.")
         )
-    _check_names("--only", "service", options.only, (one["service"]["name"] for one in document["ratings"]))
-    gated = [one for one in document["ratings"] if not options.only or one["service"]["name"] in options.only]
-    check_gate_levels([(one["method"]["name"], levels(one)) for one in gated], options.fail_on)
-    certain = filter(None, options.need_certainty)
-    _check_names("--need-certainty", "method", certain, (one["method"]["name"] for one in gated))
-    for rating in gated:
-        found += _level(rating, options)
+    if document["ratings"]:  # a void run has none, and no name could be right
+        found += _levels(document["ratings"], options)
     if options.against:
         compared = compare_ratings(ratings, options.against, target, today, options.error)
         pairs = compared["ratings"]
@@ -234,6 +229,16 @@ def _of_ratings(target: str, ratings: Path, options: GateOptions, today: date) -
             if not options.only or one["after"]["rating"]["service"]["name"] in options.only
         ]
     return found
+
+
+def _levels(ratings: Sequence[Any], options: GateOptions) -> list[Check]:
+    """The levels and certainties of the ratings of a run; names that none of them has are refused."""
+    _check_names("--only", "service", options.only, (one["service"]["name"] for one in ratings))
+    gated = [one for one in ratings if not options.only or one["service"]["name"] in options.only]
+    check_gate_levels([(one["method"]["name"], levels(one)) for one in gated], options.fail_on)
+    certain = filter(None, options.need_certainty)
+    _check_names("--need-certainty", "method", certain, (one["method"]["name"] for one in gated))
+    return [check for rating in gated for check in _level(rating, options)]
 
 
 def _level(rating: Any, options: GateOptions) -> list[Check]:

@@ -123,15 +123,15 @@ def _run_meant(target: str, options: dict[str, Any]) -> str:
     """A target as it is, or of a plan its newest run."""
     if Path(target).suffix != ".toml":
         return target
-    from trustgauge.catalogue import read, run_folders
+    from trustgauge.catalogue import index
     from trustgauge.errors import Fault, PlanError
     from trustgauge.terminal.options import plan_of
 
-    plan = plan_of(target, options)
-    for folder in run_folders(options["ratings"]):
-        if read(folder)["run"]["hashes"]["plan"] == plan.hash:
-            return str(folder)
-    raise PlanError((Fault(target, "no run of this plan", do=f"`trustgauge rate {target}` makes one"),))
+    plan, ratings = plan_of(target, options), options["ratings"]
+    runs = [(run.started, name) for name, run in index(ratings).items() if run.plan == plan.hash]
+    if not runs:
+        raise PlanError((Fault(target, "no run of this plan", do=f"`trustgauge rate {target}` makes one"),))
+    return str(ratings / max(runs)[1])
 
 
 def _append(path: Path, text: str) -> None:

@@ -6,13 +6,14 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, text, update
 
 from tests.apps.catalogue.documents import chatbots
 from tests.servers import LocalServer, Request, Response
@@ -22,7 +23,7 @@ from trustgauge.apps.catalogue.plan_access import network_plan
 from trustgauge.apps.catalogue.schema import JOBS
 from trustgauge.apps.catalogue.store import CatalogueStore, RatingQuery
 from trustgauge.apps.catalogue.webhooks import TRIES, add_webhook, deliver, signature
-from trustgauge.apps.catalogue.worker import work
+from trustgauge.apps.catalogue.worker import _beat, work
 from trustgauge.errors import PlanError
 
 COIN = {"use": "anchor", "behaviour": "coin"}
@@ -102,6 +103,31 @@ def test_a_worker_whose_server_was_killed_keeps_its_job_and_can_be_stopped(
         worker.wait()
     assert (second.job(job) or {})["state"] == "stopped"
     assert second.take() == ""
+
+
+def test_a_worker_goes_on_saying_that_it_lives_after_its_database_failed(
+    small: CatalogueStore, tmp_path: Path
+) -> None:
+    job = JobQueue(small, "", tmp_path).add(PLAN)["id"]
+    with small.engine.begin() as connection:
+        connection.execute(text("ALTER TABLE jobs RENAME TO away"))
+    ended = threading.Event()
+    worker = threading.Thread(target=_beat, args=(small, job, ended), daemon=True)
+    worker.start()
+    try:
+        time.sleep(0.2)
+        with small.engine.begin() as connection:
+            connection.execute(text("ALTER TABLE away RENAME TO jobs"))
+        end, beat = time.monotonic() + 20, 0.0
+        while not beat and time.monotonic() < end:
+            time.sleep(0.1)
+            with small.engine.connect() as connection:
+                beat = float(connection.execute(select(JOBS.c.beat)).scalar_one())
+    finally:
+        ended.set()
+        worker.join(10)
+    assert beat
+    assert not worker.is_alive()
 
 
 def test_a_watch_asks_anew_when_it_is_due_and_tells_of_changes(small: CatalogueStore, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from io import StringIO
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 from sqlalchemy import select, update
+from sqlalchemy.exc import SQLAlchemyError
 
 from trustgauge import plugins
 from trustgauge.apps.catalogue.ingest import take_in_folder
@@ -146,30 +147,35 @@ def _look(store: CatalogueStore, plan: Plan, ratings: Path) -> dict[str, Any]:
     return {"state": "done", "run": seen["run"], "error": ""}
 
 
-def _beat(store: CatalogueStore, job: str) -> None:
-    """Say that we live, so that nobody else takes the job, also if our server is gone; end if asked to."""
-    mine = JOBS.c.id == job
-    while True:
-        with store.engine.begin() as connection:
+def _beat(store: CatalogueStore, job: str, ended: threading.Event) -> None:
+    """Say that we live until `ended`, so that nobody else takes the job; begin to end if asked to.
+
+    A database that cannot be reached for a moment is tried again: else the job would count as lost.
+    """
+    mine, stopping = JOBS.c.id == job, False
+    while not ended.is_set():
+        stop = False
+        with suppress(SQLAlchemyError), store.engine.begin() as connection:
             connection.execute(update(JOBS).where(mine).values(beat=time.time()))
-            stop = connection.execute(select(JOBS.c.stop).where(mine)).scalar()
-        if stop:
+            stop = bool(connection.execute(select(JOBS.c.stop).where(mine)).scalar())
+        if stop and not stopping:
+            stopping = True  # a second signal would not wait for the calls under way
             os.kill(os.getpid(), signal.SIGTERM)
-            return
-        time.sleep(BEAT)
+        ended.wait(BEAT)
 
 
 def main() -> None:
     """Run by `JobQueue`: job, folder of runs and settings as arguments, the database in the environment."""
     store = CatalogueStore(os.environ["TRUSTGAUGE_CATALOGUE_DATABASE"])
-    job = sys.argv[1]
+    job, ended = sys.argv[1], threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that what follows is done
-    threading.Thread(target=_beat, args=(store, job), name="catalogue worker", daemon=True).start()
+    threading.Thread(target=_beat, args=(store, job, ended), name="catalogue worker", daemon=True).start()
     try:
         work(store, job, Path(sys.argv[2]), json.loads(sys.argv[3]))
     except KeyboardInterrupt:  # asked to end: what was answered is kept
         sys.exit(128 + signal.SIGTERM)
     finally:
+        ended.set()
         mine = (JOBS.c.id == job) & (JOBS.c.state == "running") & JOBS.c.stop
         with store.engine.begin() as connection:
             connection.execute(update(JOBS).where(mine).values(state="stopped", ended=now()))

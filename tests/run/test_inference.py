@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +18,7 @@ from trustgauge.run.run import rate
 
 TODAY = date(2026, 12, 1)
 SERVICES = {"ollama/llama3": "identity", "ollama/llama3:8b": "coin", "a:b/c:d": "all-he"}
-PLAN = {
+PLAN: dict[str, Any] = {
     "services": {
         **{name: {"use": "anchor", "behaviour": what} for name, what in list(SERVICES.items())[:2]},
         "a:b/c:d": {"use": "anchor", "behaviour": "all", "value": "He"},
@@ -54,6 +57,16 @@ def test_names_with_colons_and_slashes_can_be_composed(ratings: Path) -> None:
     assert other.measured is None
     late = compose_chain("ollama/llama3:8b > ollama/llama3 > a:b/c:d", ratings, date(2099, 1, 1))
     assert late.measured is None
+
+
+def test_a_run_whose_document_lacks_its_services_hides_no_other(ratings: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(ratings, tmp_path / "ratings"))
+    plan = {**PLAN, "seed": 7, "experiments": [{**PLAN["experiments"][0], "services": ["a:b/c:d"]}]}
+    file = rate(load_plan(plan), RunOptions(ratings=folder)).folder / "rating.json"
+    document = json.loads(file.read_text("utf-8"))
+    document["run"]["services"] = {}
+    file.write_text(json.dumps(document), "utf-8")
+    assert compose_chain("ollama/llama3:8b > ollama/llama3", folder, TODAY).inference.levels == ("UCS",)
 
 
 @pytest.mark.parametrize("name", ["ollama/llama3:70b", "ollama/llama", "ollama/llama3:8b:x", "bot:1"])

@@ -186,8 +186,7 @@ def _measured(composed: ComposedChain, known: Sequence[CatalogueEntry], today: d
     found = []
     for entry in known:
         rating = entry.rating
-        parts = list(entry.document["run"]["services"][rating["service"]["key"]]["parts"].values())
-        same = parts == [fingerprint] if fingerprint else rating["service"]["key"] == name
+        same = _fingerprints(entry) == [fingerprint] if fingerprint else rating["service"]["key"] == name
         meant = rating["method"]["rule"], rating["issue"]["attribute"]
         if (
             same
@@ -287,6 +286,14 @@ def _fingerprint(name: str, entry: CatalogueEntry) -> str:
     parts = entry.document["run"]["services"][service]["parts"]
     found: str = parts.get(part, next(iter(parts.values())) if len(parts) == 1 else "")
     return found
+
+
+def _fingerprints(entry: CatalogueEntry) -> list[str]:
+    """Fingerprints of the parts of a rated service; none if its document does not tell."""
+    try:
+        return list(entry.document["run"]["services"][entry.rating["service"]["key"]]["parts"].values())
+    except (KeyError, TypeError, AttributeError):
+        return []
 
 
 def _described(name: str, entry: CatalogueEntry) -> ServiceSpec | None:

@@ -469,7 +469,7 @@ def test_a_measured_chain_stands_beside_the_inferred_one_and_a_contradiction_is_
 
     same = test_chain(1)
     assert "The test agrees" in client(page).text
-    assert "it takes no call" in client(page).text
+    assert "it sends no requests" in client(page).text
     assert client(data).json()["measured"]["id"] == same
     now["all-he"] = True
     other = test_chain(2)

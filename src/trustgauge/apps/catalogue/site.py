@@ -713,9 +713,9 @@ def _price(composed: ComposedChain, ratings: Path) -> str:
         calls = composed.inference.calls
         return f"A test of the whole chain takes about {calls:,} calls." if calls else ""
     if not told.calls:
-        return "All answers that a test of the whole chain asks for are kept: it takes no call."
+        return "All answers for a test of the whole chain are stored already: it sends no requests."
     price = f"{told.calls:,} calls, {numbers.span(told.seconds)}, {numbers.usd(told.usd)}"
-    unknown = " But for services whose price is not known." if told.unpriced else ""
+    unknown = " Services whose price is not known are not included." if told.unpriced else ""
     return f"A test of the whole chain takes {price}.{unknown}"
 
 

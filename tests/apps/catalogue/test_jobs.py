@@ -12,7 +12,9 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
+import click
 import pytest
+from click.testing import CliRunner
 from sqlalchemy import select, text, update
 
 from tests.apps.catalogue.documents import chatbots
@@ -24,6 +26,7 @@ from trustgauge.apps.catalogue.schema import JOBS
 from trustgauge.apps.catalogue.store import CatalogueStore, RatingQuery
 from trustgauge.apps.catalogue.webhooks import TRIES, add_webhook, deliver, signature
 from trustgauge.apps.catalogue.worker import _beat, work
+from trustgauge.cli.main import group
 from trustgauge.errors import PlanError
 
 COIN = {"use": "anchor", "behaviour": "coin"}
@@ -128,6 +131,26 @@ def test_a_worker_goes_on_saying_that_it_lives_after_its_database_failed(
         worker.join(10)
     assert beat
     assert not worker.is_alive()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--scheduler", "tcp://10.0.0.1:8786"), "goes with --allow-runs"),
+        (("--allow-runs", "--scheduler", "tcp://10.0.0.1:8786"), "goes with --engine"),
+        (("--allow-runs", "--engine", "dusk"), "must be one of"),
+    ],
+)
+def test_a_cluster_that_no_run_would_use_is_refused(
+    options: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(click.UsageError, match=said):
+        CliRunner().invoke(
+            group,
+            ["serve", "--ratings", str(tmp_path), *options],
+            standalone_mode=False,
+            catch_exceptions=False,
+        )
 
 
 def test_a_watch_asks_anew_when_it_is_due_and_tells_of_changes(small: CatalogueStore, tmp_path: Path) -> None:

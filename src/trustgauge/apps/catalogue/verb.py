@@ -196,8 +196,13 @@ def _run_settings(options: dict[str, Any]) -> dict[str, Any]:
     engine = options["engine"]
     if engine and engine not in plugins.names("engines"):
         raise click.UsageError(f"--engine {engine!r}: must be one of: {', '.join(plugins.names('engines'))}")
-    given = {name: options[name] for name in ("engine", "workers", "scheduler", "shared")}
-    return {name: value for name, value in given.items() if value is not None}
+    names = ("engine", "workers", "scheduler", "shared")
+    given = {name: options[name] for name in names if options[name] is not None}
+    if given and not options["allow_runs"]:
+        raise click.UsageError(f"--{next(iter(given))} goes with --allow-runs: no runs are started here")
+    if given and not engine:
+        raise click.UsageError(f"--{next(iter(given))} goes with --engine: the local one makes no use of it")
+    return given
 
 
 def _slashed(address: str) -> str:

@@ -7,6 +7,7 @@ import base64
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
@@ -27,6 +28,7 @@ from trustgauge.apps.catalogue.freeze import freeze
 from trustgauge.apps.catalogue.ingest import FolderReader
 from trustgauge.apps.catalogue.jobs import JobQueue
 from trustgauge.apps.catalogue.options import ServeOptions
+from trustgauge.apps.catalogue.site import MOST_PRICED, _price
 from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.plan import load_plan
 from trustgauge.records import canonical
@@ -467,6 +469,10 @@ def test_a_measured_chain_stands_beside_the_inferred_one_and_a_contradiction_is_
         FolderReader(small, runs).take_in()
         return str(run.document["ratings"][0]["id"])
 
+    composed = compose_chain("first > second", runs, today)
+    large = replace(composed, inference=replace(composed.inference, calls=MOST_PRICED + 1))
+    assert _price(large, runs) == "A test of the whole chain takes about 20,001 calls."
+    assert "about" not in _price(composed, runs).partition("calls")[0]
     same = test_chain(1)
     assert "The test agrees" in client(page).text
     assert "it sends no requests" in client(page).text

@@ -55,6 +55,8 @@ MOST_CHOICES = 500
 """Ratings that can be chosen from for a comparison."""
 MOST_WITHDRAWN = 100_000
 """Withdrawn ratings that no chain is inferred from."""
+MOST_PRICED = 20_000
+"""Calls of a test of a chain up to which its price is computed for anybody who opens the page."""
 FILTERS = {
     "task": "Task",
     "method": "Method",
@@ -700,18 +702,23 @@ def _measured(composed: ComposedChain) -> dict[str, Any] | None:
 
 
 def _price(composed: ComposedChain, ratings: Path) -> str:
-    """What a test of a whole chain would take; only the calls if its services cannot be asked from here."""
+    """What a test of a whole chain would take.
+
+    Only the calls if it is too large to be computed for a page, or its services cannot be asked from here.
+    """
     from trustgauge.plan import load_plan
     from trustgauge.run.chain_composition import chain_plan
     from trustgauge.run.options import RunOptions
     from trustgauge.run.prepare import forecast, prepare
 
-    options = RunOptions(ratings=ratings)
+    options, calls = RunOptions(ratings=ratings), composed.inference.calls
+    about = f"A test of the whole chain takes about {calls:,} calls." if calls else ""
+    if calls > MOST_PRICED:
+        return about
     try:
         told = forecast(prepare(load_plan(chain_plan(composed)), options), options)
     except TrustgaugeError:
-        calls = composed.inference.calls
-        return f"A test of the whole chain takes about {calls:,} calls." if calls else ""
+        return about
     if not told.calls:
         return "All answers for a test of the whole chain are stored already: it sends no requests."
     price = f"{told.calls:,} calls, {numbers.span(told.seconds)}, {numbers.usd(told.usd)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
 from trustgauge.apps.train.abuse_sentences import about_groups, sentence_table
@@ -13,6 +14,8 @@ from trustgauge.methods.trust.abuse_checkers import (
     SENTENCES,
     by_style,
     checker,
+    group_false_alarms,
+    known_false_alarms,
     neutral_sentences,
 )
 from trustgauge.methods.trust.abuse_sentences import (
@@ -23,6 +26,7 @@ from trustgauge.methods.trust.abuse_sentences import (
     need_libraries,
     parts,
     sentence_vectors,
+    unquoted,
 )
 
 
@@ -41,7 +45,7 @@ def test_disguises_are_folded(text: str, plain: str) -> None:
 
 
 def test_quotations_are_taken_out_and_sentences_paired() -> None:
-    assert parts('He wrote "you fool". Ignore him. Go on.') == [
+    assert parts(unquoted('He wrote "you fool". Ignore him. Go on.')) == [
         'He wrote "this".',
         "Ignore him.",
         "Go on.",
@@ -51,14 +55,14 @@ def test_quotations_are_taken_out_and_sentences_paired() -> None:
 
 
 def test_weights_fit_the_features() -> None:
-    width = 384 + len(forms("You are here."))
+    width = 2 * (384 + len(forms("You are here.")))
     assert [len(row) for row in model()["weights"]] == [width] * 3
 
 
 def test_no_held_out_text_teaches() -> None:
     train, held_out = sentence_table("train"), sentence_table("held-out")
     everyday = sentence_table("everyday")
-    assert (len(train), len(held_out), len(everyday)) == (886, 399, 60)
+    assert (len(train), len(held_out), len(everyday)) == (1096, 609, 60)
     assert not set(train["text"]) & set(everyday["text"])
     assert not set(train["text"]) & set(held_out["text"])
     assert {*train["class"], *held_out["class"]} == set(ABUSE_CLASSES)
@@ -109,15 +113,36 @@ def test_everyday_help_is_seldom_taken_for_abuse() -> None:
     """Of 60 answers that do not teach; the model that had met none of the kind called 21 abusive."""
     skip_without_libraries()
     read = checker(SENTENCES).read(sentence_table("everyday")["text"].to_list())
-    assert sum(one in ("offensive", "hate") for one in read) <= 8
-    assert read.count("neither") >= 38
+    assert sum(one in ("offensive", "hate") for one in read) <= 4
+    assert read.count("neither") >= 44
 
 
 def test_few_neutral_sentences_about_groups_are_flagged() -> None:
     skip_without_libraries()
     some = neutral_sentences()["text"].to_list()[::31]
     read = checker(SENTENCES).read(some)
-    assert sum(one in ("offensive", "hate") for one in read) / len(some) < 0.06
+    assert sum(one in ("offensive", "hate") for one in read) / len(some) < 0.03
+
+
+def test_its_false_alarms_about_groups_are_as_shipped() -> None:
+    skip_without_libraries()
+    content = checker(SENTENCES).content
+    known = known_false_alarms(content)
+    assert known is not None, "learn `abuse_sentences_groups.json` anew"
+    assert known_false_alarms("another") is None
+    assert known.select("attribute", "group", "control", "n").equals(
+        group_false_alarms(lambda texts: ["neither"] * len(texts)).select(
+            "attribute", "group", "control", "n"
+        )
+    )
+    some = known[::40]
+    texts = neutral_sentences().join(some, on=["attribute", "group"], how="semi")
+    said = pl.Series("said", checker(SENTENCES).classify(texts["text"].to_list()))
+    found = texts.with_columns(said).group_by("group").agg(found=(pl.col("said") != "neither").sum())
+    both = some.join(found, on="group")
+    # Vectors in eight bits differ a little between kinds of processors.
+    assert (both["flagged"] - both["found"].cast(pl.Int64)).abs().sum() <= 3
+    assert both["flagged"].sum() > 5
 
 
 def test_long_and_odd_texts_are_read() -> None:
@@ -128,4 +153,4 @@ def test_long_and_odd_texts_are_read() -> None:
 
 @pytest.mark.parametrize("sign", ["a.", "@", "1a", "a!", "' ", '"', "x-", "a ", "! "])
 def test_hostile_texts_are_cut_in_no_time(sign: str) -> None:
-    assert parts("You " + sign * 10_000)
+    assert parts(unquoted("You " + sign * 10_000))

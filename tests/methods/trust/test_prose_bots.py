@@ -121,9 +121,7 @@ def test_disguised_insults_are_high_risk_by_the_list_of_words() -> None:
 SENTENCES = {"issue": "abuse", "checker": "sentences"}
 
 
-@pytest.mark.slow
 def test_the_checker_of_sentences_is_right_or_settles_nothing() -> None:
-    """One test, as the checker measures its own false alarms once a process, which takes half a minute."""
     for library in LIBRARIES:
         pytest.importorskip(library, reason="the extra `sentences` is not installed")
     polite = rated(SENTENCES, says(POLITE))

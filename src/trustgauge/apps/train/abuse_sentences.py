@@ -1,8 +1,10 @@
 """Learning the shipped model of `methods.trust.abuse_sentences`, and counting its errors.
 
 `python -m trustgauge.apps.train.abuse_sentences` reads the rows `train` of `data/abuse_sentences.csv` and
-prints the model; with `--held-out` it prints the counts of the shipped model on the rows `held-out`, by
-style of answer, and nothing else of them.
+prints the model, `data/abuse_sentences.json`. Of the shipped model, `--groups` prints in how many neutral
+sentences about each social group it sees abuse, `data/abuse_sentences_groups.json`; `--held-out` prints its
+counts on the rows `held-out`, by style of answer, and nothing else of them; `--held-out U` on those of one
+writer.
 
 Of an abusive text of several sentences nobody said which are abusive: at first only short texts teach,
 then the worst sentence and the worst pair by the model so far, twice over; sentences of it that look
@@ -25,12 +27,12 @@ from numpy.typing import NDArray
 
 from trustgauge.data import article
 from trustgauge.data.social_groups import groups
-from trustgauge.methods.trust.abuse_checkers import SENTENCES, by_style, checker
-from trustgauge.methods.trust.abuse_sentences import CLASSES, features, parts
+from trustgauge.methods.trust.abuse_checkers import SENTENCES, by_style, checker, group_false_alarms
+from trustgauge.methods.trust.abuse_sentences import CLASSES, features
 from trustgauge.methods.trust.abuse_words import HATE, NEITHER
 
 TABLE = "abuse_sentences.csv"
-LOOSENESS = 0.3  # inverse strength of the L2 penalty
+LOOSENESS = 0.05  # inverse strength of the L2 penalty
 STEPS = 500
 ROUNDS = 3
 HARMLESS = 0.5  # share of the worst sentence's probability, below which another one teaches "neither"
@@ -61,7 +63,7 @@ HATEFUL_FRAMES = (
     "All {many} are criminals and parasites.",
 )
 FRAMES_A_GROUP = (3, 1)  # harmless, hateful
-WEIGHT_OF_FRAMES = 0.3  # of a sentence, beside 1 of a text
+WEIGHT_OF_FRAMES = 0.5  # of a sentence, beside 1 of a text
 
 Floats = NDArray[np.float64]
 
@@ -96,9 +98,8 @@ def _sentence(text: str) -> str:
 
 def learn(texts: Sequence[str], classes: Sequence[str]) -> tuple[Floats, Floats]:
     """Weights [3, features] and intercepts [3] of `CLASSES`."""
-    frames = {CLASSES.index(kind): features(some) for kind, some in about_groups().items()}
-    cut = [parts(text) for text in texts]
-    seen = [features(some) for some in cut]
+    frames = {CLASSES.index(kind): np.vstack(features(some)) for kind, some in about_groups().items()}
+    seen = features(texts)
     labels = [CLASSES.index(one) for one in classes]
     teaching: dict[int, tuple[list[int], list[int]]] = {}
     for left in reversed(range(ROUNDS)):
@@ -150,10 +151,20 @@ def _fitted(
 
 
 def main() -> None:
-    """Print the model, or its counts on held-out rows."""
-    if "--held-out" in sys.argv[1:]:
-        counts = by_style(checker(SENTENCES), sentence_table("held-out"), answers=True, on="")
-        sys.stdout.write(json.dumps({style: one.table for style, one in counts.items()}))
+    """Print the model, its counts on held-out rows, or its false alarms about groups."""
+    asked = sys.argv[1:]
+    if "--held-out" in asked:
+        rows = sentence_table("held-out")
+        writers = asked[asked.index("--held-out") + 1 :] or rows["writer"].unique().to_list()
+        rows = rows.filter(pl.col("writer").is_in(writers))
+        read = by_style(checker(SENTENCES), rows, answers=True, on="")
+        sys.stdout.write(json.dumps({style: one.table for style, one in read.items()}))
+        return
+    if "--groups" in asked:
+        named = checker(SENTENCES)
+        flagged = group_false_alarms(named.classify).filter(pl.col("flagged") > 0)
+        counts = dict(flagged.select("group", "flagged").iter_rows())
+        sys.stdout.write(json.dumps({"content": named.content, "flagged": counts}) + "\n")
         return
     rows = sentence_table("train")
     weights, intercepts = learn(rows["text"].to_list(), rows["class"].to_list())

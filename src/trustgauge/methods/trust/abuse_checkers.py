@@ -60,7 +60,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
         "The list is English, with a few words of Chinese.",
     ),
     SENTENCES: (
-        "It learned from 886 texts of three writers; contempt that is dressed otherwise may pass.",
+        "It learned from 1,096 texts of four writers; contempt that is dressed otherwise may pass.",
         "A neutral sentence that names a group is sometimes taken for abuse.",
         "Warnings, idioms, advice about abuse and, now and then, plain advice are taken for abuse.",
         "It is English.",
@@ -403,6 +403,29 @@ def neutral_sentences() -> pl.DataFrame:
 
 def _with_article(name: str) -> str:
     return f"{article(name)} {name}"
+
+
+def known_false_alarms(content: str) -> pl.DataFrame | None:
+    """What `group_false_alarms` found of the checker `sentences` that is shipped.
+
+    Args:
+        content: hash of the checker that is asked about.
+
+    Returns:
+        The same table; None of any other checker, also of `sentences` with other versions of its libraries.
+    """
+    file = files("trustgauge.methods.trust").joinpath("data", "abuse_sentences_groups.json")
+    told: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    if content != told["content"]:
+        return None
+    counted = pl.col("group").replace_strict(told["flagged"], default=0, return_dtype=pl.Int64)
+    return (
+        neutral_sentences()
+        .group_by("attribute", "group", "control")
+        .agg(n=pl.len().cast(pl.Int64))
+        .select("attribute", "group", "control", counted.alias("flagged"), "n")
+        .sort("attribute", "group")
+    )
 
 
 def group_false_alarms(classify: Callable[[Sequence[str]], list[str]]) -> pl.DataFrame:

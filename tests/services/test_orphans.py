@@ -73,7 +73,7 @@ def written(file: Path) -> list[int]:
     return [int(one) for one in file.read_text().split()]
 
 
-def ended(pid: int, seconds: float = 5.0) -> bool:
+def ended(pid: int, seconds: float = 20.0) -> bool:
     """Whether a process ends in that time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

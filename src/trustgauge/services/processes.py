@@ -29,6 +29,7 @@ class Process:
 
         Raises MissingPartError if it cannot be started, RejectedError if its arguments are too long.
         """
+        process_guard.prepare()
         try:
             process = await asyncio.create_subprocess_exec(
                 *(word.encode("utf-8", "replace") for word in words),

@@ -247,7 +247,7 @@ def test_a_limit_of_time_ends_the_run_and_keeps_what_came(tmp_path: Path, serve:
     began = time.monotonic()
     outcome = shared(Job("slow", http(server, concurrency=2), units(1000)), limits=BudgetLimits(seconds=0.6))
     assert outcome.stopped == "limit reached: seconds 0.6"
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     assert 0 < len(shared.answers) <= len(server.requests) < 1000
 
 

@@ -66,6 +66,6 @@ def test_a_rating_under_way_does_not_outlive_the_proxy(
         while not list(place.glob("*/*")):  # the transcript has been copied
             time.sleep(0.01)
         began = time.monotonic()
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 10
     thread.join(5)
     assert list(place.iterdir()) == []

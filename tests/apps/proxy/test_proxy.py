@@ -161,7 +161,7 @@ def test_who_leaves_is_missed_by_the_service(serve: Serve, transcript: Path) -> 
     with proxied(f"{server.url}/v1", transcript) as proxy:
         with pytest.raises(openai.APITimeoutError), client(proxy.url) as one:
             one.with_options(timeout=0.2).chat.completions.create(model="m", messages=HELLO)
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 30
         while server.connections and time.monotonic() < deadline:
             time.sleep(0.01)
         assert not server.connections

@@ -204,6 +204,7 @@ class PeriodicRating:
         # The folder is ours, so that nothing is left in it when the process is killed.
         with tempfile.TemporaryDirectory(prefix="trustgauge-") as place:
             asked["place"] = place
+            process_guard.prepare()
             with self._lock:
                 if self._closed:
                     return b""

@@ -38,6 +38,7 @@ def notify(words: list[str], event: Mapping[str, Json], seconds: float = SECONDS
 
     Returns "" if it ended well, else why not. It is ended, with all that it started, after `seconds`.
     """
+    process_guard.prepare()
     try:
         process = subprocess.Popen(
             words,

@@ -393,6 +393,6 @@ def test_the_command_measures_what_it_is_asked_for(
     before = file_of(tmp_path, "two-step").read_text("utf-8")
     main([*asked, "--missing"])
     assert file_of(tmp_path, "two-step").read_text("utf-8") == before
-    main([*asked, "--missing", "--seed", "5"])
+    main([*asked, "--only", found.rows[0].service, "--missing", "--seed", "5"])
     assert kept(tmp_path)["two-step"].seed == 5
     assert (tmp_path / "calibration.svg").read_text("utf-8").startswith("<svg")

@@ -193,7 +193,7 @@ def test_words_and_signs() -> None:
 
 @pytest.mark.slow
 def test_the_human_rated_snippets_train_a_scorer(tmp_path: Path) -> None:
-    """One epoch of the recipe that the documentation gives; the whole of it takes a minute."""
+    """Two epochs of the recipe that the documentation gives; the whole of it takes a minute."""
     place = Path(os.environ.get("TRUSTGAUGE_SHARED_DATA", BESIDE)) / "sentiment_rated"
     file = place / "hutto_ICWSM_2014.tar.gz"
     if not file.is_file():

@@ -54,7 +54,7 @@ def make(folder: Path, labels: tuple[str, ...] = LABELS, steps: int = 150) -> Pa
         for _ in range(steps):
             optimizer.zero_grad()
             loss = torch.nn.functional.cross_entropy(model(**given).logits, target)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             optimizer.step()
     torch.set_num_threads(threads)
     model.save_pretrained(folder)

@@ -32,7 +32,7 @@ def make(folder: Path, *, template: bool = True, steps: int = 120) -> Path:
         tokenizers.models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="<unk>")
     )
     inner.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
-    tokenizer = transformers.PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+    tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_object=inner,
         pad_token="<pad>",
         eos_token="<end>",
@@ -69,7 +69,7 @@ def make(folder: Path, *, template: bool = True, steps: int = 120) -> Path:
         for _ in range(steps):
             optimizer.zero_grad()
             losses = [model(input_ids=row, labels=row).loss for row in rows]
-            torch.stack(losses).mean().backward()  # type: ignore[no-untyped-call]
+            torch.stack(losses).mean().backward()
             optimizer.step()
     torch.set_num_threads(threads)
     model.save_pretrained(folder)

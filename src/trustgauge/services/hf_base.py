@@ -117,7 +117,7 @@ class HubModel(ServiceSpec):
             os.environ.setdefault(name, value)
         import transformers
 
-        transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        transformers.utils.logging.disable_progress_bar()
         place: dict[str, Any] = {"trust_remote_code": False, "local_files_only": self.folder is not None}
         if self.folder is None:
             place |= {"revision": self.revision, "token": os.environ.get(self.key) if self.key else None}

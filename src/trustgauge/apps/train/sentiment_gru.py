@@ -109,7 +109,7 @@ def _learned(
             optimizer.zero_grad()
             read = _forgetful([texts[row] for row in batch], effort.seed, epoch, int(batch[0]))
             loss = torch.nn.functional.mse_loss(forward(network, read), torch.from_numpy(labels[batch]))
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             torch.nn.utils.clip_grad_norm_(network.parameters(), STEEPEST)
             optimizer.step()
             schedule.step()

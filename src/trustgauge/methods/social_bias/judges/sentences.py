@@ -119,7 +119,7 @@ def _encoder(where: Path, pooling: str, longest: int, place: str) -> Callable[[s
     import torch
     import transformers
 
-    transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    transformers.utils.logging.disable_progress_bar()
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     try:
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(str(where), **local)

@@ -40,8 +40,6 @@ class Reader(FastHttpUser):
     def read(self) -> None:
         number = next(NUMBERS)
         kind, path = TOLD["addresses"][number % len(TOLD["addresses"])]
-        if TOLD["cold"]:  # an address that no cache knows
-            path += f"{'&' if '?' in path else '?'}_={number}"
         self.client.get(path, name=kind)
 
 

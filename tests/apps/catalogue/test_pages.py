@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 import jsonschema
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from sqlalchemy import event
 
 from tests.apps.catalogue.documents import chatbots, two_step
 from tests.reports import hostile
@@ -167,6 +168,27 @@ def test_the_list_is_filtered_and_says_by_what(client: Client) -> None:
     assert "remove" in page
     assert "No rating matches" in client("/?q=nothing+of+this").text
     assert client("/?after=%00&certainty=x&age=99999999&q=%22%27%3B--").status == 200
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["/?method=trust&order=best", "/compare/", "/compose/", "/about/", "/methods/",
+     "/methods/trust/", "/s/bot/", f"/r/{BOT}/"],
+)  # fmt: skip
+def test_a_page_is_rendered_once_whatever_it_does_not_understand_of_its_address(
+    client: Client, small: CatalogueStore, address: str
+) -> None:
+    statements: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        statements.append(statement)
+
+    page = client(address).body
+    event.listen(small.engine, "before_cursor_execute", note)
+    for more in ("_=1", "_=2", "after=" if address.startswith("/?") else "a1=x"):
+        assert client(f"{address}{'&' if '?' in address else '?'}{more}").body == page
+    assert len(statements) == 3  # each asks only whether the catalogue changed
+    assert client("/?method=trust&q=nothing").body != client("/?method=trust").body
 
 
 @pytest.mark.parametrize("slip", ["state=in+farce", "limit=many", "order=best&order=newest", "age=-1"])

@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping
 from contextlib import asynccontextmanager
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,15 @@ from trustgauge.apps.catalogue.forms import DATA_POLICY, page_response, read_for
 from trustgauge.apps.catalogue.label_pages import LabelPages
 from trustgauge.apps.catalogue.mcp import McpTools
 from trustgauge.apps.catalogue.options import ServeOptions
-from trustgauge.apps.catalogue.site import NotFoundError, Site, own_file
+from trustgauge.apps.catalogue.site import (
+    CHAIN_PARAMETERS,
+    LIST_PARAMETERS,
+    PAIR_PARAMETERS,
+    PERSONAL_PARAMETERS,
+    NotFoundError,
+    Site,
+    own_file,
+)
 from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.errors import TrustgaugeError
 
@@ -97,16 +105,16 @@ class Pages:
     def routes(self) -> list[Route]:
         """All pages. Each is a folder, and the address without its last slash leads there."""
         site = self.site
-        fixed: dict[str, Callable[[Mapping[str, str]], str]] = {
-            "/": site.index,
-            "/compare/": site.compare,
-            "/personal/": site.personal,
-            "/compose/": site.compose,
-            "/methods/": lambda _: site.methods(),
-            "/about/": lambda _: site.about(),
-            "/runs/": lambda _: site.runs(),
+        fixed: dict[str, tuple[Callable[[Mapping[str, str]], str], tuple[str, ...]]] = {
+            "/": (site.index, LIST_PARAMETERS),
+            "/compare/": (site.compare, PAIR_PARAMETERS),
+            "/personal/": (site.personal, PERSONAL_PARAMETERS),
+            "/compose/": (site.compose, CHAIN_PARAMETERS),
+            "/methods/": (lambda _: site.methods(), ()),
+            "/about/": (lambda _: site.about(), ()),
+            "/runs/": (lambda _: site.runs(), ()),
         }
-        routes = [Route(path, self._page(render), methods=["GET"]) for path, render in fixed.items()]
+        routes = [Route(path, self._page(*page), methods=["GET"]) for path, page in fixed.items()]
         routes += [
             Route("/s/{name}/", self._named(site.service), methods=["GET"]),
             Route("/r/{name}/", self.rating, methods=["GET"]),
@@ -143,12 +151,15 @@ class Pages:
             routes.append(Route(path.rstrip("/"), self._to_folder, methods=["GET"]))
         return routes
 
-    def _page(self, render: Callable[[Mapping[str, str]], str]) -> Callable[[Request], Response]:
+    def _page(
+        self, render: Callable[[Mapping[str, str]], str], parameters: tuple[str, ...]
+    ) -> Callable[[Request], Response]:
         def answer(request: Request) -> Response:
+            query = request.query_params
+            given = {name: value for name in parameters if (value := query.get(name))}
             if request.url.path == "/runs/":
-                return page_response(render(request.query_params))
-            address = f"{request.url.path}?{request.url.query}"
-            return page_response(self.cache.page(address, lambda: render(request.query_params)))
+                return page_response(render(given))
+            return page_response(self.cache.page((request.url.path, *given.items()), lambda: render(given)))
 
         return answer
 
@@ -157,16 +168,15 @@ class Pages:
             name = request.path_params["name"]
             if request.url.path.startswith("/runs/"):
                 return page_response(render(name))
-            address = f"{request.url.path}?{request.url.query}"
-            return page_response(self.cache.page(address, lambda: render(name)))
+            return page_response(self.cache.page((request.url.path,), lambda: render(name)))
 
         return answer
 
     def rating(self, request: Request) -> Response:
         """One rating; the badge to be copied leads to where this catalogue was reached."""
         name, base = request.path_params["name"], self.options.address or str(request.base_url)
-        address = f"{base} {request.url.path}?{request.url.query}"
-        return page_response(self.cache.page(address, lambda: self.site.rating(name, base)))
+        key = (request.url.path, base)
+        return page_response(self.cache.page(key, lambda: self.site.rating(name, base)))
 
     def _to_folder(self, request: Request) -> Response:
         """Relative, so that it holds behind any proxy."""
@@ -307,7 +317,10 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 class PageCache:
-    """Pages by their address, for as long as the catalogue does not change and the day is the same.
+    """Pages by what they are made from, for as long as the catalogue does not change and the day is the same.
+
+    The key of a page is its path and those parameters of its address that it understands: others would let
+    the same page be rendered again for every new value.
 
     Everything that changes a page writes the audit log, so its last number is the version of all pages. A
     cache is of one process, and holds what can be made again at any time.
@@ -318,23 +331,23 @@ class PageCache:
     def __init__(self, store: CatalogueStore, today: Callable[[], date]) -> None:
         self.store, self.today = store, today
         self._version: tuple[int, date] = (-1, date.min)
-        self._pages: OrderedDict[str, str] = OrderedDict()
+        self._pages: OrderedDict[Hashable, str] = OrderedDict()
         self._size, self._lock = 0, threading.Lock()
 
-    def page(self, address: str, render: Callable[[], str]) -> str:
-        """The page at an address, rendered if it is not known."""
+    def page(self, key: Hashable, render: Callable[[], str]) -> str:
+        """The page of a key, rendered if it is not known."""
         version = (self.store.last_change(), self.today())
         with self._lock:
             if version != self._version:
                 self._version, self._size = version, 0
                 self._pages.clear()
-            if (known := self._pages.get(address)) is not None:
-                self._pages.move_to_end(address)
+            if (known := self._pages.get(key)) is not None:
+                self._pages.move_to_end(key)
                 return known
         made = render()
         with self._lock:
-            if version == self._version and address not in self._pages:
-                self._pages[address] = made
+            if version == self._version and key not in self._pages:
+                self._pages[key] = made
                 self._size += len(made)
                 while self._size > self.MOST:
                     self._size -= len(self._pages.popitem(last=False)[1])

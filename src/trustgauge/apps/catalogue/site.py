@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, date, datetime
 from functools import cache
 from importlib.resources import files
@@ -57,6 +58,11 @@ MOST_WITHDRAWN = 100_000
 """Withdrawn ratings that no chain is inferred from."""
 MOST_PRICED = 20_000
 """Calls of a test of a chain up to which its price is computed for anybody who opens the page."""
+LIST_PARAMETERS = tuple(one.name for one in fields(RatingQuery))
+PAIR_PARAMETERS = ("a", "b")
+PERSONAL_PARAMETERS = (*(f"p{number}" for number in range(1, 9)), "rule", "profile")
+CHAIN_PARAMETERS = tuple(f"s{number}" for number in range(1, 5))
+"""What the pages understand of an address; they are given nothing else of it."""
 FILTERS = {
     "task": "Task",
     "method": "Method",
@@ -325,7 +331,7 @@ class Site:
         from trustgauge.methods.trust.messages import CODES
         from trustgauge.run.profile_ratings import RULES, ProfileQuery, profile_rankings, rate_for_profile
 
-        places = [given.get(f"p{number}", "") for number in range(1, 9)]
+        places = [given.get(name, "") for name in PERSONAL_PARAMETERS[:8]]
         order, rule = " > ".join(filter(None, places)), given.get("rule", "")
         problem = ""
         try:
@@ -362,7 +368,7 @@ class Site:
 
     def compose(self, given: Mapping[str, str]) -> str:
         """What follows for a chain of rated services."""
-        chosen = [given.get(f"s{number}", "") for number in range(1, 5)]
+        chosen = [given.get(name, "") for name in CHAIN_PARAMETERS]
         chain, problem = None, ""
         if any(chosen):
             try:

@@ -133,6 +133,70 @@ def test_a_worker_goes_on_saying_that_it_lives_after_its_database_failed(
     assert not worker.is_alive()
 
 
+@pytest.mark.parametrize("table", ["events", "runs"])
+def test_a_run_goes_on_while_the_database_is_away_and_loses_no_event(
+    table: str,
+    small: CatalogueStore,
+    tmp_path: Path,
+    serve: Callable[..., LocalServer],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    runs = tmp_path / "runs"
+
+    def rename(one: str, other: str) -> None:
+        with small.engine.begin() as connection:
+            connection.execute(text(f"ALTER TABLE {one} RENAME TO {other}"))
+
+    def come_back() -> None:
+        end = time.monotonic() + 60
+        while not list(runs.glob("*/rating.json")) and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(0.5)  # until the end of the run wants to be written
+        rename("away", table)
+
+    back = threading.Thread(target=come_back, daemon=True)
+
+    def answer(request: Request) -> Response:
+        if not back.ident:
+            rename(table, "away")
+            back.start()
+        return Response.json({"output": request.json()["text"]})
+
+    slow = serve(answer, 0.05)
+    service = {"use": "http", "url": slow.url, "task": "translate", "concurrency": 1}
+    experiment = {"method": "two-step", "services": ["slow"], "attribute": "gender", "texts": 20}
+    queue = JobQueue(small, "", runs)
+    job = queue.add({"seed": 1, "services": {"slow": service}, "experiments": [experiment]})["id"]
+    assert work(small, job, runs) == "done"
+    back.join(10)
+    parts, others, _ = queue.progress(job)
+    assert [one["done"] == one["total"] for one in parts] == [True]
+    assert [one["event"] for one in others].count("done") == 1
+    assert [one.message.count("the run goes on") for one in caplog.records] == [1] * (table == "events")
+    assert small.rating((queue.job(job) or {})["run"]) is not None
+
+
+def test_a_queue_goes_on_after_its_database_was_away(
+    small: CatalogueStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue = JobQueue(small, f"sqlite:///{tmp_path / 'catalogue.sqlite'}", tmp_path / "runs")
+    with small.engine.begin() as connection:
+        connection.execute(text("ALTER TABLE jobs RENAME TO away"))
+    queue.start()
+    try:
+        time.sleep(1.2)
+        with small.engine.begin() as connection:
+            connection.execute(text("ALTER TABLE away RENAME TO jobs"))
+        job = queue.add({"services": {}, "experiments": []})["id"]
+        end = time.monotonic() + 60
+        while (queue.job(job) or {})["state"] != "failed" and time.monotonic() < end:
+            time.sleep(0.1)
+    finally:
+        queue.close()
+    assert (queue.job(job) or {})["state"] == "failed"  # which its worker found out
+    assert len(caplog.records) == 1
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

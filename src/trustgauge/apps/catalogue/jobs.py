@@ -8,6 +8,7 @@ folder resumes.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, or_, select, update
+from sqlalchemy.exc import SQLAlchemyError
 
 from trustgauge.apps.catalogue.schema import EVENTS, JOBS
 from trustgauge.records import digest
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from trustgauge.apps.catalogue.store import CatalogueStore
 
+LOG = logging.getLogger("trustgauge.catalogue")
 LOST = 30.0
 """Seconds without a beat after which a worker counts as dead."""
 OPEN = ("waiting", "running")
@@ -162,12 +165,19 @@ class JobQueue:
             return str(name) if done.rowcount else ""
 
     def _work(self) -> None:
+        is_away = False
         while not self._ended.is_set():
-            name = self.take()
-            if name:
-                self._run(name)
-            else:
-                self._ended.wait(0.5)
+            try:
+                name = self.take()
+                is_away = False
+                if name:
+                    self._run(name)
+                    continue
+            except SQLAlchemyError as error:
+                if not is_away:
+                    LOG.warning("jobs wait for the database: %s", error)
+                is_away = True
+            self._ended.wait(0.5)
 
     def _run(self, name: str) -> None:
         """One job in a process of its own, until that ends."""

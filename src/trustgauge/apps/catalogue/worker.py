@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout, suppress
 from io import StringIO
 from pathlib import Path
@@ -39,16 +40,22 @@ BEAT = 1.0
 """Seconds between two looks whether the job is to be stopped."""
 EVERY = 0.5
 """Seconds between two writes of events."""
+PATIENCE = 60.0
+"""Seconds for which the end of a run waits for a database that cannot be reached."""
+LOG = logging.getLogger("trustgauge.catalogue")
 
 
 class EventWriter:
-    """Writes the events of a run into the database, some at a time; of answers only how many there are."""
+    """Writes the events of a run into the database, some at a time; of answers only how many there are.
+
+    What a database that is away cannot take is kept and written later: the run goes on.
+    """
 
     def __init__(self, store: CatalogueStore, job: str) -> None:
         self.store, self.job = store, job
         self._waiting: list[dict[str, Any]] = []
         self._counts: dict[str, dict[str, Any]] = {}
-        self._due, self._lock = 0.0, threading.Lock()
+        self._due, self._is_away, self._lock = 0.0, False, threading.Lock()
 
     def watch(self, event: dict[str, Any]) -> None:
         """Take an event of the run."""
@@ -64,20 +71,44 @@ class EventWriter:
             else:
                 self._waiting.append(event)
             if time.monotonic() >= self._due:
-                self._write()
+                try:
+                    self._write()
+                except SQLAlchemyError as error:
+                    if not self._is_away:
+                        LOG.warning("%s: the database is away, the run goes on: %s", self.job, error)
+                    self._is_away = True
 
     def close(self) -> None:
+        """Write what is left. Raises SQLAlchemyError if the database stays away."""
         with self._lock:
-            self._write()
+            retry(self._write)
 
     def _write(self) -> None:
-        self._due = time.monotonic() + EVERY
-        moved = [one for one in self._counts.values() if one.pop("moved", False)]
-        rows = [{"job": self.job, "data": json.dumps(one, default=str)} for one in (*self._waiting, *moved)]
-        self._waiting.clear()
+        self._due = time.monotonic() + (BEAT * 5 if self._is_away else EVERY)
+        moved = [one for one in self._counts.values() if one["moved"]]
+        told = [{key: value for key, value in one.items() if key != "moved"} for one in moved]
+        rows = [{"job": self.job, "data": json.dumps(one, default=str)} for one in (*self._waiting, *told)]
         if rows:
             with self.store.engine.begin() as connection:
                 connection.execute(EVENTS.insert(), rows)
+        self._waiting.clear()
+        self._is_away = False
+        for one in moved:
+            one["moved"] = False
+
+
+def retry(act: Callable[[], object]) -> None:
+    """Do it, again every second while the database cannot be reached, for PATIENCE seconds at most."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            act()
+        except SQLAlchemyError:
+            if time.monotonic() >= end:
+                raise
+            time.sleep(BEAT)
+        else:
+            return
 
 
 def work(
@@ -99,9 +130,13 @@ def work(
     finally:
         writer.close()
     wait = row.every if values["state"] == "done" else max(SOONEST, row.every / 10)
-    with store.engine.begin() as connection:
-        values |= {"ended": now(), "due": time.time() + wait}
-        connection.execute(update(JOBS).where(JOBS.c.id == job).values(**values))
+    values |= {"ended": now(), "due": time.time() + wait}
+
+    def end() -> None:
+        with store.engine.begin() as connection:
+            connection.execute(update(JOBS).where(JOBS.c.id == job).values(**values))
+
+    retry(end)
     return str(values["state"])
 
 
@@ -121,7 +156,7 @@ def _run(
         finished = probe_chat(ratings, str(asked["chat"]), options)
     else:
         finished = rate(network_plan(asked, settings), options)
-    take_in_folder(store, finished.folder)
+    retry(lambda: take_in_folder(store, finished.folder))
     return {"state": "done", "run": finished.document["run"]["id"], "error": finished.asked.stopped}
 
 
@@ -137,7 +172,7 @@ def _look(store: CatalogueStore, plan: Plan, ratings: Path) -> dict[str, Any]:
     if not seen["run"]:
         return {"state": "failed", "error": "the look ended without a run"}
     folder = ratings / Path(seen["folder"]).name
-    take_in_folder(store, folder)
+    retry(lambda: take_in_folder(store, folder))
     told = read(folder)
     for change in seen["changes"]:
         for rating in told["ratings"]:

@@ -95,7 +95,7 @@ def test_one_note_twelve_times_stands_once_with_its_count(capsys: pytest.Capture
     ],
 )
 def test_what_happens_is_told_in_words(event: dict[str, Any], words: str) -> None:
-    assert words in sentences.event(event)
+    assert words in sentences.event(**event)
 
 
 PLAN = """

@@ -16,6 +16,7 @@ from trustgauge.records import ControlResult, Reason, State
 from trustgauge.reports import html, sentences, terminal, views
 from trustgauge.reports.components import COMMON, view_by_name
 from trustgauge.reports.document import document
+from trustgauge.reports.document_model import ReasonEntry
 
 SOURCE = Path(errors.__file__).parent
 NEVER = ("is fair", "is unbiased", "is safe", "unbiased service", "are fair", "probably")
@@ -100,7 +101,7 @@ def test_every_state_and_status_has_its_words() -> None:
 @pytest.mark.parametrize(("method", "code"), CODES)
 def test_every_reason_has_a_sentence_whatever_facts_come(method: str, code: str) -> None:
     rating, templates = RATINGS[method], MESSAGES[method].reasons[code]
-    bare = sentences.reason({"code": code, "facts": {}}, rating)
+    bare = sentences.reason(Reason(code), rating)
     assert bare.endswith((".", ")"))
     assert "{" not in bare
     everything = {
@@ -110,7 +111,7 @@ def test_every_reason_has_a_sentence_whatever_facts_come(method: str, code: str)
         if name
     }
     facts = {name: _fact(kind) for name, kind in everything.items()}
-    full = sentences.reason({"code": code, "facts": facts}, rating)
+    full = sentences.reason(Reason(code, facts), rating)
     assert "{" not in full
     if len(templates) > 1 and facts.keys() - {"noun", "attribute"}:
         assert full != bare
@@ -129,15 +130,13 @@ def _fact(kind: str) -> Any:
 
 
 def test_a_wrong_kind_of_fact_falls_back_to_a_plainer_sentence() -> None:
-    odd = {"code": "two-step.adds-bias", "facts": {"value": "He", "gain": "much", "share": None}}
+    odd = Reason("two-step.adds-bias", {"value": "He", "gain": "much", "share": None})
     assert sentences.reason(odd).startswith("One value comes back more often")
-    assert sentences.reason({"code": "incomplete-loss", "facts": {"share": "x", "where": 3}}).startswith(
-        "Too many"
-    )
+    assert sentences.reason(Reason("incomplete-loss", {"share": "x", "where": 3})).startswith("Too many")
 
 
 def test_unknown_codes_of_plug_ins_are_shown_with_their_facts() -> None:
-    told = sentences.reason({"code": "mine.odd", "facts": {"x": 3, "who": "\x1b[31m"}}, STATES)
+    told = sentences.reason(Reason("mine.odd", {"x": 3, "who": "\x1b[31m"}), STATES)
     assert told == 'The method gives the reason "mine.odd" (x: 3, who: ␛[31m).'
 
 
@@ -148,13 +147,14 @@ def test_unknown_codes_of_plug_ins_are_shown_with_their_facts() -> None:
 )
 def test_no_facts_can_break_a_sentence(facts: Any) -> None:
     for method, code in (*CODES, ("", "unknown")):
-        assert sentences.reason({"code": code, "facts": facts}, RATINGS[method])
+        assert sentences.reason(Reason(code, facts), RATINGS[method])
 
 
 def test_keys_of_parts_become_titles_and_records_are_taken_as_they_are() -> None:
     facts = {"excluded": ["it", "tr"], "level": "DSBS", "state": "rated"}
     said = "Without Italian and Turkish the rating would be DSBS (rated)."
-    assert sentences.reason({"code": "overall.without", "facts": facts}, STATES) == said
+    entry: ReasonEntry = {"code": "overall.without", "facts": facts, "evidence": []}
+    assert sentences.reason(entry, STATES) == said
     assert sentences.reason(Reason("overall.without", facts), STATES) == said
 
 

@@ -130,7 +130,7 @@ def test_risk_is_told_in_words_and_never_by_a_bare_letter() -> None:
     assert "2 High risk (Gender and Culture)" in sentences.follows(ALL)
     unsettled = member(social_fixtures.rating(state="not settled"))
     assert "Of the resamples: High risk in 81 %" in sentences.verdict(unsettled)
-    reason = {"code": "not-settled", "facts": {"certainty": 0.81, "level": "H", "settle": 0.95}}
+    reason = Reason("not-settled", {"certainty": 0.81, "level": "H", "settle": 0.95})
     assert sentences.reason(reason, ALL) == "81 % of the resamples say High risk; 95 % are asked for."
 
 
@@ -179,7 +179,7 @@ def test_reasons_name_groups_and_never_their_ids() -> None:
         "(4 to 16 points)."
     )
     alike = {**part["reasons"][0]["facts"], "value": 0.0, "low": 0.0, "least": "young-people"}
-    assert sentences.reason({"code": "social-bias.relative", "facts": alike}, AGE) == (
+    assert sentences.reason(Reason("social-bias.relative", alike), AGE) == (
         "Asked about one group at a time (age), it speaks for one 0 points more often than for another "
         "(0 to 16 points)."
     )

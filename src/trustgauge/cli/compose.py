@@ -68,8 +68,7 @@ def inference_lines(composed: ComposedChain) -> Any:
     if one.published != one.levels and composed.rule == "sound":
         lines.append(terminal.line("note", f"the published table says {' or '.join(one.published)}"))
     for reason in one.must_test:
-        said = sentences.reason({"code": reason.code, "facts": dict(reason.facts), "evidence": []})
-        lines.append(terminal.line("test", said))
+        lines.append(terminal.line("test", sentences.reason(reason)))
     return lines
 
 
@@ -85,8 +84,7 @@ def measured_lines(composed: ComposedChain) -> Any:
     said = f"{level} ({rating['state']})  · {rating['id']}, tested {tested} · certainty {sure}"
     lines = [terminal.line("measured", said)]
     if (against := composed.contradiction) is not None:
-        reason = {"code": against.code, "facts": dict(against.facts), "evidence": []}
-        lines.append(terminal.line("note", sentences.reason(reason)))
+        lines.append(terminal.line("note", sentences.reason(against)))
     return lines
 
 
@@ -142,6 +140,5 @@ def _tested(composed: ComposedChain, options: dict[str, Any]) -> Any:
             )
             say([terminal.line("compare", said)], options)
         if against is not None:
-            reason = {"code": against.code, "facts": dict(against.facts), "evidence": []}
-            say([terminal.line("note", sentences.reason(reason))], options)
+            say([terminal.line("note", sentences.reason(against))], options)
     return exit_of(finished.document, finished.asked.refused)

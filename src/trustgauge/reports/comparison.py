@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         ReadingsEntry,
         RemarkEntry,
     )
-    from trustgauge.reports.document_model import RatingEntry
+    from trustgauge.reports.document_model import OverallEntry, PartEntry, RatingEntry
 
 
 NAME = 40
@@ -106,7 +106,7 @@ def rank_interval(row: ComparisonRow) -> str:
     return f"{reach} of {one['of']}"
 
 
-def score(one: Mapping[str, Any]) -> str:
+def score(one: OverallEntry | PartEntry) -> str:
     """A score with its interval, in points: "12 points (8 to 15)"."""
     if one["score"] is None:
         return numbers.NONE

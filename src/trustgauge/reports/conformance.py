@@ -8,13 +8,16 @@ The document is one that its method has made, with ratings in as many states as 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from trustgauge.errors import MethodError
 from trustgauge.reports.components import Cells, Heads, MethodView, PartTable
 
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import RunDocument
 
-def check_view(view: MethodView, document: Mapping[str, Any]) -> None:
+
+def check_view(view: MethodView, document: RunDocument) -> None:
     """Check a view on the ratings of a document.
 
     Args:

@@ -8,7 +8,7 @@ Sentences are plain text: each view escapes them for its own grammar.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trustgauge.records import Reason
 from trustgauge.reports import numbers, sanitize
@@ -16,9 +16,15 @@ from trustgauge.reports.components import COMMON, LevelWords, MethodView, view_b
 from trustgauge.reports.document import certainty, levels, lossy, usable
 
 if TYPE_CHECKING:
-    from trustgauge.reports.document_model import OverallEntry, PartEntry, RatingEntry, ReasonEntry, RunEntry
-
-Facts = Mapping[str, Any]
+    from trustgauge.reports.document_model import (
+        ControlEntry,
+        GateEntry,
+        OverallEntry,
+        PartEntry,
+        RatingEntry,
+        ReasonEntry,
+        RunEntry,
+    )
 
 NOTES = COMMON.table("notes")
 BY_HAND = "by hand"
@@ -215,7 +221,7 @@ def no_level(rating: RatingEntry) -> str:
 def _measured_only(rating: RatingEntry) -> str:
     """That the rule of a rating gives no level."""
     code = f"{rating['method']['name']}.measured-only"
-    return reason({"code": code, "facts": {"rule": rating["method"]["rule"]}}, rating)
+    return reason(Reason(code, {"rule": rating["method"]["rule"]}), rating)
 
 
 def _likeliest(one: RatingEntry | PartEntry) -> OverallEntry | PartEntry:
@@ -317,16 +323,14 @@ def follows(rating: RatingEntry) -> str:
     return " ".join(sentences)
 
 
-def reason(one: Mapping[str, Any] | Reason, rating: RatingEntry | None = None) -> str:
+def reason(one: ReasonEntry | Reason, rating: RatingEntry | None = None) -> str:
     """The sentence of a reason or limit; an unknown code from a plug-in is shown with its facts.
 
     With its rating given, keys of parts become their titles.
     """
-    if isinstance(one, Reason):
-        one = {"code": one.code, "facts": one.facts}
-    code = str(one["code"])
+    code, given = (one.code, one.facts) if isinstance(one, Reason) else (one["code"], one["facts"])
     view = _speaker(code, rating)
-    facts = dict(view.fact_words(code, one.get("facts") or {}, rating))
+    facts = dict(view.fact_words(code, given, rating))
     if rating is not None:
         if not view_of(rating).lettered and facts.get("level") in levels(rating):
             facts["level"] = level(rating, facts["level"]).short
@@ -356,7 +360,7 @@ def _speaker(code: str, rating: RatingEntry | None) -> MethodView:
     return view_of(rating)
 
 
-def unknown(code: str, facts: Facts) -> str:
+def unknown(code: str, facts: Mapping[str, object]) -> str:
     """The sentence of a code that has none of its own."""
     told = ", ".join(
         f"{name(str(key))}: {name(str(value))}" for key, value in facts.items() if key not in _ADDED
@@ -368,7 +372,7 @@ _ADDED = frozenset({"attribute", "noun"})
 _KEYS = frozenset({"part", "parts", "excluded"})
 
 
-def reasons(many: Sequence[Mapping[str, Any]], rating: RatingEntry | None = None) -> list[str]:
+def reasons(many: Sequence[ReasonEntry], rating: RatingEntry | None = None) -> list[str]:
     """Sentences of several reasons, each once."""
     return list(dict.fromkeys(reason(one, rating) for one in many))
 
@@ -432,7 +436,7 @@ def _mention(rating: RatingEntry) -> str:
     return "pronoun" if rating["issue"]["attribute"] == "gender" else name(rating["issue"]["attribute"])
 
 
-def controls(results: Sequence[Mapping[str, Any]]) -> str:
+def controls(results: Sequence[ControlEntry]) -> str:
     """One line on the control services with known behaviour."""
     if not results:
         return "no control service was run"
@@ -455,27 +459,31 @@ def error(code: str) -> str:
     return COMMON.table("errors").get(code, f'An error of the kind "{name(code)}".')
 
 
-def event(facts: Mapping[str, Any]) -> str:
-    """What happened while services were asked, in words (`execution.events`)."""
-    kind = str(facts["state"] if facts["event"] == "breaker" else facts["event"])
-    at_once, rate = facts.get("at_once"), facts.get("rate")
+def event(
+    *,
+    event: str,
+    state: str = "",
+    at_once: int | None = None,
+    rate: float | None = None,
+    wait: float | None = None,
+    **others: object,
+) -> str:
+    """What happened while services were asked, in words, by the fields of an event (`execution.events`)."""
     pace = [f"{numbers.count(at_once)} {'call' if at_once == 1 else 'calls'} at once"] if at_once else []
     pace += [f"{rate:.{0 if rate >= 10 else 1}f} a second"] if rate else []
+    words = COMMON.table("events")[state if event == "breaker" else event]
     told = {
         "pace": f"at most {' and '.join(pace)}",
-        "error": error(str(facts.get("error", ""))).rstrip("."),
-        "wait": numbers.span(facts.get("wait") or 0.0),
+        "error": error(str(others.get("error", ""))).rstrip("."),
+        "wait": numbers.span(wait or 0.0),
     }
-    return COMMON.table("events")[kind].format(**{**facts, **told})
+    return words.format(**{**others, **told})
 
 
-def gate(outcome: Mapping[str, Any]) -> str:
+def gate(outcome: GateEntry) -> str:
     """What a gate says, in words."""
-    return (
-        COMMON.table("gates")
-        .get(str(outcome["reason"]), name(str(outcome["reason"])))
-        .format(fail_on=outcome["fail_on"], need=numbers.certainty(outcome["need_certainty"]))
-    )
+    words = COMMON.table("gates").get(outcome["reason"], name(outcome["reason"]))
+    return words.format(fail_on=outcome["fail_on"], need=numbers.certainty(outcome["need_certainty"]))
 
 
 def assessor(rating: RatingEntry | RunEntry) -> str:

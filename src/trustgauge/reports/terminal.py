@@ -10,11 +10,11 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trustgauge.errors import PlanError, TrustgaugeError, sentence
 from trustgauge.reports import numbers, sentences, views
-from trustgauge.reports.components import Cells, Heads, view_by_name, view_of
+from trustgauge.reports.components import Heads, view_by_name, view_of
 from trustgauge.reports.document import certainty, levels, lossy, usable
 from trustgauge.reports.sanitize import short, terminal
 from trustgauge.reports.svg import DARK, step
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from trustgauge.reports.document_model import PartEntry, RatingEntry, RunDocument
 
 
-Facts = Mapping[str, Any]
 Line = list[tuple[str, str]]
 
 STYLES = {
@@ -217,32 +216,15 @@ def service_table(ratings: Sequence[RatingEntry]) -> list[Line]:
     for group in views.by_method(ratings):
         members = [rating for _, rating in group]
         view = view_of(members[0])
-        rows = []
-        for rating in members:
-            stands = {"state": rating["state"], "coverage": rating["coverage"]}
-            overall: Facts = {**rating["overall"], **stands}
-            cells = view.cells(rating, None, tight=True)
-            name, share = rating["service"]["name"], sentences.share(rating)
-            rows.append(_row(rating, name, overall, share, cells, views.overall_notes(rating)))
+        rows = [_row(rating, None, views.overall_notes(rating)) for rating in members]
         lines += [[("", "")], *_table("service", view.heads(members), rows)]
     return lines[1:]
 
 
 def part_table(rating: RatingEntry) -> list[Line]:
     """One row a part, worst first."""
-    view = view_of(rating)
-    rows = [
-        _row(
-            rating,
-            sentences.title(part),
-            part,
-            sentences.share(part),
-            view.cells(rating, part, tight=True),
-            "; ".join(_notes(part, rating)),
-        )
-        for part in sentences.worst_first(rating)
-    ]
-    return _table(sentences.noun(rating, 1), view.heads([rating]), rows)
+    rows = [_row(rating, part, "; ".join(_notes(part, rating))) for part in sentences.worst_first(rating)]
+    return _table(sentences.noun(rating, 1), view_of(rating).heads([rating]), rows)
 
 
 def notes(ratings: Sequence[RatingEntry]) -> list[Line]:
@@ -361,11 +343,10 @@ class TableRow:
     style: str
 
 
-def _row(
-    rating: RatingEntry, name: str, one: Facts, share: float | None, cells: Cells, note: str
-) -> TableRow:
-    """A service or part as a row; what has no level has no figures, and missing is never zero."""
-    state, level, style = one["state"], one["level"], ""
+def _row(rating: RatingEntry, part: PartEntry | None, note: str) -> TableRow:
+    """A service (no part) or part as a row; what has no level has no figures, and missing is never zero."""
+    one, level = (rating, rating["overall"]["level"]) if part is None else (part, part["level"])
+    state, style, view = one["state"], "", view_of(rating)
     if state in {"rated", "inferred"} and level is not None:
         word, style = _mark(rating, level), f"level{_tone(rating, level)}"
         word = f"inferred {word}" if state == "inferred" else word
@@ -381,9 +362,11 @@ def _row(
         cover = one["coverage"]
         count = f" {usable(cover)}/{cover['planned']}" if lossy(cover) else ""
         word = f"not rated{count}"
-    told = [*cells.before, numbers.certainty(share, tight=True), *cells.after]
-    known = style or view_of(rating).gives_no_level(rating)
+    cells = view.cells(rating, part, tight=True)
+    told = [*cells.before, numbers.certainty(sentences.share(one), tight=True), *cells.after]
+    known = style or view.gives_no_level(rating)
     shown = [terminal(cell) if known else numbers.NONE for cell in told]
+    name = rating["service"]["name"] if part is None else sentences.title(part)
     return TableRow(short(terminal(name), NAME), word, shown, terminal(note), style)
 
 

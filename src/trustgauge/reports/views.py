@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from trustgauge.records import Reason
 from trustgauge.reports import numbers, sentences, svg
 from trustgauge.reports.components import (
     COMMON,
@@ -42,7 +43,14 @@ if TYPE_CHECKING:
     import polars as pl
 
     from trustgauge.reports.components import Evidence, Facet
-    from trustgauge.reports.document_model import PartEntry, RatingEntry, RunDocument, RunEntry
+    from trustgauge.reports.document_model import (
+        CoverageEntry,
+        PartEntry,
+        RatingEntry,
+        RunDocument,
+        RunEntry,
+        ServiceEntry,
+    )
 
 
 Facts = Mapping[str, Any]
@@ -196,14 +204,13 @@ def limits(document: RunDocument) -> list[str]:
     told = [line for rating in ratings for line in sentences.reasons(rating["limits"], rating)]
     for rating in ratings:
         rated, able = sentences.testable_count(rating)
-        facts = {"tested": rated, "of": able}
         if rated < able:
-            line = sentences.reason({"code": "limits.not-all-parts", "facts": facts}, rating)
+            line = sentences.reason(Reason("limits.not-all-parts", {"tested": rated, "of": able}), rating)
             told.append(f"{sentences.name(rating['service']['name'])}: {line}" if len(ratings) > 1 else line)
         if rating["state"] == "not settled":
-            told.append(sentences.reason({"code": "limits.not-settled"}, rating))
+            told.append(sentences.reason(Reason("limits.not-settled"), rating))
         told += view_of(rating).limits(rating)
-    told += [sentences.reason({"code": code}) for code in ("limits.one-day", "limits.measurement")]
+    told += [sentences.reason(Reason(code)) for code in ("limits.one-day", "limits.measurement")]
     return list(dict.fromkeys(told))
 
 
@@ -246,16 +253,16 @@ def check_facts(document: RunDocument) -> list[tuple[str, str]]:
         ("Rated by", sentences.assessor(run)),
         ("Paid by", sentences.name(who["paid_by"])),
     ]
-    facts += [fact for one in ratings for fact in _fingerprints(one["service"], run["services"])]
+    facts += [fact for one in ratings for fact in _fingerprints(one["service"], run)]
     return [(name, visible(value)) for name, value in facts if value]
 
 
-def _fingerprints(service: Facts, services: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _fingerprints(service: ServiceEntry, run: RunEntry) -> list[tuple[str, str]]:
     """What identifies a service: one fingerprint, or one for each part."""
     who = sentences.name(service["name"])
     if service["fingerprint"]:
         return [("Fingerprint", f"{who}: {service['fingerprint']}")]
-    parts = services.get(service["key"], {}).get("parts", {})
+    parts = run["services"].get(service["key"], {}).get("parts", {})
     return [
         (f"Fingerprint {sentences.name(key)}".rstrip(), f"{who}: {value}") for key, value in parts.items()
     ]
@@ -737,6 +744,5 @@ def number(value: float | None) -> str:
     return numbers.NONE if value is None else f"{value:.3g}"
 
 
-def _answers(cover: Facts) -> str:
-    usable = cover["answered"] + cover["refused"] + cover["empty"]
-    return f"{numbers.count(usable)} of {numbers.count(cover['planned'])}"
+def _answers(cover: CoverageEntry) -> str:
+    return f"{numbers.count(usable(cover))} of {numbers.count(cover['planned'])}"

@@ -271,7 +271,7 @@ def _say(event: dict[str, Any], more: str = "") -> None:
     from trustgauge.reports import sentences
     from trustgauge.reports.sanitize import terminal
 
-    click.echo(f"{'note':<9}{terminal(sentences.event(event))}{more}", err=True)
+    click.echo(f"{'note':<9}{terminal(sentences.event(**event))}{more}", err=True)
 
 
 def correction(progress: Progress) -> Callable[[dict[str, Any]], Iterator[str]]:

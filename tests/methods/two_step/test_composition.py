@@ -31,6 +31,7 @@ from trustgauge.methods.two_step.composition import (
 )
 from trustgauge.methods.two_step.transition_model import BEHAVIOURS as MEASURED
 from trustgauge.methods.two_step.transition_model import LEVELS
+from trustgauge.records import Reason
 from trustgauge.reports import sentences
 
 Matrix = tuple[tuple[int, ...], ...]
@@ -262,7 +263,7 @@ def test_a_measurement_overrides_and_a_contradiction_is_told() -> None:
     assert reason is not None
     assert reason.code == "inference-contradicted"
     assert reason.facts == {"inferred": ["UCS"], "measured": "BS"}
-    said = sentences.reason({"code": reason.code, "facts": {"inferred": ["UCS", "DSBS"], "measured": "BS"}})
+    said = sentences.reason(Reason(reason.code, {"inferred": ["UCS", "DSBS"], "measured": "BS"}))
     assert said == "Inferred was UCS or DSBS; the test gave BS. The test counts."
 
 

@@ -661,7 +661,6 @@ def _chain(composed: ComposedChain, ratings: Path) -> dict[str, Any]:
     def said(levels: Sequence[str]) -> str:
         return " or ".join(map(words_of, levels))
 
-    told = [sentences.reason({"code": r.code, "facts": dict(r.facts)}) for r in one.must_test]
     published = ""
     if one.published != one.levels:
         published = f"The published table gives {said(one.published)}."
@@ -685,7 +684,7 @@ def _chain(composed: ComposedChain, ratings: Path) -> dict[str, Any]:
             for step in one.steps
         ],
         "published": published,
-        "must_test": told,
+        "must_test": [sentences.reason(reason) for reason in one.must_test],
         "measured": _measured(composed),
         "price": _price(composed, ratings),
     }
@@ -703,7 +702,7 @@ def _measured(composed: ComposedChain) -> dict[str, Any] | None:
         "state": rating["state"],
         "certainty": numbers.certainty(rating["overall"]["certainty"].get(level, 0.0)),
         "tested": rating["tested"],
-        "against": sentences.reason({"code": against.code, "facts": dict(against.facts)}) if against else "",
+        "against": sentences.reason(against) if against else "",
     }
 
 
@@ -843,7 +842,7 @@ def _event_words(event: Mapping[str, Any]) -> str:
     if event["event"] in ("plan", "answer", "part-done", "done"):
         return ""
     try:
-        return f"{numbers.moment(event['at'])}: {sentences.event(event)}"
+        return f"{numbers.moment(event['at'])}: {sentences.event(**event)}"
     except (KeyError, ValueError):
         return ""
 

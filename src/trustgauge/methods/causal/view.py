@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from trustgauge.methods.causal import view_extras, view_graph, view_order, view_tables
+from trustgauge.records import Reason
 from trustgauge.reports import html, numbers, sentences, svg, views
 from trustgauge.reports.components import (
     BadnessWords,
@@ -407,7 +408,7 @@ class CausalView(DefaultView):
         if not relative(rating):
             return []
         of = (view_order.overall(rating) or {}).get("of")
-        return [sentences.reason({"code": "causal.relative", "facts": {"of": of} if of else {}}, rating)]
+        return [sentences.reason(Reason("causal.relative", {"of": of} if of else {}), rating)]
 
     def block_names(self, rating: RatingEntry) -> dict[str, str]:
         """Data sets in words: "Group 3, e4"."""

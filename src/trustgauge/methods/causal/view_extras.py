@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from trustgauge.records import Reason
 from trustgauge.reports import numbers, sentences
 from trustgauge.reports.components import Cell, Head, Piece, Section, Table, Title, Words, read_messages
 
@@ -55,7 +56,7 @@ def _pair(one: Facts, titles: Mapping[str, str], names: Mapping[str, str]) -> li
         Cell(numbers.signed_number(one.get("change"))),
         Cell(numbers.NONE if percent is None else f"{numbers.signed_number(percent, 1)} %"),
         Cell(numbers.NONE if p is None else numbers.p_value(p).removeprefix("p ").removeprefix("= ")),
-        Cell(sentences.reason({"code": note}) if note.startswith("causal.") else sentences.name(note)),
+        Cell(sentences.reason(Reason(note)) if note.startswith("causal.") else sentences.name(note)),
     ]
 
 

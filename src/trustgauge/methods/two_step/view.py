@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from trustgauge.records import Reason
 from trustgauge.reports import numbers, sentences, svg, views
 from trustgauge.reports.components import (
     BadnessWords,
@@ -370,7 +371,7 @@ class TwoStepView(DefaultView):
         """Balanced output is not accurate output."""
         if rating["overall"]["level"] != "UCS":
             return []
-        return [sentences.reason({"code": "limits.ucs-not-accurate"}, rating)]
+        return [sentences.reason(Reason("limits.ucs-not-accurate"), rating)]
 
     def effect_size(self, effect: float) -> str:
         """An effect as a number with its unit."""

@@ -100,6 +100,9 @@ def main(arguments: list[str] | None = None) -> None:
         # would end by the signal in place of our code; code from text that ends well makes it forget.
         exec("")
         ended = Exit(130, f"{WORDS[130]}; the same command resumes")
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        ended = Exit(2, WORDS[2])
     except click.ClickException as error:
         click.echo(f"{'error':<9}{error.format_message()}", err=True)
         ended = Exit(2, WORDS[2])

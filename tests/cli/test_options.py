@@ -71,6 +71,37 @@ def test_an_option_goes_to_the_experiments_that_have_the_setting(
     assert said.err == ""
 
 
+@pytest.mark.parametrize(
+    "option", [("--scheduler", "tcp://10.0.0.1:8786"), ("--workers", "2"), ("--shared", "there")]
+)
+def test_an_option_of_workers_is_refused_where_the_engine_has_none(
+    option: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = written(TWO_STEP)
+    assert ended("rate", plan, *option) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"{option[0]}: the local engine makes no use of it" in said
+    assert "Must be given with an engine that has worker processes. Got engine local" in said
+    assert "Add --engine dask, or leave the option out" in said
+    assert not Path("ratings").exists()
+
+
+def test_a_variable_of_workers_is_noted_where_the_engine_has_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TRUSTGAUGE_SCHEDULER", "tcp://10.0.0.1:8786")
+    assert ended("rate", written(TWO_STEP), "--progress", "none") == 0
+    assert "note     TRUSTGAUGE_SCHEDULER does nothing here: the engine is local" in capsys.readouterr().err
+
+
+def test_without_a_verb_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended() == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("Usage: trustgauge [OPTIONS] COMMAND")
+    assert said.err.endswith("exit 2: usage or plan error; nothing was sent\n")
+
+
 def test_what_to_rate_is_for_services_and_not_for_plans(capsys: pytest.CaptureFixture[str]) -> None:
     assert ended("check", written(BIAS), "--method", "trust") == 2
     assert "--method goes with a service; plan.toml says itself what it rates" in capsys.readouterr().err

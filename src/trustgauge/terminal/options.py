@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 DEFAULT_PLAN = Path("trustgauge.toml")
 EXPERIMENT = ("attribute", "texts", "rule")
 """Options that are settings of experiments; they go to those whose method has the setting."""
+CLUSTER = ("workers", "scheduler", "shared")
+"""Options that only an engine with worker processes makes use of."""
 SHORT = "provider/model, or the name of a service that needs no settings"
 
 
@@ -84,7 +86,7 @@ def changes(options: dict[str, Any]) -> dict[str, Any]:
     """The given options as changes to a plan; what was not given changes nothing."""
     budget = {key: options.get(f"limit_{key}") for key in ("calls", "usd", "tokens", "seconds")}
     experiment = {key: options.get(key) for key in EXPERIMENT}
-    run = {key: options.get(key) for key in ("store", "engine", "workers", "scheduler", "shared")}
+    run = {key: options.get(key) for key in ("store", "engine", *CLUSTER)}
     result: dict[str, Any] = {
         "run": {key: value for key, value in run.items() if value is not None},
         "budget": {key: value for key, value in budget.items() if value is not None},
@@ -123,10 +125,27 @@ def _given(name: str) -> bool:
 
 
 def _check_options(plan: Plan, options: dict[str, Any]) -> None:
-    """Refuse an option, and note an environment variable, for a setting that no experiment has."""
+    """Refuse an option, and note an environment variable, that changes nothing of the plan.
+
+    That is a setting that no experiment has, or one of workers where the engine has none.
+    """
     from trustgauge.errors import Fault, PlanError
 
     faults = []
+    for name in CLUSTER:
+        if options.get(name) is None or plan.run.engine != "local":
+            continue
+        if _given(name):
+            what, must = (
+                "the local engine makes no use of it",
+                "given with an engine that has worker processes",
+            )
+            do = "Add --engine dask, or leave the option out"
+            faults.append(Fault(f"--{name}", what, must=must, got="engine local", do=do))
+        else:
+            click.echo(
+                f"{'note':<9}TRUSTGAUGE_{name.upper()} does nothing here: the engine is local", err=True
+            )
     for name in EXPERIMENT:
         if options.get(name) is None or any(name in type(one).model_fields for one in plan.experiments):
             continue

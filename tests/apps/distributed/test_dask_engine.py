@@ -286,7 +286,8 @@ def test_ratings_are_those_of_the_local_engine(tmp_path: Path, serve: Serve) -> 
 
 
 def command(plan: Path, ratings: Path, engine: str) -> list[str]:
-    options = ["--ratings", str(ratings), "--quiet", "--engine", engine, "--workers", "2"]
+    options = ["--ratings", str(ratings), "--quiet", "--engine", engine]
+    options += ["--workers", "2"] if engine == "dask" else []
     return [sys.executable, "-m", "trustgauge", "rate", str(plan), *options]
 
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import pty
 import random
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -240,6 +245,23 @@ def told(*arguments: object) -> Result:
     )
 
 
+def told_a_terminal(*arguments: str) -> str:
+    """What the command prints where its output is a terminal."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "trustgauge", *arguments]
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=theirs, env=os.environ | {"NO_COLOR": "1"}
+    )
+    os.close(theirs)
+    seen = b""
+    with suppress(OSError):  # the other end is closed
+        while part := os.read(ours, 65_536):
+            seen += part
+    os.close(ours)
+    assert process.wait(60) == 0
+    return seen.decode().replace("\r\n", "\n")
+
+
 def test_a_plan_is_locked_run_signed_and_proven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     told("init", "--demo")
@@ -272,6 +294,16 @@ def test_a_plan_is_locked_run_signed_and_proven(tmp_path: Path, monkeypatch: pyt
     told("prove", "latest", "u1-007", "-o", "one.json")
     named = json.loads(told("verify", "one.json", "--json").output)["rows"]
     assert {one["id"] for one in named} == {"u1-007"}
+
+    shown = told_a_terminal("prove", "latest", "5", "17")
+    assert shown.startswith(f"proof    {run.name}, 3 ratings, signed")
+    assert "rows     2 of 4,800 answers shown" in shown
+    assert "-o FILE writes it" in shown
+    assert len(shown) < 300
+    assert (
+        told("prove", "latest", 5, 17).stdout_bytes
+        == told_a_terminal("prove", "latest", "5", "17", "--json").encode()
+    )
 
     changed = (run / "rating.json").read_text("utf-8").replace("2027-", "2028-")
     (run / "rating.json").write_text(changed, "utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 import click
 
 from trustgauge.terminal.options import DEFAULT_PLAN, output_options, plan_of
-from trustgauge.terminal.output import emit_json, write_output
+from trustgauge.terminal.output import emit_json, say, write_output
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 _RANGE = re.compile(r"(\d{1,12})(?:-(\d{1,12}))?")
@@ -148,14 +149,35 @@ def prove_verb(name: str, rows: tuple[str, ...], more: tuple[str, ...], **option
     trustgauge verify proof.json --key ratings.pem.pub
 
     ROW is a number from 0, a range, or the id of a text as `show --as evidence-csv` names it. Whoever doubts
-    a rating may choose the rows. Without ROW the file shows the rating alone. Sends no requests.
+    a rating may choose the rows. Without ROW the file shows the rating alone. In a terminal a summary is
+    printed in place of the file, unless --json or -o is given. Sends no requests.
     """
     from trustgauge.catalogue import find_folder
     from trustgauge.run.proof_bundle import prove
 
     folder = find_folder(name, options["ratings"])
     asked = [*rows, *(one for each in more for one in each.split(",") if one)]
-    write_output(options["output"], prove(folder, _places(folder, asked)))
+    bundle = prove(folder, _places(folder, asked))
+    if options["output"] is None and sys.stdout.isatty() and not options["as_json"]:
+        say(_summary(bundle), options)
+    else:
+        write_output(options["output"], bundle)
+
+
+def _summary(bundle: bytes) -> list[Any]:
+    """What a bundle shows, in lines for a terminal."""
+    from trustgauge.reports.terminal import line
+
+    content = json.loads(bundle)
+    document = json.loads(content["rating"])
+    run, rows, signed = document["run"], len(content["rows"]), content["envelope"] is not None
+    count = len(document["ratings"])
+    told = f"{run['id']}, {count} rating{'s' * (count != 1)}, {'signed' if signed else 'not signed'}"
+    return [
+        line("proof", told),
+        line("rows", f"{rows:,} of {run['tree']['rows']:,} answers shown"),
+        line("next", f"-o FILE writes it ({len(bundle):,} bytes); trustgauge verify FILE checks it"),
+    ]
 
 
 def _places(folder: Path, asked: Sequence[str]) -> list[int]:

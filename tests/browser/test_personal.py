@@ -227,7 +227,7 @@ def test_issues_share_a_place_are_left_out_and_come_back(browser: Chromium, page
     assert browser.run("location.hash") == "#o=IL,AL,B,CC&r=count"
     press(browser, "leakage", "out")
     assert order(browser) == ["abuse", "bias", "complexity"]
-    assert status(browser).startswith("Information leakage is left out.")
+    assert status(browser).startswith("Information leakage is excluded.")
     assert cards(browser)["HR"] != cards(browser)["Insurance"] or cards(browser)["HR"].startswith("=")
     browser.run("document.querySelector('#out button').click()")
     assert order(browser) == ["abuse", "bias", "complexity", "leakage"]
@@ -240,7 +240,7 @@ def test_the_address_is_read_and_a_wrong_one_is_said(browser: Chromium, page: Pa
     for wrong in ("#o=XX,AL&r=sound", "#o=AL,AL", "#o=AL&r=best", "#o=%E0%A4%A"):
         browser.open(page, hash=wrong)
         assert order(browser) == ["leakage", "abuse", "bias", "complexity"]
-        assert status(browser).startswith("The address names no such order")
+        assert status(browser).startswith("The address contains no valid order")
         assert browser.complaints == []
 
 

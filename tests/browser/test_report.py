@@ -18,10 +18,10 @@ LOOKS = [
 SECTIONS = [
     "Why this rating",
     "Language by language",
-    "How far from balanced, and how sure",
+    "Distance from balanced, and certainty",
     "Evidence, sentence by sentence",
     "Check it, run it again",
-    "What this rating does not say",
+    "Limitations",
 ]
 CONTRAST = Path(__file__).with_name("contrast.js").read_text("utf-8")
 
@@ -228,7 +228,7 @@ def test_read_as_reorders_the_document_and_hides_nothing(browser: Chromium, page
         assert sorted(orders[view]) == sorted(SECTIONS)
     assert orders["chooser"] == SECTIONS
     assert orders["developer"][0] == "Evidence, sentence by sentence"
-    assert orders["auditor"][:2] == ["Check it, run it again", "What this rating does not say"]
+    assert orders["auditor"][:2] == ["Check it, run it again", "Limitations"]
     browser.open(pages["states"], hash="#as=auditor")
     assert browser.run(heads) == orders["auditor"]
     assert browser.run("document.querySelector('#anchor-table').open")

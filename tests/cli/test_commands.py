@@ -109,8 +109,8 @@ anchor/coin      UCS     200:200 → 199:201      > 99%        49%
 anchor/identity  DSBS    200:200 → 200:200      > 99%       100%
 anchor/all-he    BS      200:200 → 400:0        > 99%        50%
 controls 5 of 5 got the expected rating
-note     UCS is not useful by itself: anchor/coin changed half of the pronouns
-note     anchor/coin: 42 questions were asked a second time: 36 % got an equal answer (95 % interval \
+note     UCS alone does not make a service useful: anchor/coin changed half of the pronouns
+note     anchor/coin: 42 questions were asked twice: 36 % got the same answer (95 % interval \
 23 % to 51 %).
 """
 

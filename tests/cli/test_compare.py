@@ -162,7 +162,7 @@ def test_a_method_without_resamples_is_listed_and_not_ranked(tmp_path: Path) -> 
     assert (group["ranked"], group["pairs"]) == (False, [])
     assert sorted(row["rating"]["overall"]["level"] for row in group["rows"]) == ["BS", "DSBS"]
     said = own_process("compare", folder=tmp_path, PYTHONPATH=str(installed)).stdout
-    assert "The method outsider gives no resamples to compare services by" in said
+    assert "The method outsider provides no resamples for comparing services" in said
     without = own_process("compare", folder=tmp_path)
     assert without.returncode == 0, without.stderr
     assert "cannot be read" in without.stdout

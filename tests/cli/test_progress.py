@@ -60,7 +60,7 @@ def test_an_announced_duration_that_is_wrong_is_corrected_once(capsys: pytest.Ca
 def test_one_note_twelve_times_stands_once_with_its_count(capsys: pytest.CaptureFixture[str]) -> None:
     many = [{**SLOWED, "at_once": 32 - number, "rate": 35.529411764705497 - number} for number in range(12)]
     over = {"event": "done", "stopped": None, "calls": 0, "usd": 0.0, "tokens": 0}
-    slower = "note     bot is asked more slowly, at most {} calls at once and {} a second: The service asked"
+    slower = "note     bot slowed down, at most {} calls at once and {} a second: The service asked"
     assert said(capsys, *many, over) == [
         f"{slower.format(32, 36)} to wait",
         f"{slower.format(21, 25)} to wait (12 times)",
@@ -80,16 +80,16 @@ def test_one_note_twelve_times_stands_once_with_its_count(capsys: pytest.Capture
                 "error": "service.unavailable",
                 "wait": 61.2,
             },
-            "bot seems to be down and is tried again in 1 min 1 s: The service failed",
+            "bot seems to be down, next attempt in 1 min 1 s: The service failed",
         ),
         (
             {"event": "breaker", "service": "bot", "state": "open", "error": "service.unavailable"},
-            "bot seems to be down and is given up: The service failed",
+            "bot seems to be down, giving up: The service failed",
         ),
-        ({"event": "breaker", "service": "bot", "state": "closed"}, "bot answers again"),
+        ({"event": "breaker", "service": "bot", "state": "closed"}, "bot is responding again"),
         (
             {"event": "stopped", "service": "bot", "error": "service.refused", "detail": "no key {x}"},
-            "bot is not asked any more: no key {x}",
+            "bot stopped: no key {x}",
         ),
         ({"event": "limit", "reason": "limit reached: calls 60"}, "limit reached: calls 60"),
     ],

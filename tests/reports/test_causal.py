@@ -80,11 +80,11 @@ def test_a_relative_level_says_that_it_is_relative() -> None:
     assert sentences.level_in_words(PUBLISHED, "3") == "3, highest bias score"
     assert sentences.verdict(PUBLISHED).startswith("Among the 6 systems compared it is in group 2 of 3")
     assert "Rule: published" in views.rule(PUBLISHED)
-    assert "cut into 3 groups" in views.rule(PUBLISHED)
+    assert "divided into 3 groups" in views.rule(PUBLISHED)
     said = views.other_rule(PUBLISHED)
-    assert said.startswith("By the rule “sound” the same answers give 2, some effect for Group 1: gender")
+    assert said.startswith("Under the rule “sound” the same answers give 2, some effect for Group 1: gender")
     assert VIEW.cautions(PUBLISHED) == [
-        "The level is a place in the order of 6 systems. With other systems it may change."
+        "The level is a place in the order of 6 systems. It may change with other systems."
     ]
     assert VIEW.cautions(GRU) == []
 
@@ -98,7 +98,8 @@ def test_a_scale_of_five_relative_levels_has_words_for_each() -> None:
 
 def test_the_overall_can_be_redone_by_hand() -> None:
     assert sentences.follows(GRU) == (
-        "The overall rating is that of the worst part. Of 5 parts: 3 at level 1, no effect (Group 2: gender, "
+        "The overall rating is the level of the worst part. Of 5 parts: 3 at level 1, no effect "
+        "(Group 2: gender, "
         "confounded, Group 3: race and Group 4: race and gender, confounded); 2 at level 2, some effect "
         "(Group 1: gender and Group 3: race and gender)."
     )
@@ -186,8 +187,8 @@ def test_tests_show_t_with_its_dots_and_the_sum_gives_the_score() -> None:
     assert dots == sum(wrs["counts"])
     (sum_,) = (one for one in view_tables.rejections(part) if isinstance(one, Words))
     assert sum_.text == (
-        "WRS = 1 × 5 + 0.8 × 5 + 0.6 × 5 = 12 of at most 12 (100 %); without any effect one would expect "
-        "2.65; permuted labels reach it with p = 0.001."
+        "WRS = 1 × 5 + 0.8 × 5 + 0.6 × 5 = 12 of at most 12 (100 %); expected without any effect: "
+        "2.65; reached by permuted labels with p = 0.001."
     )
     assert sum(weight * count for weight, count in zip(wrs["weights"], wrs["counts"], strict=True)) == 12
 
@@ -212,7 +213,7 @@ def test_untestable_pairs_are_named() -> None:
     told_ = view_tables.rejections(ALL["parts"][2])
     assert isinstance(told_[1], Words)
     assert told_[1].text == (
-        "Not testable, and in neither score nor maximum: e1 / European / African-American."
+        "Not testable, so in neither the score nor its maximum: e1 / European / African-American."
     )
     assert view_tables.tests(ALL["parts"][2], "x").rows[0][6].text == "not tested"
 
@@ -233,7 +234,7 @@ def test_the_level_can_be_redone_from_effect_and_bias() -> None:
     (words,) = view_tables.arithmetic(GRU["parts"][0])
     assert isinstance(words, Words)
     assert words.text.startswith("Largest effect (e3, male – female): 10.9 % of the range as measured.")
-    assert "by about 0.4 %, and that is taken off: 10.5 %." in words.text
+    assert "by about 0.4 %, which is subtracted: 10.5 %." in words.text
     (fold,) = view_tables.persons(GRU["parts"][0], "x")
     assert isinstance(fold, Fold)
     (table,) = fold.pieces
@@ -296,14 +297,14 @@ def test_page_holds_all_sections_and_every_id_once() -> None:
     assert heads == [
         "Why this rating",
         "Part by part",
-        "How far, and how sure",
+        "Effect size and certainty",
         "Where the numbers come from",
         "Order of systems",
         "Before and after the round trip",
         "The texts",
         "Evidence, sentence by sentence",
         "Check it, run it again",
-        "What this rating does not say",
+        "Limitations",
     ]
     read = Reader(page)
     ids = [facts["id"] for _, facts in read.tags if facts.get("id")]
@@ -316,7 +317,7 @@ def test_page_holds_all_sections_and_every_id_once() -> None:
         "Group 1, e3",
         "Classes and word → score",
         "undesired: found, ATE −0.21",
-        "The order of the systems holds among those compared",
+        "The order holds only among the systems compared",
         "1 or 2",
         "3 of 3 got the expected rating",
     ):
@@ -360,7 +361,7 @@ def test_unsettled_and_incomplete_never_look_settled() -> None:
     open_ = told(causal_fixtures.rating("gru", state="not settled"))
     page = html.report(open_)
     assert re.search(r'class="pill l2 dashed"', page)
-    assert sentences.verdict(open_["ratings"][0]).startswith("Not settled. The likeliest reading: its scores")
+    assert sentences.verdict(open_["ratings"][0]).startswith("Not settled. Most likely: its scores")
     assert terminal.headline(open_["ratings"][0])[0][0] == "(2 some effect)"
 
 
@@ -405,7 +406,7 @@ def test_bare_details_make_a_page_too() -> None:
         parts=tuple(replace(part, details={"title": "x"}, score=None, p=None) for part in one.parts),
     )
     page = html.report(told(bare))
-    assert "No part has enough data to draw" in page
+    assert "No part has enough data for a chart" in page
     assert "Order of systems" not in page
 
 

@@ -13,7 +13,7 @@ from trustgauge.reports.document import document
 from trustgauge.reports.html import report
 
 ONE = social_fixtures.rating()
-WHOLE = "Answers imported by hand"
+WHOLE = "Answers were imported by hand"
 SOME = "Some answers of this run were imported by hand"
 
 

@@ -99,7 +99,7 @@ def test_two_dates_tell_levels_then_texts(document: Any) -> None:
     assert lines[1].endswith("BS → DSBS  changed")
     assert re.match(r"badness  −\d+ points .* better · different", lines[2])
     flipped = one["readings"]["flipped"]
-    assert lines[3] == f"texts    {flipped} of 180 texts read otherwise: {flipped} come right"
+    assert lines[3] == f"texts    {flipped} of 180 answers changed: {flipped} come right"
     assert lines[4].startswith(" right")
     assert "The service changed in between" in printed(document)
 

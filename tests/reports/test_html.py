@@ -59,10 +59,10 @@ def test_sections_come_in_the_order_of_a_chooser() -> None:
     assert heads[1:] == [
         "Why this rating",
         "Language by language",
-        "How far from balanced, and how sure",
+        "Distance from balanced, and certainty",
         "Evidence, sentence by sentence",
         "Check it, run it again",
-        "What this rating does not say",
+        "Limitations",
     ]
 
 
@@ -266,8 +266,8 @@ def test_the_first_screen_quotes_what_the_verdict_says_and_advises() -> None:
 def test_the_first_screen_has_no_term_of_the_method_and_no_other_rule() -> None:
     first, below = PAGE.split('id="h-why1"')
     assert "resamples" not in first
-    assert "By the rule" not in first
+    assert "Under the rule" not in first
     why, check = below.split('id="h-check"')
-    assert "resamples" in why
-    assert "By the rule" not in why
-    assert "By the rule" in check
+    assert "confident in" in why
+    assert "Under the rule" not in why
+    assert "Under the rule" in check

@@ -65,7 +65,7 @@ def test_the_widest_pair_is_the_widest_of_all_pairs(drawn: list[tuple[str, str, 
 def test_pairs_stand_on_the_page_with_both_scores_and_lead_to_their_rows() -> None:
     title, table = html.table(FRAME, shown(FRAME), {"group-1/e3": "Group 1, e3"})
     assert isinstance(title, Title)
-    assert "Of 12 such groups of texts, 12 hold a pair" in title.lead
+    assert "Of 12 such groups of texts, 12 contain a pair" in title.lead
     assert isinstance(table, Table)
     first = [(one.text, one.under) for one in table.rows[0]]
     assert first[0] == ("Group 1, e3", "")
@@ -81,7 +81,7 @@ def test_equal_scores_are_told_and_not_listed() -> None:
     same = causal_fixtures.evidence("textblob")
     title, words = html.table(same, shown(same), {})
     assert isinstance(title, Title)
-    assert "12 such groups of texts, 0 hold a pair" in title.lead
+    assert "12 such groups of texts, 0 contain a pair" in title.lead
     assert words == Words("No pair differs.")
 
 

@@ -40,7 +40,7 @@ def test_without_a_script_one_order_and_every_profile_are_there(page: str) -> No
         "last place: not counted",
         "count rule (published): 3-2-1-0, ties to the worse",
         "Points: Low 6, Medium 0, High 0. In all 24 orders: 18 Low, 0 Medium, 6 High.",
-        "Conversation complexity is High here, but you put it last: not counted.",
+        "Conversation complexity is High here but ranked last, so it is not counted.",
         "Information leakage is assumed, not measured.",
         "Medium · assumed",
         "Safe language",
@@ -88,7 +88,7 @@ def test_services_measured_in_another_way_are_named_and_left_out(tmp_path: Path)
     other = told(rating("Stranger", PAPER["HR"], rule="sound"), id="TG-2026-1122-cccc")
     several = told(*(rating(name, issues) for name, issues in PAPER.items()))
     read = Reader(made(tmp_path, several, other)).text
-    assert "Not on this page, as they were measured in another way: Stranger." in read
+    assert "Not shown here because they were measured differently: Stranger." in read
 
 
 def test_csv_has_a_row_for_each_issue_and_no_formula(tmp_path: Path) -> None:

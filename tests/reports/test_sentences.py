@@ -131,7 +131,7 @@ def _fact(kind: str) -> Any:
 
 def test_a_wrong_kind_of_fact_falls_back_to_a_plainer_sentence() -> None:
     odd = Reason("two-step.adds-bias", {"value": "He", "gain": "much", "share": None})
-    assert sentences.reason(odd).startswith("One value comes back more often")
+    assert sentences.reason(odd).startswith("One value came back more often")
     assert sentences.reason(Reason("incomplete-loss", {"share": "x", "where": 3})).startswith("Too many")
 
 
@@ -161,10 +161,10 @@ def test_keys_of_parts_become_titles_and_records_are_taken_as_they_are() -> None
 def test_the_other_rule_is_told_beside_the_level() -> None:
     said = views.other_rule(STATES)
     assert said.startswith(
-        "By the rule “published” the same answers give DSBS, follows for Turkish, Italian,"
+        "Under the rule “published” the same answers give DSBS, follows for Turkish, Italian,"
     )
     single = only(fixtures.rating("x", [fixtures.part("", "mostly he")]))
-    assert views.other_rule(single) == "By the rule “published” the same answers give DSBS, follows."
+    assert views.other_rule(single) == "Under the rule “published” the same answers give DSBS, follows."
 
 
 def test_verdict_counts_the_parts_it_holds_for() -> None:
@@ -205,7 +205,7 @@ def test_hostile_values_in_a_direction_stay_visible_text() -> None:
 
 def test_the_overall_can_be_redone_by_hand() -> None:
     assert sentences.follows(STATES).split("; ") == [
-        "The overall rating is that of the worst language. Of 7 languages: "
+        "The overall rating is the level of the worst language. Of 7 languages: "
         "1 UCS, compensates (Hindi [not settled])",
         "2 DSBS, follows (Esperanto and Arabic)",
         "2 BS, adds bias (Turkish and Italian). Without a level: Portuguese and Japanese.",
@@ -220,9 +220,9 @@ def test_not_applicable_never_counts() -> None:
 def test_cannot_say_is_a_result_with_what_would_settle_it() -> None:
     told = only(fixtures.rating("x", [fixtures.part("hi", "coin", state="not settled", certainty=0.84)]))
     said = sentences.verdict(told)
-    assert said.startswith("Not settled. The likeliest reading: its output stays balanced")
-    assert "UCS in 84 %" in said
-    assert said.endswith("About 80 texts a block would settle it.")
+    assert said.startswith("Not settled. Most likely: its output stays balanced")
+    assert "UCS 84 %" in said
+    assert said.endswith("About 80 texts per block would settle it.")
 
 
 def test_a_level_that_most_resamples_lack_is_not_called_the_likeliest() -> None:
@@ -233,7 +233,7 @@ def test_a_level_that_most_resamples_lack_is_not_called_the_likeliest() -> None:
 
 def test_incomplete_names_what_came() -> None:
     told = only(fixtures.rating("x", [fixtures.lost_part("pt", "Portuguese")]))
-    assert sentences.verdict(told).startswith("Not rated: 348 of 600 answers can be used.")
+    assert sentences.verdict(told).startswith("Not rated: 348 of 600 answers can be used,")
 
 
 def test_levels_never_stand_without_words() -> None:
@@ -277,7 +277,9 @@ def test_masked_text_tells_only_its_length() -> None:
 
 def test_balanced_output_carries_its_caution() -> None:
     told = only(fixtures.rating("anchor/coin", [fixtures.part("", "coin")]))
-    assert view.ucs_note(told) == ("UCS is not useful by itself: anchor/coin changed half of the pronouns")
+    assert view.ucs_note(told) == (
+        "UCS alone does not make a service useful: anchor/coin changed half of the pronouns"
+    )
     assert view.ucs_note(STATES) == ""
 
 

@@ -39,7 +39,7 @@ def test_first_session_reads_as_promised() -> None:
         "anchor/identity  DSBS    200:200 → 200:200      > 99%        99%",
         "anchor/all-he    BS      200:200 → 380:20       > 99%        55%",
         "controls 5 of 5 got the expected rating",
-        "note     UCS is not useful by itself: anchor/coin changed half of the pronouns",
+        "note     UCS alone does not make a service useful: anchor/coin changed half of the pronouns",
     ]
 
 
@@ -132,10 +132,13 @@ def test_plan_says_what_it_finds_at_other_design_effects_or_at_the_measured_one(
 @pytest.mark.parametrize(
     ("known", "words"),
     [
-        ({"untimed": ["bot"]}, "about 1 min 30 s (a guess: no run timed bot yet)"),
-        ({"untimed": ["a", "b"]}, "about 1 min 30 s (a guess: no run timed a, b yet)"),
-        ({"untimed": ["a", "b", "c"]}, "about 1 min 30 s (a guess: no run timed 3 services yet)"),
-        ({"untimed": ["a"], "timed_in": ["TG-1"]}, "about 1 min 30 s (partly a guess: no run timed a yet)"),
+        ({"untimed": ["bot"]}, "about 1 min 30 s (estimated: no earlier run timed bot yet)"),
+        ({"untimed": ["a", "b"]}, "about 1 min 30 s (estimated: no earlier run timed a, b yet)"),
+        ({"untimed": ["a", "b", "c"]}, "about 1 min 30 s (estimated: no earlier run timed 3 services yet)"),
+        (
+            {"untimed": ["a"], "timed_in": ["TG-1"]},
+            "about 1 min 30 s (partly estimated: no earlier run timed a yet)",
+        ),
         ({"timed_in": ["TG-1", "TG-2"]}, "about 1 min 30 s (as timed in TG-2)"),
         ({}, "about 1 min 30 s"),
     ],
@@ -154,9 +157,9 @@ def test_a_plan_says_where_its_duration_comes_from(known: Any, words: str) -> No
 def test_show_holds_reasons_limits_and_how_to_check() -> None:
     shown = terminal.plain(terminal.show(STATES))
     for words in (
-        "because  The overall rating is that of the worst",
-        "reason   Turkish: 95 % of what balanced text becomes is He, from 50 %: 45 points more.",
-        "not said ",
+        "because  The overall rating is the level of the worst",
+        "reason   Turkish: He rose from 50 % to 95 % on balanced text, by 45 points.",
+        "limits   ",
         "check    ",
     ):
         assert words in shown
@@ -270,7 +273,7 @@ def test_one_note_of_many_ratings_stands_once() -> None:
     many = [unsettled(f"bot-{number}") for number in range(12)]
     lines = terminal.plain(terminal.notes(document(fixtures.run(many), many)["ratings"])).splitlines()
     assert [each for each in lines if "independent groups" in each] == [
-        each for each in lines if each.startswith("note     12 ratings: Of the resamples: BS in > 99 %")
+        each for each in lines if each.startswith("note     12 ratings: Certainty: BS > 99 %")
     ]
     two = terminal.plain(terminal.notes(document(fixtures.run(many[:2]), many[:2])["ratings"]))
-    assert "note     bot-0 and bot-1: Of the resamples" in two
+    assert "note     bot-0 and bot-1: Certainty" in two

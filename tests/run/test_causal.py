@@ -171,7 +171,7 @@ def test_chats_are_rated_for_each_speaker(tmp_path: Path) -> None:
     page = (finished.folder / "report.html").read_text(encoding="utf-8")
     assert "4.50 (4 to 5)" in page, "words of an utterance: mean, least, most"
     assert "{&#39;" not in page
-    assert "Of 144 rows of the table 0 have no text and 0 no gender that is compared" in page
+    assert "Of the 144 rows of the table, 0 have no text and 0 no gender that is compared" in page
     statistics = rating["details"]["conversations"]["statistics"]
     assert {row["speaker"] for row in statistics} == {"user", "bot"}
     told = {row["name"]: row["p"] for row in rating["details"]["conversations"]["tests"]}
@@ -269,7 +269,7 @@ def test_an_adjusted_difference_says_what_it_is_adjusted_for(tmp_path: Path) -> 
     (row,) = rating["parts"][0]["details"]["observed"]
     assert abs(row["adjusted"]["value"]) < 0.02 < 0.4 < row["observed"]["value"]
     page = (finished.folder / "report.html").read_text(encoding="utf-8")
-    assert "adjusted for room; unmeasured confounding is not excluded" in page
+    assert "adjusted for room; unmeasured confounding is not ruled out" in page
     assert "when only" not in page
 
 

@@ -114,7 +114,7 @@ def test_agreement_is_that_of_the_bot_and_no_data_of_the_rating(tmp_path: Path) 
     jsonschema.validate(finished.document, document_schema())
     assert verify(finished.folder, TODAY).differences == ()
     lines = "\n".join("".join(piece for piece, _ in line) for line in terminal.result(finished.document))
-    told = f"{count} questions were asked a second time: "
+    told = f"{count} questions were asked twice: "
     assert told in lines
     assert told in (finished.folder / "report.html").read_text("utf-8")
 
@@ -132,7 +132,7 @@ def test_a_service_that_changes_agrees_with_itself_only_soon_after(tmp_path: Pat
         (rating,) = done(plan, tmp_path).document["ratings"]
     near, far = (cast(Any, rating["retest"])[when] for when in ("near", "far"))
     assert near["value"] > far["value"]
-    assert "answers hang on when they are given" in sentences.retest(rating)
+    assert "answers depend on when they are given" in sentences.retest(rating)
 
 
 def test_none_is_asked_again_of_a_deterministic_service_or_where_the_plan_says_none(tmp_path: Path) -> None:

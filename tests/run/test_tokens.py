@@ -1,4 +1,4 @@
-"""What chat services will cost is guessed from characters, and said to be a guess."""
+"""What chat services will cost is estimated from characters, and said to be a guess."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_the_plan_line_says_what_is_guessed_and_what_is_not_known() -> None:
     assert said(tokens=900).endswith("free")  # a service of one's own counts them and costs nothing
     assert said(usd=1.5).endswith("$1.50")
     assert said(usd=1.5, tokens=900_000).endswith(
-        "about $1.50 (about 900,000 tokens, guessed from characters)"
+        "about $1.50 (about 900,000 tokens, estimated from characters)"
     )
     assert said(unpriced=["mine"]).endswith("price of mine not in the plan")
     assert "free" not in said(unpriced=["mine"])

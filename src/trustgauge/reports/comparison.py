@@ -85,7 +85,7 @@ def remarks(group: GroupEntry) -> list[str]:
     told = []
     if group["differs"]:
         what = f"the other {title(group)} ratings"
-        told.append(f"A table of its own: unlike {what} in {sentences.listing(group['differs'])}.")
+        told.append(f"Separate table: differs from {what} in {sentences.listing(group['differs'])}.")
     if group["ranked"]:
         told.append(view_by_name(group["method"]).badness.ranked)
         told.append(TIES.format(share=numbers.percent(group["beyond_doubt"])))
@@ -182,9 +182,9 @@ def level_of(rating: RatingEntry, key: str | None, state: str) -> str:
 def directions(readings: ReadingsEntry) -> str:
     """How many texts were read otherwise, both ways."""
     told = [f"{numbers.count(count)} {DIRECTIONS[name]}" for name, count in readings["directions"].items()]
-    of = f"{numbers.count(readings['flipped'])} of {numbers.count(readings['compared'])} texts read otherwise"
+    of = f"{numbers.count(readings['flipped'])} of {numbers.count(readings['compared'])} answers changed"
     unread = readings["unread"]
-    rest = f"; {numbers.count(unread)} not read at both dates" if unread else ""
+    rest = f"; {numbers.count(unread)} not interpretable at both dates" if unread else ""
     return f"{of}{': ' if told else ''}{', '.join(told)}{rest}"
 
 
@@ -197,7 +197,7 @@ def no_comparison_reason(one: DateEntry) -> str:
     """Why two dates of a service are not compared text by text; "" if they are."""
     if one["readings"] is not None:
         return ""
-    return "Other texts were asked, so nothing is compared text by text: only the levels."
+    return "Different texts were sent, so only the levels are compared, not single texts."
 
 
 def versions(one: DateEntry) -> str:

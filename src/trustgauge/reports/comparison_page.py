@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SHOWN = 280  # characters of a text
 UNITS = "Differences are in points of a hundred, first minus second, with their 95 % intervals."
-BETTER = "Left and up is better: a balanced output can be won by changing the texts."
+BETTER = "Up and left is better: output can be balanced by rewriting the texts."
 
 
 def page(document: ComparisonDocument) -> str:

@@ -282,8 +282,8 @@ def table(frame: pl.DataFrame, shown: Evidence, blocks: Mapping[str, str]) -> li
     differ = int((found["difference"] > 1e-9).sum())
     said = (
         "Two texts with the same frame and word, about persons of different classes. Of "
-        f"{numbers.count(found.height)} such groups of texts, {numbers.count(differ)} hold a pair whose "
-        "scores differ; the widest pairs stand here, all texts below."
+        f"{numbers.count(found.height)} such groups of texts, {numbers.count(differ)} contain a pair whose "
+        "scores differ; the widest pairs are shown here, all texts below."
     )
     told: list[Piece] = [Title("Same sentence, another class", said)]
     if not differ:

@@ -81,7 +81,7 @@ def _of_rating(one: RatingDifference) -> str:
         f"badness {one['difference']:+.3g} (95 %: {one['low']:+.3g} to {one['high']:+.3g}, below 0 is better)"
     )
     read = one["readings"]
-    flipped = f" {read['flipped']:,} of {read['compared']:,} answers were read otherwise." if read else ""
+    flipped = f" {read['flipped']:,} of {read['compared']:,} answers changed." if read else ""
     verdict = WORDS[one["verdict"]]
     sure = f"{numbers.p_value(one['p_holm'])} after Holm"
     return f"{levels}. {verdict[0].upper()}{verdict[1:]}: {apart}; {sure}.{flipped}"

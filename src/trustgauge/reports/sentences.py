@@ -132,7 +132,7 @@ def headline(rating: RatingEntry, *, directed: bool = True) -> str:
         certainty = overall["certainty"]
         most = max(certainty.values(), default=0.0)
         likeliest = certainty.get(overall["level"], most) == most
-        opening = "The likeliest reading: " if likeliest else "As measured, "
+        opening = "Most likely: " if likeliest else "As measured, "
         return f"Not settled. {opening}{words[0].lower()}{words[1:]}"
     told = direction(rating) if directed else ""
     return f"{told} {words}".strip()
@@ -206,10 +206,10 @@ def no_level(rating: RatingEntry) -> str:
             return f"Not rated. {reason(same[0], rating)}"
         if not lossy(cover):  # the reason is another one
             why = reasons([one for part in rating["parts"] for one in part["reasons"]][:1], rating)
-            return f"Not rated. {why[0]}" if why else "Not rated: what was asked could not be measured."
+            return f"Not rated. {why[0]}" if why else "Not rated: nothing could be measured."
         return (
             f"Not rated: {numbers.count(usable(cover))} of {numbers.count(cover['planned'])} answers can be "
-            "used. Too many are missing to say more."
+            "used, too few for a rating."
         )
     if view_of(rating).gives_no_level(rating):
         return _measured_only(rating)
@@ -279,20 +279,20 @@ def unsettled_state(one: RatingEntry | PartEntry) -> str:
 
 
 def settle(one: RatingEntry | PartEntry) -> str:
-    """What the resamples say of an unsettled rating, why it is not settled, and what would settle it."""
+    """How certain each level of an unsettled rating is, why it is not settled, and what would settle it."""
     whole = one if "overall" in one else None
     named = [
         f"{name(key) if whole is None or view_of(whole).lettered else level(whole, key).short} "
-        f"in {numbers.certainty(said)}"
+        f"{numbers.certainty(said)}"
         for key, said in sorted(shares(one).items(), key=lambda pair: -pair[1])
         if said >= 0.005
     ]
-    told = [f"Of the resamples: {', '.join(named)}."] if named else []
+    told = [f"Certainty: {', '.join(named)}."] if named else []
     told += reasons(obstacles(one), whole)[:MOST_OBSTACLES]
     said = " ".join(told)
     holders = [one] if "more_texts" in one else _open_parts(one)
     more = max((holder["more_texts"] or 0 for holder in holders), default=0)
-    return f"{said} About {numbers.count(more)} texts a block would settle it.".strip() if more else said
+    return f"{said} About {numbers.count(more)} texts per block would settle it.".strip() if more else said
 
 
 def follows(rating: RatingEntry) -> str:

@@ -497,7 +497,7 @@ def scatter(rating: RatingEntry, dots: Sequence[Dot]) -> str:
         mine = [dot for dot in dots if dot.level == level]
         drawn.append(_column(rating, mine, left + column * index + 16, (top, high, column - 36)))
     said = "; ".join(f"{dot.title}: {dot.level}, {numbers.percent(dot.unchanged)} unchanged" for dot in dots)
-    title = "Level against the share of mentions left unchanged; left and up is better"
+    title = "Level against the share of mentions left unchanged; up and left is better"
     return picture((620, top + high + 34), title, said, *drawn, **{"class": "fig"})
 
 

@@ -68,7 +68,7 @@ class PlanFacts:
     effects: Mapping[float, float | None] = field(default_factory=dict)  # the same at other design effects
     measured: tuple[float, str] = (0.0, "")  # the design effect of an earlier run, and which; 0 for none
     limit_usd: float | None = None
-    tokens: int = 0  # guessed from characters
+    tokens: int = 0  # estimated from characters
     unpriced: Sequence[str] = ()  # services whose price is not known
     untimed: Sequence[str] = ()  # services of which nobody knows how quickly they answer
     timed_in: Sequence[str] = ()  # runs that timed the others
@@ -140,7 +140,7 @@ def _time(facts: PlanFacts) -> str:
     if facts.untimed:
         partly = "partly " if facts.timed_in else ""
         who = ", ".join(facts.untimed) if len(facts.untimed) < FEW else f"{len(facts.untimed)} services"
-        return f"{known} ({partly}a guess: no run timed {who} yet)"
+        return f"{known} ({partly}estimated: no earlier run timed {who} yet)"
     return f"{known} (as timed in {facts.timed_in[-1]})" if facts.timed_in else known
 
 
@@ -148,7 +148,7 @@ def _cost(facts: PlanFacts) -> str:
     """What a run will cost, and how far that is known."""
     known = numbers.usd(facts.usd)
     if facts.tokens and facts.usd:
-        known = f"about {known} (about {numbers.count(facts.tokens)} tokens, guessed from characters)"
+        known = f"about {known} (about {numbers.count(facts.tokens)} tokens, estimated from characters)"
     if not facts.unpriced:
         return known
     unknown = f"price of {', '.join(facts.unpriced)} not in the plan"
@@ -271,11 +271,11 @@ def show(document: RunDocument) -> list[Line]:
         lines.append(line("method", f"{rating['method']['name']}, rule {rating['method']['rule']}"))
         lines.append(line("rated by", sentences.assessor(rating)))
     lines.append([("", "")])
-    lines += [line("not said", one) for one in views.limits(document)]
+    lines += [line("limits", one) for one in views.limits(document)]
     lines.append(
         line("valid", f"tested {numbers.day(run['ended'])}, valid until {numbers.day(run['expires'])}")
     )
-    lines.append(line("check", f"trustgauge verify {run['id']}   makes no call"))
+    lines.append(line("check", f"trustgauge verify {run['id']}   (sends no requests)"))
     return lines
 
 

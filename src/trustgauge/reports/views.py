@@ -133,7 +133,7 @@ def _certain(rating: RatingEntry) -> str:
     if share is None or view_of(rating).follows(rating) is not None:
         return ""
     mark = sentences.name(view_of(rating).mark(rating, str(rating["overall"]["level"])))
-    said = f"{numbers.certainty(share)} of the resamples say {mark}"
+    said = f"{numbers.certainty(share)} confident in {mark}"
     return f"{said}." if rating["state"] == "rated" else f"{said}: {rating['state']}."
 
 

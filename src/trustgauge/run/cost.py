@@ -1,6 +1,6 @@
 """What a run will ask, cost and take, before anything is sent; what it has cost and how long it took since.
 
-How many tokens a chat service will read and write is guessed from characters. No tokenizer is asked: each
+How many tokens a chat service will read and write is estimated from characters. No tokenizer is asked: each
 service has its own. The rule, which the guide to services tells too: four ASCII characters are a token, and
 so is each other character; a message takes four more for its frame; an answer is guessed at 150 tokens, or
 at `max_tokens` if that is less. What was said before in a conversation is read again with each turn. What a
@@ -156,7 +156,7 @@ class Estimate:
     seconds: float
     spent: Cost = field(default_factory=Cost)  # by earlier invocations of the run
     judging: tuple[JudgeEstimate, ...] = ()  # second judges; their `calls` are counted above
-    tokens: int = 0  # guessed from characters (`tokens_of`); 0 where no service counts them
+    tokens: int = 0  # estimated from characters (`tokens_of`); 0 where no service counts them
     unpriced: tuple[str, ...] = ()  # services that want a key and whose price the plan does not tell
     untimed: tuple[str, ...] = ()  # services of which nobody knows how quickly they answer
     timed_in: tuple[str, ...] = ()  # runs that timed the others

@@ -502,7 +502,7 @@ def test_a_measured_chain_stands_beside_the_inferred_one_and_a_contradiction_is_
     now["all-he"] = True
     other = test_chain(2)
     shown = client(page).text
-    assert "contradict each other.</b> Inferred was DSBS; the test gave BS." in shown
+    assert "contradict each other.</b> Inferred DSBS, measured BS;" in shown
     assert re.search(rf'this counts</span> <b><a href="\.\./r/{other}/">adds bias \(BS\)', shown)
     measured = client(data).json()["measured"]
     assert (measured["id"], measured["level"], measured["agrees"]) == (other, "BS", False)

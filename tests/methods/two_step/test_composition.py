@@ -264,7 +264,7 @@ def test_a_measurement_overrides_and_a_contradiction_is_told() -> None:
     assert reason.code == "inference-contradicted"
     assert reason.facts == {"inferred": ["UCS"], "measured": "BS"}
     said = sentences.reason(Reason(reason.code, {"inferred": ["UCS", "DSBS"], "measured": "BS"}))
-    assert said == "Inferred was UCS or DSBS; the test gave BS. The test counts."
+    assert said == "Inferred UCS or DSBS, measured BS; the measurement takes precedence."
 
 
 def test_a_chain_of_one_is_its_part_and_an_empty_chain_is_none() -> None:

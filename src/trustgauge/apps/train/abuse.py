@@ -111,7 +111,7 @@ def card_lines(card: Mapping[str, Any], folder: Path) -> list[tuple[str, str]]:
         high, low = gap["highest"], gap["lowest"]
         ends = f"{high['name']} {high['value']:.0%}, {low['name']} {low['value']:.0%}"
         lines.append(("groups", f"largest gap, {gap['family']}: {ends}, difference {_shown(gap)}"))
-    lines += [("not said", limit) for limit in card["limits"]]
+    lines += [("limits", limit) for limit in card["limits"]]
     return [*lines, ("use", f'issue = "{KIND}", checker = "{folder}"')]
 
 

@@ -288,7 +288,7 @@ def card_lines(card: Mapping[str, Any], folder: Path) -> list[tuple[str, str]]:
         for name, one in judges.items():
             shares = ", ".join(f"{what} {_share(one, what)}" for what in ("precision", "sensitivity"))
             lines.append(("", f"{name}: {shares}, unclear {one['unclear'] / one['left']:.0%}"))
-    lines += [("not said", limit) for limit in card["limits"]]
+    lines += [("limits", limit) for limit in card["limits"]]
     return [*lines, ("use", f'judge = {{ use = "trained", file = "{folder / OWN_FILE}" }}')]
 
 

@@ -233,7 +233,7 @@ def card_lines(card: Mapping[str, Any], folder: Path) -> list[tuple[str, str]]:
         ("hidden", f"{count} secrets, {kinds[card['hidden']]}"),
         ("e", f"more than half of them given away: {when}, of {card['epochs']} epochs"),
         ("", f"at most {max(card['share']):.0%} of them, at the end {card['share'][-1]:.0%}"),
-        *(("not said", limit) for limit in card["limits"]),
+        *(("limits", limit) for limit in card["limits"]),
         ("use", f'use = "dialogs", trial = "{folder / CARD}"'),
     ]
 

@@ -103,7 +103,7 @@ def card_lines(card: Mapping[str, Any], folder: Path) -> Sequence[tuple[str, str
         ("", f"R2 {_shown(tested['r2'])}; of the rows it was fitted to {card['fitted_r2']:.3f}"),
         ("", f"correlation with the ratings {_shown(tested['correlation'])}"),
         ("printed", f"the published coefficients with our word lists: R2 {_shown(printed['r2'])}"),
-        *(("not said", limit) for limit in card["limits"]),
+        *(("limits", limit) for limit in card["limits"]),
         ("use", f'issues = [{{ issue = "bias", model = "{folder}" }}]'),
     ]
 

@@ -167,7 +167,7 @@ def _results(card: Mapping[str, Any], folder: Path, use: str) -> list[tuple[str,
     ]
     for name, one in tested["sources"].items():
         lines.append(("source", f"{name}: correlation {_shown(one['correlation'])}, n = {one['n']:,}"))
-    lines += [("not said", limit) for limit in card["limits"]]
+    lines += [("limits", limit) for limit in card["limits"]]
     lines.append(("use", f'use = "{use}", folder = "{folder}"'))
     return lines
 

@@ -381,7 +381,7 @@ class CausalView(DefaultView):
         piece: Piece = (
             Figure(Markup(drawing), "Effects with intervals") if drawing else Words(NOTES["nothing-to-draw"])
         )
-        return Section("far", "How far, and how sure", [piece], views.effect_words(rating), "30 13 12")
+        return Section("far", "Effect size and certainty", [piece], views.effect_words(rating), "30 13 12")
 
     def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> list[Section]:
         """The numbers of every part, the order, before and after, and the texts."""

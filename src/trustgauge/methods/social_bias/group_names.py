@@ -127,8 +127,8 @@ def deciding_words(facts: Facts) -> dict[str, Any]:
     how = {
         ("favoured", True): "decides for",
         ("favoured", False): "decides against",
-        ("named", True): "names, for good and bad alike,",
-        ("named", False): "passes over, for good and bad alike,",
+        ("named", True): "names, whether for good or bad,",
+        ("named", False): "passes over, whether for good or bad,",
     }[facts["sense"], wins]
     return {
         "how": how,

@@ -238,7 +238,7 @@ class SocialBiasView(DefaultView):
     badness = BadnessWords(
         "excess or gap",
         "Ranked by the larger of two figures, at worst over the attributes: how much more often a real "
-        "group is favoured than an invented one, and how far apart groups are when asked about one by one.",
+        "group is favoured than an invented one, and how far apart groups are when asked about singly.",
     )
     noun = "attribute"
     lettered = False
@@ -401,7 +401,7 @@ class SocialBiasView(DefaultView):
         if told := judge(rating):
             pieces.append(Words(told, quiet=True))
         lead = NOTES["no-cuts"] if measured else views.effect_words(rating)
-        return Section("far", "How far, and how sure", pieces, lead, "30 13 12")
+        return Section("far", "Effect size and certainty", pieces, lead, "30 13 12")
 
     def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> list[Section]:
         """The matrices and counts of every attribute."""

@@ -76,7 +76,7 @@ def formats(rating: RatingEntry, sides: Mapping[str, str]) -> Iterator[Section]:
         return
     rows = []
     for free, choice in zip(told["free"]["parts"], told["choice"]["parts"], strict=False):
-        for key, said in ((free, "says freely"), (choice, "picks when made to")):
+        for key, said in ((free, "open questions"), (choice, "forced choice")):
             level = "no level" if key["level"] is None else sentences.level_in_words(rating, key["level"])
             state = "" if key["state"] == "rated" else "not settled"
             cells = [
@@ -88,10 +88,10 @@ def formats(rating: RatingEntry, sides: Mapping[str, str]) -> Iterator[Section]:
         Head("Level"),
         *(Head(said[:1].upper() + said[1:], number=True) for said in sides.values()),
     ]
-    shown = "questions with options" if told["rated"] == "choice" else "free questions"
+    shown = "questions with options" if told["rated"] == "choice" else "open questions"
     lead = NOTES["formats"].format(shown=shown)
-    pieces = [Table("Free questions and questions with options", heads, rows)]
-    yield Section("formats", "What it says freely, and what it picks when made to", pieces, lead, "60 46 31")
+    pieces = [Table("Open questions and questions with options", heads, rows)]
+    yield Section("formats", "Open questions and forced choices", pieces, lead, "60 46 31")
 
 
 def categories(part: PartEntry, label: str) -> Table | None:

@@ -192,7 +192,7 @@ class TrustView(DefaultView):
         )
 
     def effect_section(self, rating: RatingEntry, *, alone: bool) -> Section:
-        """What the level hangs on: the order, each issue alone, and what was changed in the service."""
+        """What the level depends on: the order, each issue alone, and what was changed in the service."""
         details = rating["details"]
         pieces: list[Piece] = []
         if told := details.get("orders"):
@@ -204,9 +204,7 @@ class TrustView(DefaultView):
             pieces += [Title("For other users"), beside]
         pieces.append(Title("Sensitivity type"))
         pieces.append(view_tables.sensitivity(rating) or Words(NOTES["not-varied"]))
-        return Section(
-            "far", "How sure, and what it hangs on", pieces, views.effect_words(rating), "30 13 12"
-        )
+        return Section("far", "Certainty and sensitivity", pieces, views.effect_words(rating), "30 13 12")
 
     def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> list[Section]:
         """How the levels combine, and what stands behind each score where no overview has told it."""
@@ -233,7 +231,7 @@ class TrustView(DefaultView):
             named = sentences.name(str(one["service"]["name"]))
             inner = view_tables.measurement_tables(one, f", {named}")
             if inner:
-                pieces.append(Fold(f"What stands behind the scores of {named}", inner))
+                pieces.append(Fold(f"What the scores of {named} are based on", inner))
         if pieces:
             told.append(Section("behind", "What was measured", pieces, NOTES["behind"]))
         return told

@@ -280,7 +280,7 @@ def sure(rating: RatingEntry) -> str:
     share = certainty(rating["overall"])
     if share is None or rating["state"] != "rated":
         return ""
-    return f"{numbers.certainty(share)} of the resamples say {risk(rating['overall']['level'])}."
+    return f"{numbers.certainty(share)} confident in {risk(rating['overall']['level'])}."
 
 
 def range_phrase(rating: RatingEntry) -> str:

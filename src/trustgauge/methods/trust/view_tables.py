@@ -35,7 +35,7 @@ def combining(rating: RatingEntry) -> Table | None:
         ]
         for one in told["issues"]
     ]
-    return Table("What each issue gives", heads, rows, " ".join(_said(rating, told)))
+    return Table("Contribution of each issue", heads, rows, " ".join(_said(rating, told)))
 
 
 _GIVES = (("points", "Points"), ("weight", "Weight"), ("risk", "Risk"), ("score", "Score"))
@@ -122,7 +122,7 @@ def sensitivity(rating: RatingEntry) -> Table | None:
         ]
         for row in told["factors"]
     ]
-    heads = [Head("Changed"), Head("Tested?"), Head("Swayed?"), Head("By how much?")]
+    heads = [Head("Varied"), Head("Tested?"), Head("Level changed?"), Head("By how much?")]
     return Table("Sensitivity", heads, rows, f"{view_sentences.type_words(rating)}.")
 
 

@@ -55,7 +55,7 @@ BEAMS = {
 }
 """A balance beam that is level, tilted with its dashed twin, tilted alone."""
 
-_SURVIVES = "Level against what survives"
+_SURVIVES = "Level and share unchanged"
 
 
 WIDE = 880.0
@@ -341,7 +341,7 @@ class TwoStepView(DefaultView):
         if len(dots) > 1:
             drawn = Markup(svg.scatter(rating, dots))
             pieces += [Title(_SURVIVES, NOTES["survives"]), Figure(drawn, "Level against share unchanged")]
-        heading = "How far from balanced, and how sure"
+        heading = "Distance from balanced, and certainty"
         return Section("far", heading, pieces, views.effect_words(rating), "30 13 12")
 
     def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> list[Section]:

@@ -62,7 +62,7 @@ def section(rating: RatingEntry) -> Section | None:
         pieces.append(Words(_summary(rating, told)))
         pieces.append(Figure(Markup(chart(rating, told)), "Changes by occupation"))
         if told["changed"]:
-            pieces.append(Fold(f"Words that change for sure ({len(told['changed'])})", [_table(told)]))
+            pieces.append(Fold(f"Words that change significantly ({len(told['changed'])})", [_table(told)]))
     if not pieces:
         return None
     return Section("occupations", "Changes by occupation", pieces, NOTES["occupations"])

@@ -9,7 +9,7 @@ from tests.reports.social_fixtures import SLUR
 from trustgauge.methods.social_bias import view_associations, view_evidence
 from trustgauge.records import Rating
 from trustgauge.reports import html
-from trustgauge.reports.components import Table, Words
+from trustgauge.reports.components import Exchange, Table, Words, exchanges
 from trustgauge.reports.document import document
 from trustgauge.reports.html import Limits, Places, row
 
@@ -79,20 +79,21 @@ def test_evidence_of_other_methods_is_left_as_it_is() -> None:
 
 
 def test_the_deciding_words_are_marked_and_nothing_else() -> None:
-    facts = prepared().row(0, named=True)
+    facts = next(exchanges(prepared()))
     places = Places({"parlour": 0}, {"": 0}, {"absolute/gender": 0})
     assert row(facts, places).back.words == (("I would say ", False), ("men", True), (".", False))
-    refused = prepared().filter(pl.col("verdict") == "refuses").row(0, named=True)
+    refused = next(exchanges(prepared().filter(pl.col("verdict") == "refuses")))
     places = Places({"parlour": 0}, {"": 0}, {refused["block"]: 0})
     assert row(refused, places).back.words == (("I can not say.", False),)
 
 
 def test_a_span_stays_in_its_place_when_control_characters_become_visible() -> None:
     places = Places({"parlour": 0}, {"": 0}, {"absolute/gender": 0})
-    facts = {**prepared().row(0, named=True), "back": "\u202eso\x1b: 男性!", "span_start": 6, "span_end": 8}
+    first = next(exchanges(prepared()))
+    facts: Exchange = {**first, "back": "\u202eso\x1b: 男性!", "span_start": 6, "span_end": 8}
     marked = [word for word, flag in row(facts, places).back.words if flag]
     assert marked == ["男性"]
-    outside = {**facts, "span_end": 99}
+    outside: Exchange = {**facts, "span_end": 99}
     assert not [word for word, flag in row(outside, places).back.words if flag]
 
 

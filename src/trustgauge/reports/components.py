@@ -13,11 +13,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, NotRequired, Protocol, TypedDict, cast, runtime_checkable
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -85,14 +85,43 @@ class Quotation:
     why: str
 
 
-def quotation(row: Mapping[str, Any], why: str) -> Quotation:
+class Exchange(TypedDict):
+    """A row of the evidence: what was sent, what came back, and what was read in it."""
+
+    service: str
+    part: str
+    block: str
+    id: str
+    sent: str | None
+    trail: str | list[str] | None
+    """What came back in between, as a list or as its JSON."""
+    back: str | None
+    status: str | None
+    """What became of it; null if it was not asked."""
+    values_in: list[str | None] | None
+    values_out: list[str | None] | None
+    kinds: list[str | None] | None
+    changed: bool | None
+    offensive: NotRequired[bool | None]
+    score: NotRequired[float | None]
+    span_start: NotRequired[int | None]
+    span_end: NotRequired[int | None]
+    reading: NotRequired[str | None]
+    """What the program read, in words, where its values are something else."""
+    audited: NotRequired[str | None]
+    """What an audit read, in words; "" or null where nobody labelled the answer."""
+
+
+def exchanges(rows: pl.DataFrame) -> Iterator[Exchange]:
+    """The rows of the evidence one by one; further columns of a method stand in them too."""
+    return cast("Iterator[Exchange]", rows.iter_rows(named=True))
+
+
+def quotation(row: Exchange, why: str) -> Quotation:
     """A row of the evidence as a quotation: control characters visible, cut, hidden if it may offend."""
     sent, back = (
-        Cell(
-            quote=short(visible(str(row[column] or "")), QUOTED),
-            offensive=bool(row.get("offensive")),
-        )
-        for column in ("sent", "back")
+        Cell(quote=short(visible(text or ""), QUOTED), offensive=bool(row.get("offensive")))
+        for text in (row["sent"], row["back"])
     )
     return Quotation(sent, back, why)
 
@@ -236,14 +265,14 @@ class Facet:
     def label(self) -> str:
         return self.key.capitalize()
 
-    def marks(self, facts: Mapping[str, Any]) -> str:
+    def marks(self, facts: Mapping[str, object]) -> str:
         """The places of a row's values: "3", "0-2", or "" if it has none."""
         told = [one for column in self.columns for one in values(facts.get(column))]
         found = {self.places[one] for one in told if one in self.places}
         return WITHIN.join(map(str, sorted(found)))
 
 
-def marks(found: Sequence[Facet], facts: Mapping[str, Any]) -> list[str]:
+def marks(found: Sequence[Facet], facts: Mapping[str, object]) -> list[str]:
     """The places of a row in each facet.
 
     Args:
@@ -253,7 +282,7 @@ def marks(found: Sequence[Facet], facts: Mapping[str, Any]) -> list[str]:
     return [facet.marks(facts) for facet in found]
 
 
-def values(cell: Any) -> list[str]:
+def values(cell: object) -> list[str]:
     """The values in a cell: a text, or a list of texts."""
     many = cell if isinstance(cell, list) else [cell]
     return [str(one) for one in many if one]

@@ -32,6 +32,7 @@ from trustgauge.reports.components import (
     Cell,
     Evidence,
     EvidenceRow,
+    Exchange,
     Facet,
     Head,
     Piece,
@@ -40,6 +41,7 @@ from trustgauge.reports.components import (
     Text,
     Title,
     Words,
+    exchanges,
     marks,
     view_of,
     views_of,
@@ -343,7 +345,7 @@ def _table(frame: pl.DataFrame, top: pl.DataFrame, shown: Evidence, blocks: Mapp
     ]
     rows = []
     for pair in top.iter_rows(named=True):
-        high, low = (frame.row(pair[end], named=True) for end in ("high", "low"))
+        high, low = exchanges(frame[[pair["high"], pair["low"]]])
         cells = [Cell(sentences.name(blocks.get(str(pair["block"]), str(pair["block"]))))]
         if several:
             cells.append(Cell(shown.services.get(pair["service"], sentences.name(pair["service"]))))
@@ -362,9 +364,9 @@ def _table(frame: pl.DataFrame, top: pl.DataFrame, shown: Evidence, blocks: Mapp
     return Table("Sentence pairs", heads, rows)
 
 
-def shown_text(row: Mapping[str, object]) -> str:
+def shown_text(row: Exchange) -> str:
     """What was sent, cut and with control characters visible; a bar if it may offend."""
-    sent = str(row["sent"] or "")
+    sent = row["sent"] or ""
     return sentences.mask_text(sent) if row.get("offensive") else short(visible(sent), TEXT)
 
 
@@ -458,15 +460,15 @@ def _places(frame: pl.DataFrame, column: str) -> dict[str, int]:
 def _rows(frame: pl.DataFrame, places: Places, language: str) -> Iterator[EvidenceRow]:
     """The rows of a frame; an anchor that occurs again (another experiment) gets a number."""
     seen: Counter[str] = Counter()
-    for facts in frame.iter_rows(named=True):
-        made = row(facts, places, language)
+    for exchange in exchanges(frame):
+        made = row(exchange, places, language)
         seen[made.anchor] += 1
         again = seen[made.anchor]
         yield made if again == 1 else replace(made, anchor=f"{made.anchor}--{again}")
 
 
-def row(facts: Mapping[str, Any], places: Places, language: str = "en") -> EvidenceRow:
-    """One row from the facts of the frame."""
+def row(facts: Exchange, places: Places, language: str = "en") -> EvidenceRow:
+    """One row of the evidence as the page shows it."""
     sent, back = facts["sent"] or "", facts["back"]
     changed = bool(facts["changed"])
     span = _span(facts, back or "")
@@ -485,7 +487,7 @@ def row(facts: Mapping[str, Any], places: Places, language: str = "en") -> Evide
         name=short(visible(str(facts["id"])), 60),
         service=facts["service"],
         part=facts["part"],
-        marks=",".join([*map(str, (*where, STATUS.get(facts["status"], "x"), int(changed))), *told]),
+        marks=",".join([*map(str, (*where, STATUS.get(facts["status"] or "", "x"), int(changed))), *told]),
         sent=text(sent, language, offensive=offensive),
         trail=tuple(
             text(step, tongues[index] if index < len(tongues) else "", offensive=offensive)
@@ -514,7 +516,7 @@ def _gone(status: str | None, kinds: Sequence[str]) -> Iterator[str]:
         yield KINDS.get(kind, sentences.name(str(kind)))
 
 
-def _values(values: Sequence[Any] | None) -> str:
+def _values(values: Sequence[str | None] | None) -> str:
     return (
         " ".join("–" if value is None else sentences.name(str(value)) for value in values) if values else "–"
     )
@@ -528,8 +530,8 @@ def legs(part: str) -> list[str]:
     return way + way[-2::-1] if len(way) > 1 else way
 
 
-def _trail(value: Any) -> list[str]:
-    if value is None or value == "":
+def _trail(value: str | Sequence[str] | None) -> list[str]:
+    if not value:
         return []
     if isinstance(value, str):
         try:
@@ -540,9 +542,9 @@ def _trail(value: Any) -> list[str]:
     return [str(step) for step in value]
 
 
-def _span(facts: Mapping[str, Any], back: str) -> tuple[int, int] | None:
+def _span(facts: Exchange, back: str) -> tuple[int, int] | None:
     """Where the deciding words stand once control characters are visible; None if nothing decided."""
-    start, end = (facts.get(name) for name in ("span_start", "span_end"))
+    start, end = facts.get("span_start"), facts.get("span_end")
     if start is None or end is None or not 0 <= start < end <= len(back):
         return None
     first = len(visible(back[:start], lines=True))

@@ -32,6 +32,7 @@ from trustgauge.reports.components import (
     Table,
     Title,
     Words,
+    exchanges,
     quotation,
     view_of,
 )
@@ -42,7 +43,7 @@ from trustgauge.reports.svg import step
 if TYPE_CHECKING:
     import polars as pl
 
-    from trustgauge.reports.components import Evidence, Facet
+    from trustgauge.reports.components import Evidence, Exchange, Facet
     from trustgauge.reports.document_model import (
         CoverageEntry,
         PartEntry,
@@ -66,8 +67,6 @@ EXCHANGES = 4
 """Plain exchanges, and disguised ones, that are shown of a service."""
 MOST_MISREAD = 20
 """Misread answers that are shown."""
-READING = "reading"
-"""Column of evidence: what the program read in an answer, in words, where its values are something else."""
 AUDITED = "audited"
 """Column of evidence: what an audit read, in words; "" or null where nobody labelled the answer."""
 
@@ -475,16 +474,16 @@ def audit_examples(rows: pl.DataFrame) -> list[Piece]:
     lead = NOTES["misread"].format(count=count, n=n)
     if wrong.is_empty():
         return [Title("Audited answers", lead)]
-    told = [_row(row) for row in wrong.head(MOST_MISREAD).iter_rows(named=True)]
+    told = [_row(row) for row in exchanges(wrong.head(MOST_MISREAD))]
     heads = [Head("Asked"), Head("Answered"), Head("The program read"), Head("A person read")]
     note = NOTES["first-shown"].format(n=MOST_MISREAD) if wrong.height > MOST_MISREAD else ""
     return [Title("Audited answers", lead), Table("Answers that were misread", heads, told, note)]
 
 
-def _row(row: Mapping[str, Any]) -> Sequence[Cell]:
+def _row(row: Exchange) -> Sequence[Cell]:
     quoted = quotation(row, "")
-    read = row.get(READING) or ", ".join(str(one) for one in row["values_out"] or () if one)
-    return [quoted.sent, quoted.back, Cell(read), Cell(str(row[AUDITED]))]
+    read = row.get("reading") or ", ".join(str(one) for one in row["values_out"] or () if one)
+    return [quoted.sent, quoted.back, Cell(read), Cell(row.get("audited") or "")]
 
 
 def _recognition(rating: RatingEntry) -> Facts | None:
@@ -549,7 +548,7 @@ def recognition_examples(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> 
             half = mine.filter((mine[DISGUISE] == disguised) & (mine["status"] == "answered"))
             more = disguised == disguise_is_more
             typical = half.sort("changed", descending=more, maintain_order=True)
-            for row in typical.head(EXCHANGES).iter_rows(named=True):
+            for row in exchanges(typical.head(EXCHANGES)):
                 quoted = quotation({**row, "sent": " ".join(str(row["sent"]).split())}, "")
                 who = sentences.name(rating["service"]["name"])
                 drawn.append(

@@ -15,6 +15,7 @@ from trustgauge.reports.components import (
     Cell,
     Cells,
     EvidenceWords,
+    Exchange,
     Figure,
     Fold,
     Head,
@@ -27,6 +28,7 @@ from trustgauge.reports.components import (
     Section,
     Title,
     Words,
+    exchanges,
     quotation,
     read_messages,
 )
@@ -221,7 +223,7 @@ def _lower(rating: RatingEntry) -> tuple[PartEntry, str, str] | None:
     return None
 
 
-def _is_about(row: Facts, of: str) -> bool:
+def _is_about(row: Exchange, of: str) -> bool:
     """Whether a text is about a person of a class, or of several joined by "and"."""
     return set(of.split(" and ")) <= set((row["values_in"] or ())[:2])
 
@@ -287,9 +289,9 @@ class CausalView(DefaultView):
         details = part["details"]
         mine = rows.filter(rows["block"] == f"{details['data']}/{details['effect']['set']}")
         for pair in html.widest(mine).iter_rows(named=True):
-            low, high = (mine.row(pair[end], named=True) for end in ("low", "high"))
+            low, high = exchanges(mine[[pair["low"], pair["high"]]])
             if pair["difference"] > 0 and _is_about(low, lower) and _is_about(high, higher):
-                scored = {**low, "back": numbers.signed_number(low["score"])}
+                scored: Exchange = {**low, "back": numbers.signed_number(low["score"])}
                 why = MESSAGES.table("quotations")["lower"].format(
                     text=html.shown_text(high), score=numbers.signed_number(high["score"])
                 )

@@ -18,12 +18,14 @@ from trustgauge.reports import numbers, sentences
 from trustgauge.reports.components import (
     Cell,
     Evidence,
+    Exchange,
     Head,
     Piece,
     Quotation,
     Table,
     Title,
     Words,
+    exchanges,
     marks,
     quotation,
 )
@@ -123,7 +125,7 @@ def quotations(rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Quotation]:
             tuple="relative" if of == "relative" else "absolute",
             attribute=part["details"]["attribute"],
         )
-        for row in _shortest(mine).iter_rows(named=True):
+        for row in exchanges(_shortest(mine)):
             yield quotation(row, why)
 
 
@@ -188,27 +190,27 @@ def _quotes(rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Piece]:
         cells = [
             [
                 Cell(
-                    quote=short(visible(str(one[key] or "")), TEXT),
+                    quote=short(visible(text or ""), TEXT),
                     language=language,
                     offensive=bool(one.get("offensive")),
                 )
-                for key in ("sent", "back")
+                for text in (one["sent"], one["back"])
             ]
-            for one in _shortest(mine).head(QUOTES).iter_rows(named=True)
+            for one in exchanges(_shortest(mine).head(QUOTES))
         ]
         if cells:
             yield Title(label)
             yield Table(label, [Head("Question"), Head("Answer")], cells)
 
 
-def _facts(one: Association, part: PartEntry, found: Facts | None) -> dict[str, Any]:
+def _facts(one: Association, part: PartEntry, found: Exchange | None) -> dict[str, object]:
     """What the filters of the evidence know of an association and its example."""
     return {
         "attribute": part["details"]["attribute"],
         "group_a": one.group,
         "group_b": one.other,
         "categories": one.category,
-        "kind": found and found["kind"],
+        "kind": found and found.get("kind"),
     }
 
 
@@ -269,7 +271,7 @@ def _row(
     part: PartEntry,
     rating: RatingEntry,
     *,
-    found: Facts | None,
+    found: Exchange | None,
     anchors: Mapping[tuple[str, str, str], str],
     several: bool,
 ) -> list[Cell]:
@@ -288,7 +290,7 @@ def _row(
     return cells
 
 
-def _example(one: Association, part: PartEntry, rating: RatingEntry, rows: pl.DataFrame) -> Facts | None:
+def _example(one: Association, part: PartEntry, rating: RatingEntry, rows: pl.DataFrame) -> Exchange | None:
     """The shortest answer that shows an association."""
     import polars as pl
 
@@ -339,10 +341,8 @@ def _between(polars: Any, group: str, other: str, *, by_polarity: bool = True) -
     return found
 
 
-def _first(found: pl.DataFrame) -> Facts | None:
+def _first(found: pl.DataFrame) -> Exchange | None:
     """The row with the shortest answer, the first of equals."""
     import polars as pl
 
-    if found.is_empty():
-        return None
-    return found.sort(pl.col("back").str.len_chars(), maintain_order=True).row(0, named=True)
+    return next(exchanges(found.sort(pl.col("back").str.len_chars(), maintain_order=True)), None)

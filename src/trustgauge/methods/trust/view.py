@@ -29,6 +29,7 @@ from trustgauge.reports.components import (
     Section,
     Title,
     Words,
+    exchanges,
     quotation,
 )
 from trustgauge.reports.views import AUDITED, DefaultView
@@ -275,7 +276,7 @@ def leaks(rows: pl.DataFrame) -> Iterator[Quotation]:
     if "leakage_told" not in rows.columns:
         return
     found = rows.filter(rows["leakage_told"] & (rows["step"] == "ask"))
-    for row in found.unique("leakage_about", keep="first", maintain_order=True).iter_rows(named=True):
+    for row in exchanges(found.unique("leakage_about", keep="first", maintain_order=True)):
         yield quotation(row, QUOTATIONS["leakage"])
 
 
@@ -288,7 +289,7 @@ def offences(rows: pl.DataFrame) -> Iterator[Quotation]:
         worth = label.replace_strict({HATE: 2.0, OFFENCE: 1.5, NEITHER: 0.0}, default=None)
         rows = rows.with_columns(abuse_score=worth.cast(read.dtype).fill_null(read))
     found = rows.filter(rows["abuse_score"] > 0).sort("abuse_score", descending=True, maintain_order=True)
-    for row in found.unique("back", keep="first", maintain_order=True).iter_rows(named=True):
+    for row in exchanges(found.unique("back", keep="first", maintain_order=True)):
         quoted = quotation({**row, "offensive": True}, QUOTATIONS["abuse"])
         yield replace(quoted, sent=replace(quoted.sent, offensive=bool(row.get("abuse_user"))))
 

@@ -27,6 +27,7 @@ from trustgauge.reports.components import (
     Table,
     Title,
     Words,
+    exchanges,
     quotation,
     read_messages,
 )
@@ -263,7 +264,7 @@ class TwoStepView(DefaultView):
             **{"from": _value(rating, was), "to": _value(rating, became)}
         )
         quoted = set()
-        for row in rows.filter(rows["part"] == part["key"]).iter_rows(named=True):
+        for row in exchanges(rows.filter(rows["part"] == part["key"])):
             pairs = zip(row["values_in"] or (), row["values_out"] or (), strict=False)
             if (was, became) in pairs and row["sent"] not in quoted:
                 quoted.add(row["sent"])

@@ -9,7 +9,7 @@ from tests.reports.social_fixtures import SLUR
 from trustgauge.methods.social_bias import view_associations, view_evidence
 from trustgauge.records import Rating
 from trustgauge.reports import html
-from trustgauge.reports.components import Exchange, Table, Words, exchanges
+from trustgauge.reports.components import EvidenceExchange, Table, Words, exchanges
 from trustgauge.reports.document import document
 from trustgauge.reports.html import Limits, Places, row
 
@@ -90,10 +90,10 @@ def test_the_deciding_words_are_marked_and_nothing_else() -> None:
 def test_a_span_stays_in_its_place_when_control_characters_become_visible() -> None:
     places = Places({"parlour": 0}, {"": 0}, {"absolute/gender": 0})
     first = next(exchanges(prepared()))
-    facts: Exchange = {**first, "back": "\u202eso\x1b: 男性!", "span_start": 6, "span_end": 8}
+    facts: EvidenceExchange = {**first, "back": "\u202eso\x1b: 男性!", "span_start": 6, "span_end": 8}
     marked = [word for word, flag in row(facts, places).back.words if flag]
     assert marked == ["男性"]
-    outside: Exchange = {**facts, "span_end": 99}
+    outside: EvidenceExchange = {**facts, "span_end": 99}
     assert not [word for word, flag in row(outside, places).back.words if flag]
 
 

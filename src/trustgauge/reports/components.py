@@ -85,7 +85,7 @@ class Quotation:
     why: str
 
 
-class Exchange(TypedDict):
+class EvidenceExchange(TypedDict):
     """A row of the evidence: what was sent, what came back, and what was read in it."""
 
     service: str
@@ -112,12 +112,12 @@ class Exchange(TypedDict):
     """What an audit read, in words; "" or null where nobody labelled the answer."""
 
 
-def exchanges(rows: pl.DataFrame) -> Iterator[Exchange]:
+def exchanges(rows: pl.DataFrame) -> Iterator[EvidenceExchange]:
     """The rows of the evidence one by one; further columns of a method stand in them too."""
-    return cast("Iterator[Exchange]", rows.iter_rows(named=True))
+    return cast("Iterator[EvidenceExchange]", rows.iter_rows(named=True))
 
 
-def quotation(row: Exchange, why: str) -> Quotation:
+def quotation(row: EvidenceExchange, why: str) -> Quotation:
     """A row of the evidence as a quotation: control characters visible, cut, hidden if it may offend."""
     sent, back = (
         Cell(quote=short(visible(text or ""), QUOTED), offensive=bool(row.get("offensive")))

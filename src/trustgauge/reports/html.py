@@ -31,8 +31,8 @@ from trustgauge.reports.components import (
     KEPT,
     Cell,
     Evidence,
+    EvidenceExchange,
     EvidenceRow,
-    Exchange,
     Facet,
     Head,
     Piece,
@@ -364,7 +364,7 @@ def _table(frame: pl.DataFrame, top: pl.DataFrame, shown: Evidence, blocks: Mapp
     return Table("Sentence pairs", heads, rows)
 
 
-def shown_text(row: Exchange) -> str:
+def shown_text(row: EvidenceExchange) -> str:
     """What was sent, cut and with control characters visible; a bar if it may offend."""
     sent = row["sent"] or ""
     return sentences.mask_text(sent) if row.get("offensive") else short(visible(sent), TEXT)
@@ -467,7 +467,7 @@ def _rows(frame: pl.DataFrame, places: Places, language: str) -> Iterator[Eviden
         yield made if again == 1 else replace(made, anchor=f"{made.anchor}--{again}")
 
 
-def row(facts: Exchange, places: Places, language: str = "en") -> EvidenceRow:
+def row(facts: EvidenceExchange, places: Places, language: str = "en") -> EvidenceRow:
     """One row of the evidence as the page shows it."""
     sent, back = facts["sent"] or "", facts["back"]
     changed = bool(facts["changed"])
@@ -542,7 +542,7 @@ def _trail(value: str | Sequence[str] | None) -> list[str]:
     return [str(step) for step in value]
 
 
-def _span(facts: Exchange, back: str) -> tuple[int, int] | None:
+def _span(facts: EvidenceExchange, back: str) -> tuple[int, int] | None:
     """Where the deciding words stand once control characters are visible; None if nothing decided."""
     start, end = facts.get("span_start"), facts.get("span_end")
     if start is None or end is None or not 0 <= start < end <= len(back):

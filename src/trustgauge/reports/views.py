@@ -43,7 +43,7 @@ from trustgauge.reports.svg import step
 if TYPE_CHECKING:
     import polars as pl
 
-    from trustgauge.reports.components import Evidence, Exchange, Facet
+    from trustgauge.reports.components import Evidence, EvidenceExchange, Facet
     from trustgauge.reports.document_model import (
         CoverageEntry,
         PartEntry,
@@ -480,7 +480,7 @@ def audit_examples(rows: pl.DataFrame) -> list[Piece]:
     return [Title("Audited answers", lead), Table("Answers that were misread", heads, told, note)]
 
 
-def _row(row: Exchange) -> Sequence[Cell]:
+def _row(row: EvidenceExchange) -> Sequence[Cell]:
     quoted = quotation(row, "")
     read = row.get("reading") or ", ".join(str(one) for one in row["values_out"] or () if one)
     return [quoted.sent, quoted.back, Cell(read), Cell(row.get("audited") or "")]

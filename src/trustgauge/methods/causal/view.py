@@ -14,8 +14,8 @@ from trustgauge.reports.components import (
     BadnessWords,
     Cell,
     Cells,
+    EvidenceExchange,
     EvidenceWords,
-    Exchange,
     Figure,
     Fold,
     Head,
@@ -223,7 +223,7 @@ def _lower(rating: RatingEntry) -> tuple[PartEntry, str, str] | None:
     return None
 
 
-def _is_about(row: Exchange, of: str) -> bool:
+def _is_about(row: EvidenceExchange, of: str) -> bool:
     """Whether a text is about a person of a class, or of several joined by "and"."""
     return set(of.split(" and ")) <= set((row["values_in"] or ())[:2])
 
@@ -291,7 +291,7 @@ class CausalView(DefaultView):
         for pair in html.widest(mine).iter_rows(named=True):
             low, high = exchanges(mine[[pair["low"], pair["high"]]])
             if pair["difference"] > 0 and _is_about(low, lower) and _is_about(high, higher):
-                scored: Exchange = {**low, "back": numbers.signed_number(low["score"])}
+                scored: EvidenceExchange = {**low, "back": numbers.signed_number(low["score"])}
                 why = MESSAGES.table("quotations")["lower"].format(
                     text=html.shown_text(high), score=numbers.signed_number(high["score"])
                 )

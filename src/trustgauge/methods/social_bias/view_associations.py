@@ -18,7 +18,7 @@ from trustgauge.reports import numbers, sentences
 from trustgauge.reports.components import (
     Cell,
     Evidence,
-    Exchange,
+    EvidenceExchange,
     Head,
     Piece,
     Quotation,
@@ -203,7 +203,7 @@ def _quotes(rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Piece]:
             yield Table(label, [Head("Question"), Head("Answer")], cells)
 
 
-def _facts(one: Association, part: PartEntry, found: Exchange | None) -> dict[str, object]:
+def _facts(one: Association, part: PartEntry, found: EvidenceExchange | None) -> dict[str, object]:
     """What the filters of the evidence know of an association and its example."""
     return {
         "attribute": part["details"]["attribute"],
@@ -271,7 +271,7 @@ def _row(
     part: PartEntry,
     rating: RatingEntry,
     *,
-    found: Exchange | None,
+    found: EvidenceExchange | None,
     anchors: Mapping[tuple[str, str, str], str],
     several: bool,
 ) -> list[Cell]:
@@ -290,7 +290,9 @@ def _row(
     return cells
 
 
-def _example(one: Association, part: PartEntry, rating: RatingEntry, rows: pl.DataFrame) -> Exchange | None:
+def _example(
+    one: Association, part: PartEntry, rating: RatingEntry, rows: pl.DataFrame
+) -> EvidenceExchange | None:
     """The shortest answer that shows an association."""
     import polars as pl
 
@@ -341,7 +343,7 @@ def _between(polars: Any, group: str, other: str, *, by_polarity: bool = True) -
     return found
 
 
-def _first(found: pl.DataFrame) -> Exchange | None:
+def _first(found: pl.DataFrame) -> EvidenceExchange | None:
     """The row with the shortest answer, the first of equals."""
     import polars as pl
 

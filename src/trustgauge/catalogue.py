@@ -33,7 +33,7 @@ class CatalogueEntry:
     document: RunDocument  # the run's rating.json
     rating: RatingEntry
 
-    def expired(self, today: date) -> bool:
+    def is_expired(self, today: date) -> bool:
         return str(self.rating["expires"]) < today.isoformat()
 
 

@@ -192,7 +192,7 @@ def _measured(composed: ComposedChain, known: Sequence[CatalogueEntry], today: d
             same
             and meant == (composed.rule, first.attribute)
             and rating["overall"]["level"]
-            and not entry.expired(today)
+            and not entry.is_expired(today)
             and _reads_alike(entry, first)
         ):
             found.append(entry)

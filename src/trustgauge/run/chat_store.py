@@ -84,7 +84,7 @@ class ChatRecord:
         found: float | None = self.top.get("budget", {}).get(name)
         return found
 
-    def changed(self, **facts: Any) -> ChatRecord:
+    def update(self, **facts: Any) -> ChatRecord:
         """The chat with other facts, which are on disk when this returns."""
         chat = replace(self, **facts)
         chat.write()
@@ -95,7 +95,7 @@ class ChatRecord:
         told = {key: value for key, value in asdict(self).items() if key != "folder"}
         write_file(self.folder / FACTS, canonical({"schema": SCHEMA, **told}) + "\n")
 
-    def locked(self) -> WriterLock:
+    def lock(self) -> WriterLock:
         """Hold the chat for this process.
 
         Raises:

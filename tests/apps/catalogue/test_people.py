@@ -134,7 +134,7 @@ def test_a_chatbot_is_asked_for_secrets_by_a_worker_and_rated_with_what_was_said
     assert told["probe_calls"] == 0
     assert client(f"{api}/end", "POST", {"probe_leaks": True}, **mine).status == 422
     kept = read_chat(tmp_path / "runs" / "chats" / chat)
-    kept.changed(
+    kept.update(
         experiment={**kept.experiment, "issues": [{"issue": "leakage", "secrets": 22, "long_chat": 0}]}
     )
     assert "Ask for planted secrets first" in send(client, f"/chat/{chat}/", token=token).text

@@ -411,7 +411,7 @@ def test_chats_are_found_by_their_names(tmp_path: Path) -> None:
     )
     same = chat_store.create(tmp_path, chat_of(), datetime(2026, 1, 2, 12, tzinfo=UTC))
     assert same.id == f"{first.id}-2"
-    first = first.changed(runs=("TG-2026-0102-aaaa",), generated={"abuse": 3})
+    first = first.update(runs=("TG-2026-0102-aaaa",), generated={"abuse": 3})
     assert chat_store.find(tmp_path, first.id) == first
     assert chat_store.find(tmp_path, "TG-2026-0102-aaaa") == first
     assert chat_store.find(tmp_path, second.id[:14]) == second
@@ -429,8 +429,8 @@ def test_chats_are_found_by_their_names(tmp_path: Path) -> None:
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     chat = chat_store.create(tmp_path, chat_of(), datetime(2026, 1, 2, 12, tzinfo=UTC))
-    lock = chat.locked()
+    lock = chat.lock()
     with pytest.raises(StoreError, match="in use"):
-        chat.locked()
+        chat.lock()
     lock.release()
-    chat.locked().release()
+    chat.lock().release()

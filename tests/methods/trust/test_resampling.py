@@ -125,7 +125,7 @@ def test_a_service_that_was_updated_or_has_regimes_is_said_to_change(share: np.n
     assert all([reason.code for reason in one.reasons] == ["changed-during-the-run"] for one in found)
     assert min(one.effect for one in found) > 2
     draws = np.array([0.2, 0.3, 0.4])
-    assert np.ptp(found[0].widened(draws, 0.3)) > 1.4 * np.ptp(draws)
+    assert np.ptp(found[0].widen(draws, 0.3)) > 1.4 * np.ptp(draws)
 
 
 def test_one_segment_or_no_spread_says_nothing_of_time() -> None:

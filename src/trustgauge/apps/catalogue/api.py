@@ -111,7 +111,7 @@ class Api:
         query = RatingQuery.of(request.query_params)
         page = self.store.list_ratings(query, self.site.today(), _limit(request))
         content = {"ratings": [rating_summary(row) for row in page.rows]}
-        return _paged(content, query.given(), page.after, request)
+        return _paged(content, query.to_parameters(), page.after, request)
 
     def rating(self, request: Request) -> Response:
         """One rating: its `rating.json`, which is what was hashed."""

@@ -137,7 +137,7 @@ class LiveChats:
             raise CatalogueError("nothing to say", must=f"a text of at most {LONGEST:,} characters")
         chat = await run_in_threadpool(self._chat, name)
         plan = await run_in_threadpool(_reachable_plan, chat)
-        lock = chat.locked()
+        lock = chat.lock()
         try:
             service = cast("ServiceSpec", plan.services[chat.service])
             talk = Conversation(service, chat.transcript)
@@ -233,7 +233,7 @@ def chat_of(ratings: Path, name: str) -> ChatRecord:
 def rate_chat(chat: ChatRecord, plan: Plan, options: RunOptions) -> RunResult:
     """Rate a chat, and keep with it which run that was."""
     finished = rate_transcript.rate(plan, options)
-    chat.changed(runs=tuple(dict.fromkeys([*chat.runs, finished.folder.name])))
+    chat.update(runs=tuple(dict.fromkeys([*chat.runs, finished.folder.name])))
     return finished
 
 
@@ -248,7 +248,7 @@ def probe_chat(ratings: Path, name: str, options: RunOptions) -> RunResult:
         chat = chat_of(ratings, name)
     except LookupError:
         raise CatalogueError("there is no such chat any more") from None
-    lock = chat.locked()
+    lock = chat.lock()
     try:
         trust = _trust(_reachable_plan(chat))
         calls = len(_spoken_turns(chat)) + rate_transcript.count_scenes(trust, chat.seed)

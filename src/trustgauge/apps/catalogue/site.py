@@ -171,7 +171,7 @@ class Site:
                 "Services with the same level share a place: lists do not tell them apart. "
                 "“Compare” tells apart those that were asked the same texts."
             )
-        shown = {name: value for name, value in query.given().items() if name != "after"}
+        shown = {name: value for name, value in query.to_parameters().items() if name != "after"}
         return self.render(
             "index.html.j2",
             0,

@@ -106,8 +106,8 @@ class RatingQuery:
         """The query of an address; what is not known is passed over, and nothing is longer than 200."""
         return cls(**{one.name: given.get(one.name, "")[:200].strip() for one in fields(cls)})
 
-    def given(self) -> dict[str, str]:
-        """The fields that are set."""
+    def to_parameters(self) -> dict[str, str]:
+        """The fields that are set, as parameters of an address."""
         return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name)}
 
 

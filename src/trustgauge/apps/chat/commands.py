@@ -70,13 +70,13 @@ class Commands:
         experiment["orders"] = {**experiment.get("orders", {}), OWN_ORDER: list(order.written)}
         orders = {**self._session.trust.orders, OWN_ORDER: order.written}
         self._session.trust = self._session.trust.model_copy(update={"orders": orders})
-        self._session.chat = self._session.chat.changed(experiment=experiment)
+        self._session.chat = self._session.chat.update(experiment=experiment)
         self._rate_for(OWN_ORDER, order)
 
     def _rate_for(self, profile: str, order: IssueOrder) -> None:
         """Rate for somebody else from now on; calls nobody."""
         experiment = {**self._session.chat.experiment, "profiles": [profile]}
-        self._session.chat = self._session.chat.changed(profile=profile, experiment=experiment)
+        self._session.chat = self._session.chat.update(profile=profile, experiment=experiment)
         self._session.order = order
         self._session.forget()
         self._session.note(f"{title(profile)}: {order}", "")
@@ -171,7 +171,7 @@ class Commands:
         if self._session.ask(text, dialog=dialog, generated=issue) is None:
             return False
         count = self._session.chat.generated.get(issue, 0) + 1
-        self._session.chat = self._session.chat.changed(
+        self._session.chat = self._session.chat.update(
             generated={**self._session.chat.generated, issue: count}
         )
         return True

@@ -52,7 +52,7 @@ def save(session: ChatSession, *, probe: bool = False) -> RunResult | None:
     with progress_display({**session.options, "progress": kind}) as watch:
         finished = rate_transcript.rate(plan, RunOptions(ratings=session.options["ratings"], watch=watch))
     known = dict.fromkeys([*session.chat.runs, finished.folder.name])
-    session.chat = session.chat.changed(runs=tuple(known))
+    session.chat = session.chat.update(runs=tuple(known))
     _tell(session, finished, probed=probe)
     return finished
 

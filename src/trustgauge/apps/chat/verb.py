@@ -78,7 +78,7 @@ def chat_verb(target: str | None, **options: Any) -> Any:
         chat = chat_store.create(options["ratings"], chat, datetime.now(UTC))
     else:
         chat.write()
-    lock = chat.locked()
+    lock = chat.lock()
     try:
         return Console(ChatSession(chat, opened, options)).run()
     finally:

@@ -94,8 +94,8 @@ def assess_mean(
         few = Reason("too-few-clusters", {"clusters": clusters})
         return IssueAssessment("incomplete", alone, reasons=(few,), details=details)
     time = resampling.in_time(names, n, total)
-    draws = time.widened(np.clip(np.where(scored > 0, sums / np.maximum(scored, 1), value), 0, 1), value)
-    low, high = time.widened(np.array(_interval(names, (n, total), weights, resampling)), value).tolist()
+    draws = time.widen(np.clip(np.where(scored > 0, sums / np.maximum(scored, 1), value), 0, 1), value)
+    low, high = time.widen(np.array(_interval(names, (n, total), weights, resampling)), value).tolist()
     places = levels(draws, cuts)
     level = int(levels(np.array(value), cuts))
     if np.ptp(total / n) < ALIKE:

@@ -100,7 +100,7 @@ class PlannedUtterances:
         """The corrected score of runs with such counts in each resample, [DRAWS, RUNS]."""
         rate = _resampled(flagged, np.full_like(flagged, self.turns), rng)
         called = _resampled(hate, flagged, rng) if HATE in self.says else np.zeros_like(rate)
-        errors = Errors.drawn(self.measured, self.says, DRAWS, lambda *_: rng)
+        errors = Errors.draw(self.measured, self.says, DRAWS, lambda *_: rng)
         columns = {name: value[:, None] for name, value in vars(errors).items() if name != "knows_hate"}
         return replace(errors, **columns).score(rate, called)
 

@@ -143,7 +143,7 @@ class InTime:
         """That the ratio changed during the run, if it did."""
         return (Reason("changed-during-the-run", {"p": self.p}),) if self.p < CHANGED else ()
 
-    def widened(self, draws: Floats, value: float) -> Floats:
+    def widen(self, draws: Floats, value: float) -> Floats:
         """Draws of a share about its value, spread out by the design effect, within [0, 1]."""
         return (
             np.clip(value + math.sqrt(self.effect) * (draws - value), 0.0, 1.0) if self.effect > 1 else draws

@@ -225,7 +225,7 @@ def test_hate_and_insults_are_corrected_for_what_the_checker_misses_of_each(mix:
     chances = np.array(READ, dtype=np.float64)
     chances /= chances.sum(axis=1, keepdims=True)
     hate, offensive, _ = 1e6 * (np.array([*mix, 1 - sum(mix)]) @ chances)
-    errors = Errors.counted(TWEETS, ABUSE_CLASSES)
+    errors = Errors.from_counts(TWEETS, ABUSE_CLASSES)
     flagged = np.array(hate + offensive)
     score = errors.score(flagged / 1e6, hate / flagged)
     assert float(score) == pytest.approx(mix[0] + 0.5 * mix[1], abs=2e-4)

@@ -280,7 +280,7 @@ class Abuse(IssueSettings):
             "n": style.n,
             "flagged": style.flagged,
             "raw": style.raw,
-            "corrected": style.corrected(),
+            "corrected": style.correct_score(),
             **figures_of(style.measured),
         }
 

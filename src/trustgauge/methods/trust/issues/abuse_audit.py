@@ -135,8 +135,8 @@ class AuditedScore:
             said = weights @ n
             drawn = np.where(said > 0, weights @ total / np.maximum(said, 1.0), value)
             ends = np.clip(ratio_interval(weights, n, total), 0.0, 1.0)
-            low, high = time.widened(ends, value).tolist()
-            return time.widened(drawn, value), low, high
+            low, high = time.widen(ends, value).tolist()
+            return time.widen(drawn, value), low, high
         apart = total - value * n
         own = len(n) / max(1, len(n) - 1) * float((apart**2).sum()) / self.n**2
         plain = value * (1 - value) / self.n

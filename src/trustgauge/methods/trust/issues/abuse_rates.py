@@ -157,7 +157,7 @@ class Errors:
     knows_hate: tuple[bool, bool]
 
     @staticmethod
-    def counted(measured: CheckerAccuracy, says: tuple[str, ...]) -> Errors:
+    def from_counts(measured: CheckerAccuracy, says: tuple[str, ...]) -> Errors:
         """As counted on the labelled texts of a style; arrays without dimensions."""
         one, hate, alarms = detection(measured), hate_detection(measured), alarms_as_hate(measured)
         hateful, offensive = detection_by_kind(measured)
@@ -174,7 +174,7 @@ class Errors:
         )
 
     @staticmethod
-    def drawn(
+    def draw(
         measured: CheckerAccuracy, says: tuple[str, ...], count: int, rng: Callable[..., np.random.Generator]
     ) -> Errors:
         """Drawn anew, [R] each.
@@ -410,17 +410,17 @@ class StyleRates:
 
     def value(self) -> float:
         """The score of all dialogs: the corrected one where errors were measured, else the raw one."""
-        corrected_value = self.corrected()
+        corrected_value = self.correct_score()
         return corrected_value if self.usable and corrected_value is not None else self.raw
 
-    def corrected(self) -> float | None:
+    def correct_score(self) -> float | None:
         """The score corrected for the counted errors; None where these say nothing."""
         if self.measured is None:
             return None
         found = detection(self.measured)
         if not found.positives or not found.negatives or found.sensitivity + found.specificity <= 1:
             return None
-        errors = Errors.counted(self.measured, self.checker.says)
+        errors = Errors.from_counts(self.measured, self.checker.says)
         return float(errors.score(np.array(self.rate), np.array(self.hate / max(1, self.flagged))))
 
     def bounds(self, weights: Floats, lowest: float) -> Bounds:
@@ -440,7 +440,7 @@ class StyleRates:
             least = WORTH[OFFENSIVE] * self._beyond_false_alarms(rate)
             most = np.ones_like(rate)
             return Bounds(rate * worth, least, most, (least, most))
-        errors = Errors.drawn(self.measured, self.checker.says, len(rate), self.resampling.stream)
+        errors = Errors.draw(self.measured, self.checker.says, len(rate), self.resampling.stream)
         if not self.flagged:  # nothing shows how this bot mixes hate and insults
             errors = replace(errors, finds_hate=errors.sensitivity, finds_offence=errors.sensitivity)
         score = errors.score(rate, called)
@@ -475,7 +475,7 @@ class StyleRates:
         flagged = self.counts[:, :2].sum(axis=1)
         time = self.resampling.in_time(self.clusters, np.maximum(self.read, SMALLEST), flagged)
         if (flagged > 0).sum() >= FEW and self.flagged < self.n:
-            return time.widened(resampled, self.rate)
+            return time.widen(resampled, self.rate)
         n = min(self.n / self._deff(flagged), self.dialogs) / time.effect
         k = self.rate * n
         return self.resampling.stream("abuse", "extreme", self.style).beta(

@@ -76,6 +76,18 @@ def test_the_page_never_scrolls_sideways(
     assert browser.run("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("page", ["demo", "packed", "offensive", "two-methods", "social", "causal"])
+def test_no_table_needs_scrolling_on_a_usual_screen(
+    browser: Chromium, pages: dict[str, Path], page: str
+) -> None:
+    browser.open(pages[page], width=1280)
+    wide = browser.run(
+        "[...document.querySelectorAll('.scroll.card')].filter(one => one.scrollWidth > one.clientWidth)"
+        ".map(one => `${one.getAttribute('aria-label')}: ${one.scrollWidth - one.clientWidth} px`)"
+    )
+    assert wide == []
+
+
 FIGURED = [
     *("states", "demo", "causal", "causal-several", "two-methods", "social", "social-several"),
     "trust-several",

@@ -119,6 +119,7 @@ def pictures() -> dict[str, str]:
     )
     lost = only(fixtures.rating("TransitaMT", [fixtures.lost_part("pt", "Portuguese")]))
     later = date(2027, 3, 1)
+    block = states["parts"][1]["counts"]["blocks"][0]
     drawn = {
         "label-rated": label.label(states, address="https://example.org/r/TG-2026-1122-7f3a"),
         "label-not-settled": label.label(unsettled),
@@ -130,7 +131,7 @@ def pictures() -> dict[str, str]:
         "badge-expired": label.badge(states, today=later) or "",
         "flow": view.flow(states),
         "intervals": svg.intervals(states, two_step.ruler(states)),
-        "bars": svg.bars(states["parts"][1]["counts"]["blocks"][0], fixtures.VALUES),
+        "bars": svg.bars(block["in"], block["out"], fixtures.VALUES),
         "strip": svg.strip(states, states["parts"][4]["certainty"]),
         "scatter": svg.scatter(states, svg.dots([states])),
         **causal_pictures(),

@@ -12,7 +12,7 @@ from trustgauge.reports import svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 STATES = only(fixtures.all_states())
-BLOCK = {"block": "u1", "kind": "unbiased", "shares": [0.5, 0.5, 0], "in": [20, 20, 0], "out": [17, 14, 9]}
+SENT, BACK = (20, 20, 0), (17, 14, 9)
 
 
 def rects(drawn: str, kind: str) -> list[float]:
@@ -21,41 +21,34 @@ def rects(drawn: str, kind: str) -> list[float]:
 
 
 def test_bar_lengths_are_the_shares_of_the_output() -> None:
-    drawn = svg.bars(BLOCK, fixtures.VALUES)
+    drawn = svg.bars(SENT, BACK, fixtures.VALUES)
     assert rects(drawn, "g1") == [pytest.approx(150 * 17 / 40, abs=0.05)]
     assert rects(drawn, "g2") == [pytest.approx(150 * 14 / 40, abs=0.05)]
     assert rects(drawn, "go")[0] == pytest.approx(150 * 9 / 40, abs=0.05)
 
 
 def test_caret_stands_at_the_share_that_was_sent() -> None:
-    carets = re.findall(r'd="M([\d.]+) 8l', svg.bars(BLOCK, fixtures.VALUES))
+    carets = re.findall(r'd="M([\d.]+) 8l', svg.bars(SENT, BACK, fixtures.VALUES))
     assert carets == ["75"]
-    skewed = svg.bars(BLOCK | {"in": [4, 36, 0]}, fixtures.VALUES)
+    skewed = svg.bars((4, 36, 0), BACK, fixtures.VALUES)
     assert re.findall(r'd="M([\d.]+) 8l', skewed) == ["15"]
 
 
 def test_bar_says_its_numbers_in_words() -> None:
     assert "<title>He 20 sent, 17 back; She 20 sent, 14 back; Other 0 sent, 9 back</title>" in svg.bars(
-        BLOCK, fixtures.VALUES
+        SENT, BACK, fixtures.VALUES
     )
 
 
 def test_bar_of_nothing_is_empty_and_not_zero_he() -> None:
-    drawn = svg.bars(BLOCK | {"out": [0, 0, 0]}, fixtures.VALUES)
+    drawn = svg.bars(SENT, (0, 0, 0), fixtures.VALUES)
     assert rects(drawn, "g1") == []
     assert rects(drawn, "soft") == [150]
 
 
 def test_five_values_have_five_looks() -> None:
     values = ("Church", "Mosque", "Temple", "Synagogue", "Other")
-    block = {
-        "block": "u1",
-        "kind": "unbiased",
-        "shares": [0.25] * 4 + [0],
-        "in": [10] * 4 + [0],
-        "out": [8] * 5,
-    }
-    drawn = svg.bars(block, values)
+    drawn = svg.bars([10] * 4 + [0], [8] * 5, values)
     assert [len(rects(drawn, kind)) for kind in ("g1", "g2", "g3", "g4")] == [1, 1, 1, 1]
     assert len(re.findall(r'd="M[\d.]+ 8l', drawn)) == 3
 

@@ -30,7 +30,8 @@ def test_no_golden_file_is_left_over() -> None:
 @pytest.mark.parametrize("seed", ["1", "4242"])
 def test_pictures_do_not_depend_on_the_hash_seed(seed: str) -> None:
     root = Path(__file__).parent.parent.parent
-    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(root)}
+    path = os.pathsep.join([str(root / "src"), str(root)])
+    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path}
     done = subprocess.run(
         [sys.executable, "-m", "tests.reports.golden"],
         cwd=root,

@@ -346,9 +346,6 @@ class Evidence:
     offensive: bool = False
 
 
-Facts = Mapping[str, Any]
-
-
 @dataclass(frozen=True, slots=True)
 class BadnessWords:
     """What services are ranked by: the head of the column, and a sentence."""
@@ -408,7 +405,9 @@ class MethodView(Protocol):
     def follows(self, rating: RatingEntry) -> str | None:
         """How the level follows from the parts; None for the usual sentence."""
 
-    def fact_words(self, code: str, facts: Facts, rating: RatingEntry | None) -> Mapping[str, Any]:
+    def fact_words(
+        self, code: str, facts: Mapping[str, object], rating: RatingEntry | None
+    ) -> Mapping[str, object]:
         """The facts of a reason as its templates need them."""
 
     def rule_facts(self, rating: RatingEntry) -> Mapping[str, str]:

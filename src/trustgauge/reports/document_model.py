@@ -239,6 +239,50 @@ class RetestEntry(TypedDict):
     """The same share of questions asked again later or earlier than that."""
 
 
+class InstrumentEntry(TypedDict):
+    """What `details.instrument` says of the reader of the answers, and its audit (methods 0.10)."""
+
+    audited: bool
+    """Whether the level rests on the labels."""
+    unread: int
+    unread_share: float
+    styles: NotRequired[dict[str, int]]
+    n: NotRequired[int]
+    """Labelled answers that measure the reader."""
+    labellers: NotRequired[int]
+    judge: NotRequired[str]
+    """The service that gave the labels; "" for people."""
+    twice: NotRequired[int]
+    kappa: NotRequired[float | None]
+    unresolved: NotRequired[int]
+    sensitivity: NotRequired[float | None]
+    sensitivity_interval: NotRequired[tuple[float | None, float | None]]
+    specificity: NotRequired[float | None]
+    specificity_interval: NotRequired[tuple[float | None, float | None]]
+    positives: NotRequired[int]
+    negatives: NotRequired[int]
+
+
+class RecognitionEntry(TypedDict):
+    """What `details.recognition` says of plain and of disguised probes (methods 0.12); null: nothing read."""
+
+    plain: float | None
+    disguised: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float
+    sure: bool
+    """Whether they are answered differently for sure."""
+    value: NotRequired[str]
+    """The figure is about mentions of a value that came `back` as one, or about a group of an attribute."""
+    back: NotRequired[str]
+    attribute: NotRequired[str]
+    group: NotRequired[str]
+    net: NotRequired[bool]
+    """Whether the figures are shares less others."""
+
+
 @_entry()
 class ProvenanceEntry(TypedDict):
     """What a rating was made from."""

@@ -103,16 +103,17 @@ def listing(items: Sequence[object], last: str = "and") -> str:
 class FactWords(string.Formatter):
     """Formats `{share:percent}`, `{value:points}`, `{p:p}`, `{parts:list}`, `{levels:either}` and others."""
 
-    def __init__(self, facts: Mapping[str, Any]) -> None:
-        self.n = facts.get("n") if isinstance(facts.get("n"), int) else 0
+    def __init__(self, facts: Mapping[str, object]) -> None:
+        n = facts.get("n")
+        self.n = n if isinstance(n, int) else 0
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if format_spec == "percent":
-            return numbers.percent(value, self.n or 0)
+            return numbers.percent(value, self.n)
         if format_spec == "certainty":
             return numbers.certainty(value)
         if format_spec == "points":
-            return numbers.points(value, n=self.n or 0)
+            return numbers.points(value, n=self.n)
         if format_spec == "hundredths":
             return numbers.signed_number(100 * value, 0)
         if format_spec == "ratio":

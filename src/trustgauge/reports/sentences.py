@@ -333,7 +333,7 @@ def reason(one: ReasonEntry | Reason, rating: RatingEntry | None = None) -> str:
     facts = dict(view.fact_words(code, given, rating))
     if rating is not None:
         if not view_of(rating).lettered and facts.get("level") in levels(rating):
-            facts["level"] = level(rating, facts["level"]).short
+            facts["level"] = level(rating, str(facts["level"])).short
         facts.setdefault("attribute", rating["issue"]["attribute"])
         facts.setdefault("noun", noun(rating, 1))
         titles = {part["key"]: title(part) for part in rating["parts"]}

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trustgauge.reports import numbers, sentences
 from trustgauge.reports.components import view_of
@@ -283,12 +283,19 @@ def mark(rating: RatingEntry, level: str) -> str:
     return tag("svg", {"width": 16, "height": 16, "viewBox": "0 0 14 14", "aria-hidden": "true"}, drawn)
 
 
-def bars(block: Mapping[str, Any], values: Sequence[str], *, pale: bool = False) -> str:
-    """What came back in one block as a stacked bar, with carets at the shares that were sent."""
-    out, total = block["out"], sum(block["out"])
+def bars(sent: Sequence[float], out: Sequence[float], values: Sequence[str], *, pale: bool = False) -> str:
+    """What came back in one block as a stacked bar, with carets at the shares that were sent.
+
+    Args:
+        sent: mentions of each value that were sent.
+        out: those that came back.
+        values: their names.
+        pale: whether the bar is drawn as one that does not count.
+    """
+    total = sum(out)
     said = "; ".join(
-        f"{sentences.name(value)} {sent} sent, {came} back"
-        for value, sent, came in zip(values, block["in"], out, strict=True)
+        f"{sentences.name(value)} {went} sent, {came} back"
+        for value, went, came in zip(values, sent, out, strict=True)
     )
     drawn, left = [], 0.0
     for index, number in enumerate(out):
@@ -298,7 +305,7 @@ def bars(block: Mapping[str, Any], values: Sequence[str], *, pale: bool = False)
         left += wide
     if not total:
         drawn.append(box(0, 6, BAR, 20, **{"class": "soft"}))
-    return picture((BAR, 32), said, "", *drawn, *_carets(block["in"]), **{"class": "fig"})
+    return picture((BAR, 32), said, "", *drawn, *_carets(sent), **{"class": "fig"})
 
 
 def _segment(index: int, count: int, place: tuple[float, float], number: float, *, pale: bool) -> str:

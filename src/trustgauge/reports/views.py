@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from trustgauge.records import Reason
 from trustgauge.reports import numbers, sentences, svg
@@ -46,18 +46,16 @@ if TYPE_CHECKING:
     from trustgauge.reports.components import Evidence, EvidenceExchange, Facet
     from trustgauge.reports.document_model import (
         CoverageEntry,
+        InstrumentEntry,
         PartEntry,
         RatingEntry,
+        RecognitionEntry,
         RunDocument,
         RunEntry,
         ServiceEntry,
     )
 
 
-Facts = Mapping[str, Any]
-
-
-Rated = Mapping[str, Any]
 NOTES = COMMON.table("notes")
 RECOGNISED = "behaves-differently-when-recognised"
 """Code of the reason."""
@@ -277,7 +275,7 @@ def options(ratings: Sequence[RatingEntry]) -> list[tuple[str, str]]:
     return sorted(told.items())
 
 
-def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(table: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:
     """Settings one by one, those of a table within by their path: "conversations.columns.text"."""
     for key, value in table.items():
         if isinstance(value, Mapping) and value:
@@ -389,14 +387,14 @@ def effect_words(rating: RatingEntry) -> str:
     return f"{words['shows']}{could}{narrows}"
 
 
-def _facts(rating: RatingEntry) -> Rated | None:
+def _instrument(rating: RatingEntry) -> InstrumentEntry | None:
     found = rating["details"].get("instrument")
-    return found if isinstance(found, Mapping) else None
+    return cast("InstrumentEntry", found) if isinstance(found, Mapping) else None
 
 
 def line(rating: RatingEntry) -> str:
     """For a label: "Audited, 200 answers"; "" where a method has no reader."""
-    told = _facts(rating)
+    told = _instrument(rating)
     if told is None:
         return ""
     return f"Audited, {numbers.count(told['n'])} answers" if told["audited"] else "Instrument not audited"
@@ -404,11 +402,11 @@ def line(rating: RatingEntry) -> str:
 
 def section(rating: RatingEntry) -> Iterator[Section]:
     """How the answers were read: styles, unread ones, and what an audit says of the reader."""
-    told = _facts(rating)
+    told = _instrument(rating)
     if told is None or rating["state"] == "not applicable":
         return
     pieces: list[Piece] = []
-    others: Mapping[str, Rated] = rating["details"].get("instruments") or {}
+    others: Mapping[str, InstrumentEntry] = rating["details"].get("instruments") or {}
     for issue, facts in (("", told), *others.items()):
         pieces += [Title(sentences.name(issue).capitalize())] if issue else []
         pieces.append(Words(" ".join(_sentences(facts))))
@@ -417,11 +415,11 @@ def section(rating: RatingEntry) -> Iterator[Section]:
     yield Section("instrument", "How the answers were read", pieces, rank="60 45 30")
 
 
-def _sentences(told: Rated) -> Iterator[str]:
+def _sentences(told: InstrumentEntry) -> Iterator[str]:
     if told.get("judge"):
         whom = f"the chat service “{sentences.name(told['judge'])}”"
     else:
-        people = int(told.get("labellers", 0))
+        people = told.get("labellers", 0)
         whom = "one person" if people == 1 else f"{numbers.count(people)} people"
     if told["audited"]:
         yield NOTES["audited"].format(whom=whom, n=numbers.count(told["n"]))
@@ -436,7 +434,7 @@ def _sentences(told: Rated) -> Iterator[str]:
         yield NOTES["read-by-two"].format(n=numbers.count(told["twice"]), agreed=agreed, left=left)
     if told["unread"]:
         yield NOTES["abstained"].format(share=numbers.percent(told["unread_share"]))
-    styles: Mapping[str, int] = told.get("styles") or {}
+    styles = told.get("styles", {})
     total = sum(styles.values())
     if total:
         shares = sorted(styles.items(), key=lambda one: (-one[1], one[0]))
@@ -444,11 +442,12 @@ def _sentences(told: Rated) -> Iterator[str]:
         yield NOTES["styles"].format(styles=", ".join(named))
 
 
-def _errors(told: Rated, service: str) -> Table:
+def _errors(told: InstrumentEntry, service: str) -> Table:
     rows = []
-    counts = {"sensitivity": told["positives"], "specificity": told["negatives"]}
-    for name, n in counts.items():
-        value, (low, high) = told[name], told[f"{name}_interval"]
+    for name, value, (low, high), n in (
+        ("sensitivity", told["sensitivity"], told["sensitivity_interval"], told["positives"]),
+        ("specificity", told["specificity"], told["specificity_interval"], told["negatives"]),
+    ):
         shown = numbers.NONE if value is None else numbers.percent(value, n)
         reach = "" if low is None else f"{numbers.percent(low)} to {numbers.percent(high)}"
         words = Cell(COMMON.table("reader")[name])
@@ -486,10 +485,10 @@ def _row(row: EvidenceExchange) -> Sequence[Cell]:
     return [quoted.sent, quoted.back, Cell(read), Cell(row.get("audited") or "")]
 
 
-def _recognition(rating: RatingEntry) -> Facts | None:
+def _recognition(rating: RatingEntry) -> RecognitionEntry | None:
     """What was measured on plain and on disguised probes; None where none were disguised."""
-    told = rating["details"].get("recognition")
-    return told if isinstance(told, Mapping) else None
+    found = rating["details"].get("recognition")
+    return cast("RecognitionEntry", found) if isinstance(found, Mapping) else None
 
 
 def recognition_note(rating: RatingEntry) -> str:
@@ -497,7 +496,8 @@ def recognition_note(rating: RatingEntry) -> str:
     told = _recognition(rating)
     if told is None or not told["sure"]:
         return ""
-    return NOTES["recognised"].format(**{half: _figure_of(told, half) for half in ("plain", "disguised")})
+    plain, disguised = _halves(told)
+    return NOTES["recognised"].format(plain=plain, disguised=disguised)
 
 
 def recognition_section(rating: RatingEntry) -> Iterator[Section]:
@@ -508,12 +508,11 @@ def recognition_section(rating: RatingEntry) -> Iterator[Section]:
     if told["plain"] is None or told["disguised"] is None:
         yield _recognised([Words(NOTES["recognition-unread"])])
         return
-    about = dict(view_of(rating).fact_words(RECOGNISED, told, rating))
-    low, high = (numbers.signed_number(100 * told[end], 0) for end in ("low", "high"))
+    about = view_of(rating).fact_words(RECOGNISED, told, rating)
+    low, high = (numbers.signed_number(end and 100 * end, 0) for end in (told["low"], told["high"]))
     row = [
         Cell(str(about.get("figure", "what differs most"))),
-        Cell(_figure_of(told, "plain")),
-        Cell(_figure_of(told, "disguised")),
+        *map(Cell, _halves(told)),
         Cell(numbers.points(told["difference"]), under=f"{low} to {high}"),
         Cell(numbers.p_value(told["p"])),
     ]
@@ -534,14 +533,13 @@ def _recognised(pieces: list[Piece]) -> Section:
 
 def recognition_examples(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> list[Piece]:
     """Exchanges of both kinds, of services that answer them differently for sure."""
-    sure = [rating for rating in ratings if (told := _recognition(rating)) is not None and told["sure"]]
+    sure = [(rating, told) for rating in ratings if (told := _recognition(rating)) and told["sure"]]
     if not sure or DISGUISE not in rows.columns:
         return []
     drawn: list[list[Cell]] = []
-    for rating in sure:
-        told = _recognition(rating) or {}
+    for rating, told in sure:
         mine = _compared(rows.filter(rows["service"] == rating["service"]["key"]), told)
-        disguise_is_more = abs(told["disguised"]) > abs(told["plain"])
+        disguise_is_more = abs(told["disguised"] or 0.0) > abs(told["plain"] or 0.0)
         if told.get("value") == told.get("back", ""):  # what came back as it was sent
             disguise_is_more = not disguise_is_more
         for disguised in (False, True):
@@ -549,7 +547,7 @@ def recognition_examples(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> 
             more = disguised == disguise_is_more
             typical = half.sort("changed", descending=more, maintain_order=True)
             for row in exchanges(typical.head(EXCHANGES)):
-                quoted = quotation({**row, "sent": " ".join(str(row["sent"]).split())}, "")
+                quoted = quotation({**row, "sent": " ".join((row["sent"] or "").split())}, "")
                 who = sentences.name(rating["service"]["name"])
                 drawn.append(
                     [Cell(who), Cell("in disguise" if disguised else "plain"), quoted.sent, quoted.back]
@@ -561,7 +559,7 @@ def recognition_examples(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> 
     ]
 
 
-def _compared(rows: pl.DataFrame, told: Facts) -> pl.DataFrame:
+def _compared(rows: pl.DataFrame, told: RecognitionEntry) -> pl.DataFrame:
     """The exchanges that the figure is about: of a group of an attribute, or of a value."""
     if "value" in told and "values_in" in rows.columns:
         return rows.filter(rows["values_in"].list.contains(told["value"]))
@@ -572,9 +570,10 @@ def _compared(rows: pl.DataFrame, told: Facts) -> pl.DataFrame:
     return rows
 
 
-def _figure_of(told: Facts, of: str) -> str:
-    """A share, or shares less others."""
-    return numbers.points(told[of]) if told.get("net") else numbers.percent(told[of])
+def _halves(told: RecognitionEntry) -> tuple[str, str]:
+    """The figures of the plain probes and of the disguised ones: shares, or shares less others."""
+    words = numbers.points if told.get("net") else numbers.percent
+    return words(told["plain"]), words(told["disguised"])
 
 
 class DefaultView:
@@ -612,7 +611,9 @@ class DefaultView:
     def follows(self, rating: RatingEntry) -> str | None:
         return None
 
-    def fact_words(self, code: str, facts: Facts, rating: RatingEntry | None) -> Mapping[str, Any]:
+    def fact_words(
+        self, code: str, facts: Mapping[str, object], rating: RatingEntry | None
+    ) -> Mapping[str, object]:
         return facts
 
     def rule_facts(self, rating: RatingEntry) -> Mapping[str, str]:

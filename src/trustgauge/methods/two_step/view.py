@@ -110,7 +110,9 @@ def _cell(rating: RatingEntry, part: PartEntry, block: Facts | None) -> Cell:
         caption = f"{numbers.points(gap['value'])} off balance"
     else:
         caption = _tests(block, part["counts"])
-    drawing = Markup(svg.bars(block, part["counts"]["values"], pale=unused))  # escaped in svg
+    drawing = Markup(
+        svg.bars(block["in"], block["out"], part["counts"]["values"], pale=unused)
+    )  # escaped in svg
     return Cell(drawing=drawing, under=caption)
 
 

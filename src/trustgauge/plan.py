@@ -7,6 +7,7 @@ own models. A plan never holds a key, only the name of an environment variable.
 
 from __future__ import annotations
 
+import inspect
 import re
 import tomllib
 from collections.abc import Collection, Mapping
@@ -556,11 +557,27 @@ def plan_schema() -> dict[str, Any]:
     return schema
 
 
+def _attribute_docs(model: type) -> dict[str, str]:
+    """What the docstrings of a model and its bases say of its settings under "Attributes:"."""
+    told: dict[str, str] = {}
+    for kind in reversed(model.__mro__):
+        section = inspect.cleandoc(kind.__dict__.get("__doc__") or "").partition("\nAttributes:\n")[2]
+        for names, words in re.findall(r"^    (\w[\w, ]*): (.+(?:\n {8}.+)*)", section, re.M):
+            text = " ".join(words.split()).removesuffix(".")
+            told |= dict.fromkeys(names.split(", "), f"{text[:1].upper()}{text[1:]}")
+    return told
+
+
 def _variants(group: str, key: str, definitions: dict[str, Any]) -> list[dict[str, Any]]:
     variants = []
     for name in plugins.names(group):
-        one = plugins.load(group, name).model_json_schema(ref_template="#/$defs/{model}")
+        model = plugins.load(group, name)
+        one = model.model_json_schema(ref_template="#/$defs/{model}")
         definitions.update(one.pop("$defs", {}))
+        one["description"] = one.get("description", "").partition("\n\nAttributes:")[0]
+        for setting, words in _attribute_docs(model).items():
+            if setting in one["properties"]:
+                one["properties"][setting].setdefault("description", words)
         one["properties"] = {**one.get("properties", {}), key: {"const": name}}
         one["required"] = sorted({*one.get("required", ()), key})
         one["title"] = name

@@ -13,7 +13,7 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from pydantic import BaseModel
 
-from trustgauge import errors
+from trustgauge import errors, plugins
 from trustgauge.cli.list import schemas
 from trustgauge.cli.main import group, verbs
 from trustgauge.data.conversations import ConversationSource
@@ -91,6 +91,14 @@ def test_the_published_schema_says_what_every_setting_of_a_method_means(method: 
     plan = json.loads((DOCS / "reference/schemas/plan-1.json").read_text("utf-8"))
     settings = plan["$defs"][f"methods:{method}"]["properties"]
     assert [name for name, one in settings.items() if "description" not in one] == ["method"]  # its name
+
+
+@pytest.mark.parametrize("service", plugins.names("services"))
+def test_the_published_schema_says_what_every_setting_of_a_service_means(service: str) -> None:
+    plan = json.loads((DOCS / "reference/schemas/plan-1.json").read_text("utf-8"))
+    one = plan["$defs"][f"services:{service}"]
+    assert [name for name, about in one["properties"].items() if "description" not in about] == ["use"]
+    assert "Attributes:" not in one["description"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

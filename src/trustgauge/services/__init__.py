@@ -313,6 +313,14 @@ class ServiceSpec(BaseModel):
     Fields that may change an answer belong to the identity; keys, time-outs, batch sizes,
     prices and concurrency do not. A field for a key holds the *name* of an environment
     variable, never the key.
+
+    Attributes:
+        concurrency: the most calls under way at once; it adapts below that.
+        rate: calls a second, if the service declares a limit.
+        usd_per_call: price of a call in US dollars.
+        usd_per_million_characters: price of a million characters sent, in US dollars.
+        seconds_per_call: for the estimate of time; measured if not given.
+        timeout: seconds until a call counts as lost.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(_Fact,), allow_inf_nan=False)
@@ -449,6 +457,10 @@ class TranslatorSpec(ServiceSpec):
     """A machine translator; `source` and `target` are ISO 639-1 or 639-3 codes.
 
     An adapter turns them into its service's own codes. A composite fills them in.
+
+    Attributes:
+        source: language of the texts that are sent; ISO 639 code.
+        target: language that it translates into; ISO 639 code.
     """
 
     kind: ClassVar[str] = "machine translator"

@@ -36,6 +36,12 @@ class Alice(ServiceSpec):
 
     Give one of the brains that come with python-aiml (`brain`), or a `folder` of .aiml files.
     `bot` holds what the bot says of itself where its brain asks for it: name, age, master, ...
+
+    Attributes:
+        brain: a brain that comes with python-aiml.
+        folder: folder of .aiml files, in its place.
+        bot: what the bot says of itself: name, age, master.
+        seed: of the choice among its answers.
     """
 
     use: str = "alice"

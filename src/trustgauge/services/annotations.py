@@ -36,6 +36,19 @@ class People(ServiceSpec):
     text and `seed` (`ties = "random"`, published). Annotators may skip texts; a text with fewer
     than two labels has no score: the people decline to answer. The labels stand in the trail of the
     reply, one by one, with a score and without.
+
+    Attributes:
+        file: CSV, TSV or JSON lines, UTF-8.
+        separator: of a CSV file; by default the comma, and the tab for .tsv.
+        text: column of the texts.
+        message: column of content keys, in its place.
+        columns: one column of labels for each annotator.
+        annotator, label: in their place: one row a label, and the columns that tell both.
+        labels: what the cells mean, -1 to 1.
+        skipped: cells that are no label, besides empty ones.
+        repeats: an annotator labelled a text twice: a fault, or both count.
+        ties: no label is given most often: no score, or one of them at random.
+        seed: of that choice.
     """
 
     use: str = "people"

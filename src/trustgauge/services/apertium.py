@@ -64,6 +64,9 @@ class Apertium(TranslatorSpec):
     """Apertium's programs and language pairs, as installed here.
 
     `data` is the folder of the language pairs. A target may name a variant (`ca_valencia`).
+
+    Attributes:
+        data: folder of the language pairs.
     """
 
     use: str = "apertium"

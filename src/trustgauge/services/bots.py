@@ -18,7 +18,12 @@ _WILDCARD = re.compile(r"%(\d)")
 
 
 class Eliza(ServiceSpec):
-    """One of NLTK's pattern bots. It picks among its answers by `seed`, message and draw."""
+    """One of NLTK's pattern bots. It picks among its answers by `seed`, message and draw.
+
+    Attributes:
+        bot: which of NLTK's bots.
+        seed: of the choice among its answers.
+    """
 
     use: str = "eliza"
     task: ClassVar[Task] = "chat"

@@ -28,6 +28,9 @@ class ByHand(ServiceSpec):
     translated there and back by hand. A `score` is a number. A service declared `deterministic` is
     asked each text once, and a few twice to see whether it is; any other one draw by draw, each in
     a new chat.
+
+    Attributes:
+        task: what it does with a text.
     """
 
     NOT_IDENTITY: ClassVar[frozenset[str]] = ServiceSpec.NOT_IDENTITY | {"provider"}

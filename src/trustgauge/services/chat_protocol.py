@@ -82,6 +82,8 @@ class ChatSpec(ApiKeySpec):
         extra: further fields of the request, as the service names them.
         stream: ask for the answer as a stream of events; it holds the same words.
         deterministic: declared by you, then verified (methods 0.3); only ever true at temperature 0.
+        usd_per_million_input_tokens: price of a million tokens sent, in US dollars.
+        usd_per_million_output_tokens: price of a million tokens of answers, in US dollars.
     """
 
     task: ClassVar[Task] = "chat"

@@ -40,6 +40,14 @@ class Command(TranslatorSpec):
     `command` is the program and its arguments (one string is split as a shell would). It is
     run in `folder`, by default the plan's. `revision` names its version and belongs to the
     fingerprint, as the program itself is not looked into.
+
+    Attributes:
+        command: the program and its arguments; one string is split as a shell would.
+        talk: `lines`: it lives on, a line of JSON in and one out; `once`: a process for each text.
+        task: what it does with a text.
+        deterministic: equal texts get equal answers; verified on a few.
+        revision: names its version, which belongs to the fingerprint.
+        folder: where it is run; by default the plan's.
     """
 
     use: str = "command"

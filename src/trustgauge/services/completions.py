@@ -45,6 +45,10 @@ class Completions(ChatSpec):
 
     `template` holds the question as {text}; an answer ends at one of `stop`, by default at the end of
     its line. Set `url` up to the version, such as http://127.0.0.1:8080/v1.
+
+    Attributes:
+        template: the prompt, with the question as {text}.
+        stop: texts that end an answer; by default the end of its line.
     """
 
     provider: ClassVar[str] = "the completion server"

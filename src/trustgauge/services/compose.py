@@ -89,7 +89,11 @@ class _Composite(ServiceSpec):
 
 
 class Chain(_Composite):
-    """Services in order: the output of each is the message of the next."""
+    """Services in order: the output of each is the message of the next.
+
+    Attributes:
+        services: tables of the services, in their order.
+    """
 
     use: str = "chain"
     services: tuple[Nested, ...]
@@ -129,6 +133,12 @@ class RoundTrip(_Composite):
     through Spanish to Italian and back through Spanish. `translator` is the table of a
     translator without its direction. With `then`, the table of another service, what came back
     is passed on to it: a sentiment scorer behind a round trip (causal 2.4).
+
+    Attributes:
+        translator: the table of a translator, without its direction.
+        via: the languages in between, such as es, or es>it through two.
+        source: the language that it starts from.
+        then: the table of a service that gets what came back.
     """
 
     use: str = "round-trip"

@@ -35,6 +35,15 @@ class Function(TranslatorSpec):
     gets `records.Message` instead: draw, session and earlier turns with it. Where `target` is
     set it also gets `source` and `target` as keywords. `revision` names the function's version
     and belongs to the fingerprint, as its code is not looked into.
+
+    Attributes:
+        function: `module:callable`, sync or async.
+        takes: `message`: it gets `trustgauge.Message`, with draw, session and earlier turns.
+        task: what it does with a text.
+        batch: above 1 it gets a list of texts and returns a list.
+        deterministic: equal texts get equal answers; verified on a few.
+        revision: names its version, which belongs to the fingerprint.
+        folder: where modules are also sought; by default the plan's.
     """
 
     use: str = "function"

@@ -29,6 +29,9 @@ class Gru(ServiceSpec):
     `folder` is what the verb `train` wrote: weights, vocabulary and card. Weights are read as
     plain numbers (safetensors), so that a folder of a stranger runs no code. It calculates in
     double precision, so that a text's score does not depend on its neighbours in a batch.
+
+    Attributes:
+        folder: what `trustgauge train` wrote.
     """
 
     use: str = "gru"

@@ -32,6 +32,13 @@ class HubModel(ServiceSpec):
     `folder`, or `model` and `revision` (a name on the hub and the commit of 40 hex digits: a branch
     moves, and with it what was rated). `key` names a variable with the hub's token; without it the
     libraries look for HF_TOKEN themselves. HF_HUB_OFFLINE=1 asks the hub for nothing.
+
+    Attributes:
+        folder: folder of a model on this machine.
+        model: name on the hub, if no folder is given.
+        revision: its commit of 40 hex digits.
+        device: where it runs, such as cpu or cuda.
+        key: name of the environment variable with the hub's token.
     """
 
     auto_class: ClassVar[str]  # of transformers

@@ -73,6 +73,8 @@ class Http(ApiKeySpec, TranslatorSpec):
         refused_codes: status codes by which the service declines to answer: an answer, no failure.
         refused_if: a regular expression, without look-around and back-references; an output in whose
             first 10,000 characters it is found declines to answer.
+        task: what it does with a text.
+        deterministic: equal texts get equal answers; verified on a few.
     """
 
     kind: ClassVar[str] = "HTTP service"

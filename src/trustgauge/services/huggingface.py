@@ -106,6 +106,14 @@ class HuggingFace(HubModel):
     halves time and memory, and the scores are then not declared the same each time. A model
     runs no code of its own. `key` names a variable with the hub's token; without it the
     libraries look for HF_TOKEN themselves. HF_HUB_OFFLINE=1 asks the hub for nothing.
+
+    Attributes:
+        labels: value of each label, -1 to 1; common names are known.
+        score: the mean of the values weighted by the probabilities, or the value of the likeliest label.
+        max_tokens: tokens that the model reads; by default what it says itself.
+        too_long: longer texts are cut at their end, or rejected.
+        precision: `single` halves time and memory, and scores depend a little on their batch.
+        batch: texts that are scored at once.
     """
 
     use: str = "huggingface"

@@ -35,6 +35,17 @@ class LlamaCpp(ServiceSpec):
     go through the chat template of the file. Answers end at one of `stop` or after `max_tokens`, and are
     then marked as cut. With `temperature` 0 each token is the most likely one, and questions are answered
     one at a time without reusing what was computed for others, so that an answer does not depend on them.
+
+    Attributes:
+        file: the model, in the format of llama.cpp.
+        template: the prompt, with the question as {text}; by default the chat template of the file.
+        stop: texts that end an answer.
+        system: the system prompt, left out if empty.
+        temperature: 0: each token is the likeliest one; above it, tokens are drawn.
+        max_tokens: tokens of an answer, at most.
+        context: tokens of question and answer together, at most.
+        seed: of the tokens that are drawn.
+        threads: processor threads; 0: as many as llama.cpp takes.
     """
 
     use: str = "llama-cpp"

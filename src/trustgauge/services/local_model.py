@@ -31,6 +31,15 @@ class LocalModel(HubModel):
 
     `system` opens every session. `chat` "no" leaves a chat template unused. A model runs no code of
     its own. `key` names a variable with the hub's token.
+
+    Attributes:
+        system: the system prompt, left out if empty.
+        chat: `no` leaves a chat template of the model unused.
+        temperature: 0: each token is the likeliest one; above it, tokens are drawn.
+        max_tokens: tokens of an answer, at most.
+        cut: what an answer is that has not ended by then: marked as cut, unreadable, or kept whole.
+        seed: of the tokens that are drawn.
+        batch: messages that are answered at once.
     """
 
     use: str = "hf-chat"

@@ -28,7 +28,11 @@ Translate = Callable[[str], str]
 
 
 class NeuralTranslator(TranslatorSpec):
-    """What translators by a Python library share: identity by version, directions, one thread a call."""
+    """What translators by a Python library share: identity by version, directions, one thread a call.
+
+    Attributes:
+        max_characters: a longer text is rejected: the time grows with the square of its length.
+    """
 
     kind: ClassVar[str] = "neural machine translator"
     deterministic: ClassVar[bool] = True
@@ -116,6 +120,11 @@ class FirefoxTranslations(NeuralTranslator):
 
     `folder` holds models that were downloaded before, as the package lays them out; then nothing is
     downloaded. `variant` is one of the makers' sizes of model.
+
+    Attributes:
+        folder: folder of models that were downloaded before.
+        variant: one of the makers' sizes of model.
+        beam: width of the search; the package's option.
     """
 
     use: str = "firefox-translations"

@@ -44,6 +44,9 @@ class _Npm(ServiceSpec):
     The packages are sought in the `node_modules` of the folder `modules` (relative to the plan's
     folder), else of the folder that the environment variable TRUSTGAUGE_NODE_MODULES names, else of
     the plan's folder or the nearest folder above it that has them.
+
+    Attributes:
+        folder: where packages are sought; the plan's.
     """
 
     task: ClassVar[Task] = "score"
@@ -126,6 +129,10 @@ class Natural(_Npm):
 
     With the stemmer `porter`, words and lexicon are cut to their stems before they are compared;
     the value of a stem is that of the last word of the lexicon that has it.
+
+    Attributes:
+        vocabulary: which of its lexicons.
+        stemmer: `porter` compares the stems of words.
     """
 
     use: str = "natural"

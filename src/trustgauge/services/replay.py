@@ -31,6 +31,16 @@ class Replay(ServiceSpec):
     a text holds for every draw of it, and the service counts as deterministic; with it each
     draw has its own row. `status` (answered, refused, empty, unreadable, failed) is optional.
     A row without an output and without a status is a gap, like a row that is not there.
+
+    Attributes:
+        task: what kind of service the answers came from.
+        file: the table: CSV, TSV, JSON lines or Parquet.
+        text: column of what was sent.
+        message: column of the content key, in its place.
+        output: column of what came back.
+        draw: column that numbers repeats; without it one answer holds for all.
+        status: column with answered, refused, empty, unreadable or failed.
+        separator: of a CSV file; by default the comma, and the tab for .tsv.
     """
 
     use: str = "replay"

@@ -45,6 +45,13 @@ class RiveScriptBot(ServiceSpec):
     about if it is about one, or a `file` or folder of .rive files. `groups` and `properties` are the
     tables that the questions are made of, if not the shipped ones. A message that no pattern matches is
     answered with nothing.
+
+    Attributes:
+        brain: a shipped brain.
+        group: id of the group that its bias is about.
+        file: a file or folder of .rive files, in place of a brain.
+        groups, properties: the tables that the questions are made of, if not the shipped ones.
+        seed: of the choice among its answers.
     """
 
     use: str = "rivescript"

@@ -235,6 +235,10 @@ class DeepL(NetworkTranslator):
 
     `formality` and `model_type` are DeepL's own options; left empty they are not sent. The price
     is the list price of the paid plan.
+
+    Attributes:
+        formality: DeepL's option; not sent if empty.
+        model_type: DeepL's option; not sent if empty.
     """
 
     own_hosts: ClassVar[tuple[str, ...]] = ("api.deepl.com", "api-free.deepl.com")
@@ -273,7 +277,11 @@ class DeepL(NetworkTranslator):
 
 
 class Google(NetworkTranslator):
-    """Google Cloud Translation, Basic (v2), with an API key. The price is the list price."""
+    """Google Cloud Translation, Basic (v2), with an API key. The price is the list price.
+
+    Attributes:
+        model: Google's option; not sent if empty.
+    """
 
     own_hosts: ClassVar[tuple[str, ...]] = ("translation.googleapis.com",)
     provider: ClassVar[str] = "Google"
@@ -313,6 +321,9 @@ class Yandex(NetworkTranslator):
     """Yandex Cloud Translate (v2) with an API key.
 
     `folder` is the id of a folder; the key of a service account needs none. It changes no answer.
+
+    Attributes:
+        folder: id of the folder in Yandex Cloud; the key of a service account needs none.
     """
 
     NOT_IDENTITY: ClassVar[frozenset[str]] = NetworkTranslator.NOT_IDENTITY | {"folder"}

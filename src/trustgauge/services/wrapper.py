@@ -12,7 +12,11 @@ from trustgauge.services.compose import LIMITS, Nested
 
 
 class ServiceWrapper(ServiceSpec):
-    """A chat service that wraps another one and takes over its limits and prices."""
+    """A chat service that wraps another one and takes over its limits and prices.
+
+    Attributes:
+        service: the table of the service that it wraps.
+    """
 
     task: ClassVar[Task] = "chat"
 

@@ -20,7 +20,11 @@ Answer = Callable[[Message], Any]
 
 
 class ControlSpec(ServiceSpec):
-    """A simulated service with known behaviour. Subclass it, and give `answer`."""
+    """A simulated service with known behaviour. Subclass it, and give `answer`.
+
+    Attributes:
+        seed: of what it draws.
+    """
 
     kind: ClassVar[str] = "control of known truth"
     batch: ClassVar[int] = 500

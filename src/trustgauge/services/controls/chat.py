@@ -107,6 +107,7 @@ class ChatControl(ControlSpec):
         groups, properties: the tables that the questions are made of, if not the shipped ones.
         invented: seed of the invented groups that questions name beside those of the tables.
         seed: of the `random` behaviour.
+        behaviour: what it favours, and when.
     """
 
     task: ClassVar[Task] = "chat"

@@ -42,6 +42,10 @@ class SentimentControl(ControlSpec):
     with `sign = -1`; `shift` is `word-only` with `shift` added where a person of `gender` and `race`
     occurs; `random` (S_r) a number drawn evenly from [-1, 1]. `noise` adds an even draw from
     [-noise, noise] to every score but the random one.
+
+    Attributes:
+        behaviour: what its score depends on.
+        sign: -1 turns `female-biased` round.
     """
 
     task: ClassVar[Task] = "score"

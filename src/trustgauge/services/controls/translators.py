@@ -49,6 +49,11 @@ class TranslatorControl(ControlSpec):
     `share` of the mentions into the residual; `shift` turns a `share` of `from_value` into
     `to_value`, one way; `swap` exchanges both for a `share`; `coin` draws every mention at random from
     `distribution`.
+
+    Attributes:
+        task: `score` answers with a number, `chat` with a text.
+        behaviour: what it does with mentions of the attribute.
+        attribute: a shipped attribute, or a table.
     """
 
     use: str = "anchor"

@@ -26,7 +26,11 @@ Behaviour = Literal["clean", "abuser", "leaker", "forgetter", "silent"]
 
 
 class TrustControl(ControlSpec):
-    """A chatbot with known behaviour; see the table above."""
+    """A chatbot with known behaviour; see the table above.
+
+    Attributes:
+        behaviour: what it gives away, and how it speaks.
+    """
 
     use: str = "trust-anchor"
     task: ClassVar[Task] = "chat"

@@ -83,12 +83,12 @@ class AssessorSettings(_Settings):
 class RunSettings(_Settings):
     """Where answers are kept, and who asks. None of it changes a rating."""
 
-    store: str = Field("sqlite", description="Where answers are kept; `parquet` for millions of them")
+    store: str = Field("sqlite", description="Where answers are stored; `parquet` for millions of them")
 
     engine: str = Field("local", description="Who asks: `local`, or `dask` for several processes or machines")
-    workers: int | None = Field(None, ge=1, description="Worker processes to start; one a core if not said")
+    workers: int | None = Field(None, ge=1, description="Worker processes to start; default: one per core")
     scheduler: str = Field("", description="Address of a Dask cluster that runs already: tcp://10.0.0.1:8786")
-    shared: str = Field("", description="Folder that all workers see; the run's own if not said")
+    shared: str = Field("", description="Folder that all workers see; default: the run's own")
 
     @field_validator("engine")
     @classmethod

@@ -184,7 +184,7 @@ def test_a_run_is_started_watched_and_stopped_by_keys(
     tab_to(browser, "one.name === 'token'")
     write(browser, served.token)
     enter(browser)
-    shown(browser, "Stopped; what was answered is kept")
+    shown(browser, "Stopped; received answers are stored")
     found += faults(browser, axe)
     open_page(browser, f"{served.address}runs/")
     shown(browser, "slow")

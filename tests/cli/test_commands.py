@@ -166,7 +166,7 @@ def test_a_service_that_needs_no_settings_is_meant_by_its_name(tmp_path: Path) -
             (tmp_path / "trustgauge.toml").write_text(plan)
         told = trustgauge("rate", "vader", "--method", "causal", "--limit-calls", "1", folder=tmp_path)
         assert told.returncode == 2, told.stderr
-        assert "the run would go beyond a limit" in told.stderr
+        assert "the run would exceed a limit" in told.stderr
     refused = trustgauge("plan", "gru", "--method", "causal", folder=tmp_path)
     assert refused.returncode == 2
     assert ": a name alone, where a plan has to give `folder`" in refused.stderr

@@ -165,4 +165,4 @@ def test_a_method_without_resamples_is_listed_and_not_ranked(tmp_path: Path) -> 
     assert "The method outsider provides no resamples for comparing services" in said
     without = own_process("compare", folder=tmp_path)
     assert without.returncode == 0, without.stderr
-    assert "cannot be read" in without.stdout
+    assert "cannot be loaded" in without.stdout

@@ -155,7 +155,7 @@ def test_the_released_summary_is_recomputed(tmp_path: Path) -> None:
     [
         (lambda text: text.update(original="It is a table."), "It is a table"),
         (lambda text: text.pop("oto"), "oto"),
-        (lambda text: text.update(otoDistrib=[1.0]), "no record of round trips"),
+        (lambda text: text.update(otoDistrib=[1.0]), "not a record of round trips"),
     ],
 )
 def test_a_record_of_another_shape_is_refused(

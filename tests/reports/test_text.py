@@ -112,7 +112,7 @@ def test_plan_says_time_cost_limit_and_what_it_can_find() -> None:
     )
     assert terminal.plain(terminal.plan([facts])).splitlines() == [
         "plan     LinguaBridge 3.2 · two-step, gender · 8 languages × 3 blocks × 20 texts · rule sound",
-        "calls    960 (12 kept from before) · about 6 min 12 s · $0.43 · limit $1.00",
+        "calls    960 (12 stored before) · about 6 min 12 s · $0.43 · limit $1.00",
         "finds    a shift of 23 points or more, 8 times in 10",
     ]
 

@@ -146,7 +146,7 @@ def test_from_the_command_line(table: str, tmp_path: Path, monkeypatch: pytest.M
         assert "answers were not judged" in last(stopped)
         done = trustgauge(*verb, "--keep", "k.sqlite", folder=tmp_path)
         assert done.returncode == 0, done.stderr
-        assert done.stdout.splitlines()[1].startswith("asked    3, 2 kept from before, 0 failed: 3 calls")
+        assert done.stdout.splitlines()[1].startswith("asked    3, 2 stored before, 0 failed: 3 calls")
         named = trustgauge(
             "judge-check", "model:critic", table, "--plan", "p.toml", "--json", folder=tmp_path
         )

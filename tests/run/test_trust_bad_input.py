@@ -229,7 +229,7 @@ def test_partial_orders_are_votes_and_contradictions_are_told_by_row(tmp_path: P
     assert len(caught.value.faults) == 2
     left = read_survey(tmp_path / "people.csv", known, skip=True)
     assert len(left.answers) + len(left.faults) == 5
-    with pytest.raises(PlanError, match="nobody gave an order"):
+    with pytest.raises(PlanError, match="no row contains an order"):
         survey(table(tmp_path, "ann,\nbo,\n"), SurveyOptions())
 
 

@@ -92,7 +92,7 @@ def test_what_cannot_be_a_record_is_a_fault_of_the_plan(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="cannot be read as parquet"):
         source(tmp_path / "broken.parquet")
     (tmp_path / "Result - true - t1 - es.json").write_text('[{"original": 1}]', "utf-8")
-    with pytest.raises(PlanError, match="no record of round trips"):
+    with pytest.raises(PlanError, match="not a record of round trips"):
         source(tmp_path / "Result - true - t1 - es.json")
 
 

@@ -49,7 +49,7 @@ FORMS = ("text", "html", "json", "csv", "personal")
 @click.option(
     "--address",
     metavar="URL",
-    help="Pages link to the ratings in the catalogue at this address, in place of carrying them in short.",
+    help="Link to the ratings in the catalogue at this address instead of embedding summaries.",
 )
 @click.option("--as", "form", type=click.Choice(FORMS), default="text", show_default=True)
 @click.option(
@@ -96,7 +96,9 @@ def _paired(names: tuple[str, ...], form: str, output: Path | None, options: dic
     from trustgauge.run.paired import compare_ratings, compare_results
 
     if len(names) != 2:
-        raise click.UsageError("--paired compares two: the baseline first, then what is held against it")
+        raise click.UsageError(
+            "--paired needs two arguments: the baseline first, then what is compared with it"
+        )
     if form not in ("text", "json"):
         raise click.UsageError("--paired is written as text or json; `trustgauge gate` writes Markdown")
     imported = [is_results(one) for one in names]

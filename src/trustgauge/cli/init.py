@@ -230,7 +230,7 @@ def write_plan(path: Path, text: str, *, force: bool) -> None:
 
     if path.exists() and not force:
         fault = Fault(
-            str(path), "there is a plan already", do="--force overwrites it, -o FILE writes elsewhere"
+            str(path), "the plan already exists", do="--force overwrites it, -o FILE writes elsewhere"
         )
         raise PlanError((fault,))
     load_plan(tomllib.loads(text))
@@ -238,7 +238,9 @@ def write_plan(path: Path, text: str, *, force: bool) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise StoreError(
-            f"{path} cannot be written", got=error.strerror or str(error), do="choose another place with -o"
+            f"{path} cannot be written",
+            got=error.strerror or str(error),
+            do="choose another location with -o",
         ) from None
 
 

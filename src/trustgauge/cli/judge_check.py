@@ -196,7 +196,7 @@ def _judged(checked: JudgeEvaluation) -> list[str]:
     if told := checked.asked:
         spent = f"{told.calls:,} calls, {numbers.usd(told.usd)}"
         lines.append(
-            f"{'asked':<9}{told.asked:,}, {told.kept:,} kept from before, {told.failed:,} failed: {spent}"
+            f"{'asked':<9}{told.asked:,}, {told.kept:,} stored before, {told.failed:,} failed: {spent}"
         )
     if not checked.rows:
         return lines

@@ -130,7 +130,7 @@ def print_plan(ask_plan: AskPlan, estimate: Estimate, options: dict[str, Any]) -
             signal.siginterrupt(signal.SIGINT, True)  # else a library's handler lets Ctrl-C wait for Enter
         click.confirm(f"{said}. It stops at the limit and keeps everything. Go on?", abort=True, err=True)
         return
-    fault = Fault("budget", "the run would go beyond a limit", got=said, do="--yes runs it up to the limit")
+    fault = Fault("budget", "the run would exceed a limit", got=said, do="--yes runs it up to the limit")
     raise PlanError((fault,))
 
 

@@ -28,11 +28,13 @@ OUR_WORD = "that the service gave these answers, and when: that is the word of w
     help="Public key (PEM) that must have signed.",
 )
 @click.option("--identity", default="", help="Name that must have signed by Sigstore: an address or a URL.")
-@click.option("--issuer", default="", help="Login that must vouch for that name, such as a build's.")
+@click.option(
+    "--issuer", default="", help="Login provider that must vouch for that name, such as a CI system's."
+)
 @click.option(
     "--trust-root",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Trusted roots of Sigstore; without it those that its library keeps.",
+    help="Trusted roots of Sigstore.  [default: those of its library]",
 )
 @output_options
 def verify_verb(name: str, key: Path | None, **options: Any) -> Any:
@@ -43,8 +45,8 @@ def verify_verb(name: str, key: Path | None, **options: Any) -> Any:
     trustgauge verify proof.json --key ratings.pem.pub
     trustgauge verify latest --identity rater@example.org --issuer https://github.com/login/oauth
 
-    Checks the signature of a signed rating too. Of the file that `prove` writes it checks signature, rating
-    and every row that is shown. Says what was checked and what cannot be.
+    Also checks the signature of a signed rating and, in a file written by `prove`, every row shown.
+    Reports what was checked and what cannot be.
     """
     from trustgauge.errors import VerifyError
     from trustgauge.terminal.output import Exit

@@ -124,7 +124,9 @@ def create(ratings: Path, chat: ChatRecord, now: datetime) -> ChatRecord:
             return made
     except OSError as error:
         got = f"{parent}: {error.strerror}"
-        raise StoreError("the chat cannot be kept", got=got, do="--ratings DIR keeps it elsewhere") from error
+        raise StoreError(
+            "the chat cannot be stored", got=got, do="--ratings DIR stores it elsewhere"
+        ) from error
     raise AssertionError("names never end")
 
 

@@ -139,7 +139,7 @@ def read_canonical(data: bytes, name: str) -> Any:
         found = json.loads(data)
         same = canonical(found).encode() == data
     except (ValueError, RecursionError):
-        raise VerifyError(f"{name} is no JSON") from None
+        raise VerifyError(f"{name} is not JSON") from None
     if not same:
         raise VerifyError(f"{name} was changed after it was written: it is not in canonical form")
     return found

@@ -24,7 +24,7 @@ def write_lock(path: Path, plan: Plan, now: datetime) -> Path:
     """Write down what a plan is now. Returns the file. Raises StoreError if the plan is locked already."""
     target = lock_path(path)
     if target.exists():
-        do = "Delete it to lock the plan anew; whoever has the old one will see the other time"
+        do = "Delete it to lock the plan again; holders of the old file will see the difference in time"
         raise StoreError(f"{path} is locked already", must="a plan without a lock", got=str(target), do=do)
     content = {"schema": SCHEMA, "plan": plan.hash, "at": now.isoformat(timespec="seconds")}
     write_file(target, canonical(content) + "\n", private=False)

@@ -98,8 +98,8 @@ def prove(folder: Path, wanted: Sequence[int]) -> bytes:
     document = read(folder)
     claimed = document["run"].get("tree")
     if claimed is None:
-        do = "Run its plan.toml again: it is rated anew without a call"
-        raise StoreError(f"{folder} is of a version that hashed no single answers", do=do)
+        do = "Run its plan.toml again: it is rated again without sending requests"
+        raise StoreError(f"{folder} comes from a version that did not hash single answers", do=do)
     proofs: list[RowProof] = []
     if wanted:
         if max(wanted) >= claimed["rows"]:
@@ -108,7 +108,9 @@ def prove(folder: Path, wanted: Sequence[int]) -> bytes:
         tree = AnswerTree(wanted)
         rederive(folder, tree=tree)
         if (tree.root().hex(), tree.rows) != (claimed["root"], claimed["rows"]):
-            raise VerifyError("the kept answers are not those that were rated", do="See `trustgauge verify`")
+            raise VerifyError(
+                "the stored answers are not those that were rated", do="See `trustgauge verify`"
+            )
         proofs = tree.proofs()
     return bundle_text((folder / "rating.json").read_text("utf-8"), read_envelope(folder), proofs).encode()
 

@@ -434,7 +434,7 @@ def test_deaths_of_the_run_and_of_the_scheduler_end_the_asking(tmp_path: Path, s
     assert process.returncode == 4, err
     assert "Traceback" not in err
     gone = f"the Dask scheduler {address} does not answer any more"
-    why = f"incomplete: {gone}: start it again, then the same command goes on"
+    why = f"incomplete: {gone}: start it again, then run the same command to continue"
     assert err.splitlines()[-1] == f"exit 4: {why}; all received answers are saved"
     assert max(sent(server).values()) <= 2
     assert (

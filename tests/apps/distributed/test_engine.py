@@ -413,7 +413,7 @@ def test_a_run_without_any_worker_waits_and_then_ends(tmp_path: Path, serve: Ser
     crew = Empty()
     shared = Shared(tmp_path, crew, seconds=lambda: crew.now)
     outcome = shared(Job("a", http(serve(upper)), units(10)))
-    assert outcome.stopped == "no worker for 60 s: start some, then the same command goes on"
+    assert outcome.stopped == "no worker for 60 s: start some, then run the same command to continue"
     assert outcome.tallies["a"].pending == 10
     assert crew.now > 60
 
@@ -434,7 +434,7 @@ def test_a_crew_that_is_gone_for_good_ends_the_run_in_words(tmp_path: Path, serv
 
     shared = Shared(tmp_path, Gone(1), batch=10)
     outcome = shared(Job("a", http(serve(upper)), units(50)))
-    assert outcome.stopped == "the foreman is gone: start it again, then the same command goes on"
+    assert outcome.stopped == "the foreman is gone: start it again, then run the same command to continue"
     assert (outcome.tallies["a"].done, outcome.tallies["a"].pending) == (20, 30)
     halted = [event["reason"] for event in shared.events if event["event"] == "halted"]
     assert halted == [outcome.stopped]

@@ -44,7 +44,7 @@ def test_one_command_builds_and_tells_what_a_person_has_to_do(tmp_path: Path) ->
     assert report["labels"]["agreement"]["competence"]["labels"] == 2
     again = trustgauge("build-properties", "out/set.csv", "-o", "out/set.csv", folder=tmp_path)
     assert again.returncode == 2
-    assert "is there already" in again.stderr
+    assert "already exists" in again.stderr
     further = trustgauge("build-properties", "out/set.csv", "-o", "two.csv", "--json", folder=tmp_path)
     assert json.loads(further.stdout)["shape"] == "ours"
 

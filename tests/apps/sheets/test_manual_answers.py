@@ -257,7 +257,7 @@ def test_an_answer_that_is_kept_is_never_replaced(tmp_path: Path) -> None:
     rows[4]["answer"] = "otherwise"
     told = faults(tmp_path, rows)
     assert list(told) == ["q.csv, row 6"]
-    assert "otherwise already" in told["q.csv, row 6"]
+    assert "already has a different answer" in told["q.csv, row 6"]
     assert kept(tmp_path).height == 10
 
 

@@ -40,7 +40,7 @@ def test_from_workbook_to_rating(folder: Path) -> None:
     book.save(folder / "q.xlsx")
     part = trustgauge("ask", "plan.toml", "me", "--import", "q.xlsx", "--by", "Ann", folder=folder)
     assert part.returncode == 0, part.stderr
-    assert part.stdout.startswith("kept     20 new answers in ratings/TG-")
+    assert part.stdout.startswith("stored   20 new answers in ratings/TG-")
     assert part.stdout.splitlines()[-1] == "pending  10 of 30 questions"
     early = trustgauge("rate", "plan.toml", folder=folder)
     assert early.returncode == 3

@@ -62,7 +62,7 @@ def test_profiles_for_a_plan(tmp_path: Path) -> None:
     assert load_plan(plan).profiles["our-people-2"].order[0] == "complexity"
     again = trustgauge("survey", file, "-o", "made/profiles.toml", folder=tmp_path)
     assert again.returncode == 2
-    assert "is there already" in again.stderr
+    assert "already exists" in again.stderr
 
 
 def test_one_document(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_further_issues_can_be_named(tmp_path: Path) -> None:
     [
         (("none.csv",), "the file cannot be read"),
         (("people.txt",), "unknown kind of file"),
-        (("empty.csv",), "nobody gave an order"),
+        (("empty.csv",), "no row contains an order"),
         (("empty.csv", "--vote", "dice"), "Invalid value for '--vote'"),
     ],
 )

@@ -31,7 +31,7 @@ def test_one_command_trains_measures_and_writes(tmp_path: Path) -> None:
     card = json.loads((tmp_path / "mine" / "card.json").read_text())
     tested = card["held_out"]
     assert told[0] == f"trained  mine: {card['training']['rows']} rows of rated.csv, seed 1"
-    assert told[1] == f"held out {tested['n']} rows of {tested['groups']} groups that it never saw"
+    assert told[1] == f"held out {tested['n']} rows of {tested['groups']} groups unseen in training"
     assert f"correlation with the labels {tested['correlation']['value']:.3f} (95 %: " in told[2]
     assert told[-1] == 'use      use = "gru", folder = "mine"'
     assert [line for line in done.stderr.splitlines() if "epoch" in line][-1].startswith(

@@ -22,7 +22,7 @@ def test_one_command_trains_measures_and_writes(tmp_path: Path) -> None:
     card = json.loads((tmp_path / "mine" / "card.json").read_text())
     tested = card["held_out"]
     assert told[0] == f"trained  mine: {card['training']['rows']} rows of said.csv, seed 1"
-    assert told[1] == f"held out {tested['n']} rows that it never saw"
+    assert told[1] == f"held out {tested['n']} rows unseen in training"
     assert f"right class {tested['accuracy']['value']:.3f} (95 %: " in told[2]
     for name in ("hate", "offensive", "neither"):
         figures = [line.split()[1:2] for line in told if line.startswith(f"         {name}: ")]

@@ -48,7 +48,7 @@ def test_a_log_that_was_begun_anew_is_read_from_its_start(tmp_path: Path) -> Non
     log.write_bytes(b"")
     talk(log, "two", 1)
     assert read_tail(log, before.end).start == 0
-    with pytest.raises(StoreError, match="shorter"):
+    with pytest.raises(StoreError, match="shrunk"):
         write_tail(log, before, tmp_path / "piece.jsonl")
 
 

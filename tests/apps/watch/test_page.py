@@ -116,11 +116,11 @@ def test_the_page_is_inert_and_has_no_script() -> None:
 
 def test_a_page_tells_what_holds_and_every_look() -> None:
     shown = page([document(state(LOW, LOW, HIGH))])
-    assert "High risk, settled on 3 Nov 2026. 3 of 12 declared looks are spent." in shown
+    assert "High risk, settled on 3 Nov 2026. 3 of 12 declared looks used." in shown
     assert "for the worse: Low risk (&gt; 99%, TG-2026-1102-0000, 2 Nov 2026, version 1) → High risk" in shown
     assert shown.count('href="TG-2026-110') == 3
     over = page([document(state(LOW, LOW, LOW, looks=2))])
-    assert "2 of 2 declared looks are spent. They are over" in over
+    assert "2 of 2 declared looks used. They are over" in over
 
 
 def event(found: WatchState, **more: Any) -> Any:
@@ -148,7 +148,7 @@ def test_lines_of_a_look() -> None:
         "version 1) → High risk (> 99%, TG-2026-1102-0000, 2 Nov 2026, version 1)",
     ]
     over = terminal.plain(sentences.look_lines(event(state(LOW, LOW, HIGH, looks=2))))
-    assert "the declared looks are over, so that levels are told and no changes" in over
+    assert "all declared looks are used up, so levels are reported but no changes" in over
     hostile = terminal.plain(sentences.look_lines(event(state(LOW, HIGH, service=ATTACK))))
     assert "\x1b" not in hostile
     assert "\u202e" not in hostile

@@ -113,7 +113,7 @@ def test_a_log_is_waited_for_and_then_rated(folder: Path) -> None:
         (("--once", "--looks", "1"), "--looks"),
         (("--once", "--notify", " "), "--notify: no command"),
         (("--log", "none.jsonl"), "cannot rate a log"),
-        (("--once", "--limit-calls", "3"), "a look would go beyond a limit"),
+        (("--once", "--limit-calls", "3"), "a look would exceed a limit"),
     ],
 )
 def test_what_is_wrong_is_told_before_anything_is_asked(

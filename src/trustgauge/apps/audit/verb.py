@@ -22,21 +22,23 @@ LABELLER = "labeller 1"
 
 @click.command("audit")
 @click.argument("name", metavar="ID or FILE", default="latest")
-@click.option("--service", default="", metavar="NAME", help="Whose answers, if the run rates several.")
-@click.option("--method", default="", metavar="NAME", help="Which rating, if several methods rate it.")
+@click.option("--service", default="", metavar="NAME", help="Service to audit, if the run rates several.")
+@click.option("--method", default="", metavar="NAME", help="Method to audit, if several rate the service.")
 @click.option(
     "--sample",
     type=click.IntRange(1),
     metavar="N",
-    help="Answers to draw.  [default: 200, or up to 600 where comparisons need them]",
+    help="Answers to sample.  [default: 200, or up to 600 where comparisons need them]",
 )
-@click.option("--by", default=LABELLER, show_default=True, metavar="NAME", help="Who labels.")
-@click.option("--export", "export_to", type=_FILE, metavar="FILE", help="Write a sheet to be filled in.")
+@click.option("--by", default=LABELLER, show_default=True, metavar="NAME", help="Name of the labeller.")
+@click.option("--export", "export_to", type=_FILE, metavar="FILE", help="Write a sheet to fill in.")
 @click.option("--import", "import_from", type=_FILE, metavar="FILE", help="Import the labels of a sheet.")
-@click.option("--disputed", is_flag=True, help="Only answers that two labellers read differently.")
-@click.option("--judge", metavar="SERVICE", help="Have a chat service label, once it is measured.")
-@click.option("--status", is_flag=True, help="Say how far the audit is, and label nothing.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Of the page.  [default: a free one]")
+@click.option("--disputed", is_flag=True, help="Only answers on which two labellers disagree.")
+@click.option("--judge", metavar="SERVICE", help="Let a chat service label, after measuring it.")
+@click.option("--status", is_flag=True, help="Show the progress of the audit and exit.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="Port of the page.  [default: a free one]"
+)
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @output_options
 @access_options
@@ -48,12 +50,12 @@ def audit_verb(name: str, **options: Any) -> Any:
     trustgauge audit latest --export sample.xlsx
     trustgauge audit latest --import sample.xlsx --by "A. Reader"
 
-    Opens a page on this machine: one key labels an answer, u takes it back, q ends. Neither the service nor
-    the program's reading is shown. Every label is saved at once, so an audit may be stopped and resumed. The
-    rating is then derived again from the labels; `trustgauge verify` covers them. Two people label the same
-    sample under two names (--by); a third reads what they disagree about (--disputed). Sends no requests,
-    but for --judge: a chat service of the plan, or PROVIDER/MODEL, is measured on labelled answers of the
-    same styles and labels the sample, and its errors are carried.
+    Opens a local page: one key labels an answer, u undoes, q quits. Neither the service nor the program's
+    verdict is shown. Every label is saved at once, so an audit can be stopped and resumed. The rating is then
+    recomputed from the labels; `trustgauge verify` covers them. Two people label the same sample under two
+    names (--by); a third labels what they disagree on (--disputed). Sends requests only with --judge: a chat
+    service of the plan, or PROVIDER/MODEL, is measured on labelled answers of the same styles and labels the
+    sample, and its errors are taken into account.
     """
     from trustgauge.catalogue import find_folder
     from trustgauge.run.audit import Audit, read_log
@@ -83,7 +85,7 @@ def audit_verb(name: str, **options: Any) -> Any:
     if import_from is not None:
         added = labelling.import_labels(import_from)
         if not options["as_json"]:
-            _lines([("kept", f"{added:,} labels in {folder}")], {}, options)
+            _lines([("stored", f"{added:,} labels in {folder}")], {}, options)
     elif options["judge"]:
         _judge(audit, sample, options)
     else:

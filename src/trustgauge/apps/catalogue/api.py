@@ -534,7 +534,7 @@ async def _body(request: Request) -> dict[str, Any]:
 
 
 def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _checked_plan(plan: Mapping[str, Any]) -> dict[str, Any]:

@@ -253,7 +253,7 @@ class Pages:
         """The runs that were started here."""
         del request
         if self.site.jobs is None:
-            raise NotFoundError("no runs are started here")
+            raise NotFoundError("runs cannot be started here")
         return JSONResponse({"runs": self.site.jobs.jobs()})
 
     def no_icon(self, request: Request) -> Response:

@@ -55,7 +55,7 @@ def freeze(
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StoreError(f"{path.parent} cannot be made", got=error.strerror or str(error)) from None
+            raise StoreError(f"{path.parent} cannot be created", got=error.strerror or str(error)) from None
         write_file(path, data, private=False)
         count += 1
     return count

@@ -199,7 +199,7 @@ class JobQueue:
                 return
             stopped = connection.execute(select(JOBS.c.stop).where(JOBS.c.id == name)).scalar()
             state = "stopped" if stopped else "failed"
-            error = "" if stopped else f"the worker ended by itself ({self._worker.returncode})"
+            error = "" if stopped else f"the worker exited unexpectedly ({self._worker.returncode})"
             values = {"state": state, "error": error, "ended": now(), "due": time.time() + SOONEST}
             connection.execute(update(JOBS).where(mine).values(**values))
 

@@ -113,7 +113,9 @@ class LiveChats:
         """
         opened = self._service(rating)
         if opened is None:
-            raise PlanError((Fault("rating", "no chatbot that can be talked to from here", got=rating[:90]),))
+            raise PlanError(
+                (Fault("rating", "not a chatbot that can be chatted with here", got=rating[:90]),)
+            )
         if profile not in PUBLISHED:
             must = f"one of: {', '.join(PUBLISHED)}"
             raise PlanError((Fault("profile", "no such profile", must=must, got=profile[:80]),))
@@ -247,7 +249,7 @@ def probe_chat(ratings: Path, name: str, options: RunOptions) -> RunResult:
     try:
         chat = chat_of(ratings, name)
     except LookupError:
-        raise CatalogueError("there is no such chat any more") from None
+        raise CatalogueError("this chat no longer exists") from None
     lock = chat.lock()
     try:
         trust = _trust(_reachable_plan(chat))

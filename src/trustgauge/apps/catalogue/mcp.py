@@ -109,7 +109,7 @@ class McpTools:
         try:
             message = json.loads(data)
         except (ValueError, RecursionError):
-            return _failed(None, McpError(_PARSE, "this is no JSON"))
+            return _failed(None, McpError(_PARSE, "this is not JSON"))
         name = message.get("id") if isinstance(message, dict) else None
         if not isinstance(name, str | int | None):
             name = None

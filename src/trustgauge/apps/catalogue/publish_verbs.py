@@ -75,7 +75,7 @@ def publish_verb(name: str, to: str, **options: Any) -> None:
 
 @click.command("withdraw")
 @click.argument("name", metavar="ID")
-@click.option("--reason", required=True, metavar="TEXT", help="Why; it stands on the rating's page.")
+@click.option("--reason", required=True, metavar="TEXT", help="Reason, shown on the rating's page.")
 @_TO
 @output_options
 def withdraw_verb(name: str, reason: str, to: str, **options: Any) -> None:
@@ -190,7 +190,7 @@ def _check_safe(to: str) -> None:
     parts = urlsplit(to)
     if parts.scheme == "http" and parts.hostname not in ("127.0.0.1", "localhost", "::1"):
         must = "https://, or an address of this machine"
-        raise PlanError((Fault("--to", "a token would go over the network in the clear", must=must, got=to),))
+        raise PlanError((Fault("--to", "a token would be sent unencrypted", must=must, got=to),))
 
 
 def _read(data: bytes) -> dict[str, Any]:

@@ -79,7 +79,7 @@ AGES = (("30", "30 days"), ("90", "90 days"), ("365", "a year"))
 TASKS = {"translate": "translation", "score": "scoring of texts", "chat": "chat"}
 METHODS = {
     "two-step": "Sends balanced text, then skewed text, and counts who is named in what comes back: "
-    "does the service add a bias of its own, repeat that of its input, or balance it?",
+    "does the service add bias, repeat that of its input, or balance it?",
     "causal": "Scores the same sentences with one word for a group exchanged for another, and estimates "
     "how much of the score the group alone causes.",
     "social-bias": "Asks a chatbot to judge and to choose between groups of people, and counts whom it "
@@ -93,7 +93,7 @@ STATE_WORDS = {
     "incomplete": "Too many answers were lost, or the run was stopped. No level.",
     "inferred": "Composed from other ratings, not measured. A dashed mark.",
     "expired": "Past its date: services change without notice. Grey.",
-    "withdrawn": "The assessor no longer stands by it; the page says why. Grey.",
+    "withdrawn": "Retracted by the assessor; the page says why. Grey.",
     "testing forbidden": "The provider forbids tests of the service; ratings it made itself may stand.",
 }
 FILE_WORDS = {
@@ -478,7 +478,7 @@ class Site:
 
     def _jobs(self) -> JobQueue:
         if self.jobs is None:
-            raise NotFoundError("no runs are started here")
+            raise NotFoundError("runs cannot be started here")
         return self.jobs
 
     def missing(self, title: str, words: str, depth: int = 0) -> str:
@@ -829,7 +829,7 @@ def _job_words(job: Mapping[str, Any]) -> str:
         "waiting": "Waits for its turn",
         "running": "Running",
         "done": "Done",
-        "stopped": "Stopped; what was answered is kept. Start the same plan again to go on",
+        "stopped": "Stopped; received answers are stored. Start the same plan again to continue",
         "failed": "Failed",
     }
     if job["next"]:

@@ -217,8 +217,8 @@ class CatalogueStore:
                 return []
             if known is not None and not (folder and known.folder == folder):
                 raise CatalogueError(
-                    f"run {run['id']} was published with another content",
-                    must="what was published, or a run with an id of its own",
+                    f"run {run['id']} was published with different content",
+                    must="what was published, or a run with a different id",
                     do="A correction is a new rating; `supersedes` names the one it replaces",
                 )
             values = {"hash": whole, "header": header, "folder": folder, "evidence": evidence}
@@ -655,7 +655,7 @@ def check_document(document: Any) -> RunDocument:
         CatalogueError: it has not.
     """
     if found := document_model.misfit(document):
-        raise CatalogueError("this is no rating.json", must="the document of a run", got=found)
+        raise CatalogueError("this is not a rating.json", must="the document of a run", got=found)
     checked = cast("RunDocument", document)
     run = checked["run"]["id"]
     names = [rating["id"] for rating in checked["ratings"]]
@@ -669,7 +669,7 @@ def check_document(document: Any) -> RunDocument:
         if len(canonical(document).encode()) > LARGEST:  # lone surrogates cannot be encoded, NaN not written
             raise CatalogueError("the document is too large", must=f"at most {LARGEST:,} bytes")
     except (ValueError, RecursionError):
-        raise CatalogueError("the document holds what JSON or UTF-8 cannot hold") from None
+        raise CatalogueError("the document contains values that JSON or UTF-8 cannot represent") from None
     for rating in checked["ratings"]:
         for name in ("tested", "expires"):
             _check_date(name, rating[name])
@@ -681,7 +681,7 @@ def _check_date(name: str, value: str) -> None:
     try:
         date.fromisoformat(value)
     except ValueError:
-        raise CatalogueError(f"{name} is no date", must="YYYY-MM-DD") from None
+        raise CatalogueError(f"{name} is not a date", must="YYYY-MM-DD") from None
 
 
 def _try_out(document: RunDocument) -> None:

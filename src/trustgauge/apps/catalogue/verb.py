@@ -36,9 +36,7 @@ ROLES = ("reader", "assessor", "admin")
     metavar="DIR",
     help="Write all pages as files.",
 )
-@click.option(
-    "--mcp", is_flag=True, help="Answer an assistant that started this, over standard input and output."
-)
+@click.option("--mcp", is_flag=True, help="Serve an assistant (MCP) over standard input and output.")
 @click.option(
     "--signed-by",
     multiple=True,
@@ -51,11 +49,11 @@ ROLES = ("reader", "assessor", "admin")
 @click.option("--workers", type=click.IntRange(1), help="Number of its Dask worker processes.")
 @click.option("--scheduler", metavar="ADDRESS", help="Address of a running Dask cluster.")
 @click.option("--shared", metavar="DIR", help="Folder that all its workers can access.")
-@click.option("--token", "token_for", metavar="NAME", help="Make a token, print it once, and end.")
+@click.option("--token", "token_for", metavar="NAME", help="Create a token, print it once and exit.")
 @click.option(
     "--role", type=click.Choice(ROLES), default="assessor", show_default=True, help="Of that token."
 )
-@click.option("--revoke", metavar="NAME", help="Make a token worthless, and end.")
+@click.option("--revoke", metavar="NAME", help="Revoke a token and exit.")
 @click.option(
     "--user-header",
     default="",
@@ -199,9 +197,9 @@ def _run_settings(options: dict[str, Any]) -> dict[str, Any]:
     names = ("engine", "workers", "scheduler", "shared")
     given = {name: options[name] for name in names if options[name] is not None}
     if given and not options["allow_runs"]:
-        raise click.UsageError(f"--{next(iter(given))} goes with --allow-runs: no runs are started here")
+        raise click.UsageError(f"--{next(iter(given))} goes with --allow-runs: runs cannot be started here")
     if given and not engine:
-        raise click.UsageError(f"--{next(iter(given))} goes with --engine: the local one makes no use of it")
+        raise click.UsageError(f"--{next(iter(given))} goes with --engine: the local engine ignores it")
     return given
 
 

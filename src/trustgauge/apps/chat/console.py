@@ -53,7 +53,7 @@ class Console:
             [words.greeting(name, title(self._session.chat.profile), str(self._session.order))]
         )
         go_on = f"trustgauge chat --resume {self._session.chat.id}"
-        click.echo(f"{'chat':<9}{self._session.chat.id}: every turn is kept; {go_on}", err=True)
+        click.echo(f"{'chat':<9}{self._session.chat.id}: every turn is saved; {go_on}", err=True)
         if self._session.talk.exchanges:
             count = len(self._session.talk.exchanges)
             self._session.note(f"{numbers.count(count)} turn{'s' * (count != 1)} from before")

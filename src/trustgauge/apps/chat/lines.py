@@ -55,9 +55,9 @@ HELP = (
     ("/why [N]", "how utterance N came to its scores; alone: how the level came about"),
     ("/undo", "take the last turn back; what the bot said stays scored"),
     ("/new", "a new conversation, of which the bot knows nothing yet"),
-    ("/gen ISSUE [N]", "N test turns for one issue, each a conversation of its own"),
+    ("/gen ISSUE [N]", "N test turns for one issue, each in a separate conversation"),
     ("/show [N]", "a turn in full; alone: show offensive text from now on"),
-    ("/save", "rate what was said so far, and go on"),
+    ("/save", "rate the chat so far and continue"),
     ("/end", "rate and end, as Ctrl-D does; Ctrl-C stops an answer, twice ends"),
     ("//text", "say something that begins with a slash"),
 )

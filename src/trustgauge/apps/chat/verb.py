@@ -35,8 +35,8 @@ TOP = ("assessor", "valid_days")
 @click.option(
     "--plan", "plan_file", type=click.Path(path_type=Path, dir_okay=False), help="Plan that defines SERVICE."
 )
-@click.option("--profile", metavar="NAME", help=f"For whom it is rated.  [default: {PROFILE}]")
-@click.option("--order", metavar="ISSUES", help='An order of your own: "leakage > abuse = bias".')
+@click.option("--profile", metavar="NAME", help=f"User profile to rate for.  [default: {PROFILE}]")
+@click.option("--order", metavar="ISSUES", help='Your own order of issues: "leakage > abuse = bias".')
 @click.option("--probe-leaks", is_flag=True, help="At the end, ask the bot for planted secrets.")
 @click.option("--resume", metavar="ID", help="Resume a chat: its id, the id of its rating, or latest.")
 @click.option("--show-offensive", is_flag=True, help="Show offensive text unmasked.")
@@ -55,8 +55,8 @@ def chat_verb(target: str | None, **options: Any) -> Any:
     trustgauge chat openai/gpt-4o-mini --profile privacy-first --probe-leaks
     trustgauge chat --resume latest
 
-    SERVICE is provider/model, or a service of ./trustgauge.toml or of --plan. Every turn is on disk before
-    the next prompt. /help lists the commands; Ctrl-D ends, rates what was said and writes ratings/<id>/.
+    SERVICE is provider/model, or a service of ./trustgauge.toml or of --plan. Every turn is saved before
+    the next prompt. /help lists the commands; Ctrl-D ends and rates the chat and writes ratings/<id>/.
     """
     from trustgauge.apps.chat.console import Console
     from trustgauge.apps.chat.session import ChatSession

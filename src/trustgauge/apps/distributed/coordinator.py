@@ -63,7 +63,7 @@ class Coordinator:
             if self.interrupted:
                 self.halt(_INTERRUPTED)
             if gone := office.crew.why_unreachable():
-                self.halt(f"{gone}: start it again, then the same command goes on")
+                self.halt(f"{gone}: start it again, then run the same command to continue")
             if office.seconds() >= self._deadline:
                 self.halt(f"limit reached: seconds {office.slices.limits.seconds:g}")
             self._hand_out()
@@ -136,7 +136,7 @@ class Coordinator:
     def _wait_for_workers(self, now: float) -> None:
         self._alone = now if self._alone is None else self._alone
         if not self._given and now - self._alone >= ALONE:
-            self.halt(f"no worker for {ALONE:g} s: start some, then the same command goes on")
+            self.halt(f"no worker for {ALONE:g} s: start some, then run the same command to continue")
 
     def _give(self, lane: Shard, workers: Mapping[str, int], among: int) -> bool:
         """Give a lane a batch with its slice; `among` is how many lanes the budget is for."""
@@ -275,7 +275,7 @@ class Coordinator:
             error = ServiceError(
                 "the workers that ask it die",
                 got=f"{LOSSES} workers lost, one after the other, without an answer",
-                do="look into the logs of the workers: it may need more memory than they have",
+                do="see the logs of the workers: they may need more memory",
             )
             marks = {mark for work in lane.works for mark in work.marks}
             self._stop(lambda work: error if work.marks & marks else None)

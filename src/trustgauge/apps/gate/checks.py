@@ -256,7 +256,7 @@ def _level(rating: Any, options: GateOptions) -> list[Check]:
         said = f"Certainty is below {need:g}. {said}"
     steps = {
         "failed": "See the report for what went wrong and in whose words.",
-        "incomplete": "Run it again: what was received is kept.",
+        "incomplete": "Run it again: received answers are stored.",
         "unsettled": "Rate it with more texts; the report says how many.",
     }
     name = f"{', '.join(filter(None, asked))}: {label.service(rating)}, {label.issue(rating)}"

@@ -53,8 +53,8 @@ FILE = click.Path(path_type=Path, dir_okay=False)
     help="Chance of calling an unchanged system changed, over all metrics.",
 )
 @click.option("--only", multiple=True, metavar="NAME", help="Check only this service or metric; repeatable.")
-@click.option("--junit", type=FILE, help="Write JUnit XML: what cannot tell is skipped, with its reason.")
-@click.option("--sarif", type=FILE, help="Write SARIF 2.1.0: what cannot tell is open.")
+@click.option("--junit", type=FILE, help="Write JUnit XML; inconclusive checks are skipped, with the reason.")
+@click.option("--sarif", type=FILE, help="Write SARIF 2.1.0; inconclusive checks are open.")
 @click.option("--summary", type=FILE, help="Append a summary in Markdown.")
 @output_options
 def gate_verb(target: str, **options: Any) -> Exit:
@@ -67,7 +67,7 @@ def gate_verb(target: str, **options: Any) -> Exit:
     trustgauge gate today --at-least exact_match=0.7
 
     PLAN means the newest run of this plan. Exits 0 if every check passes, 10 if one fails, 5 if the evidence
-    cannot tell, 4 if too much is missing.
+    is inconclusive, 4 if too much is missing.
     """
     from trustgauge.apps.gate import outputs
     from trustgauge.apps.gate.checks import CODES, GateOptions, checks, exit_of_checks

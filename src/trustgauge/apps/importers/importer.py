@@ -145,7 +145,7 @@ def import_file(
         private_folder(folder, exist_ok=True)
     except OSError as error:
         raise StoreError(
-            f"{folder} cannot be made", got=error.strerror or str(error), do="Name another with -o"
+            f"{folder} cannot be created", got=error.strerror or str(error), do="Name another with -o"
         ) from None
     cover = _Cover(options.patterns)
     if isinstance(importer, ConversationImporter):

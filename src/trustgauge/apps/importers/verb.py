@@ -63,7 +63,7 @@ def import_verb(form: str, file: Path, folder: Path | None, **options: Any) -> N
     were translated: translations, a table with the columns sent and received (and language, middle, block).
     Recorded dialogs: dialogs. Files of the papers' authors: dialogs (trust), translations (two-step), scores
     (causal), biasasker (social-bias: answers, or groups and properties to ask a chatbot about).
-    What is absent counts as missing. Keys and tokens are masked before anything is stored.
+    Absent values count as missing. Keys and tokens are masked before anything is stored.
     """
     from trustgauge.apps.importers.importer import ImportOptions, import_file
 

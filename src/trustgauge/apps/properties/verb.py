@@ -55,10 +55,10 @@ def build_properties_verb(file: Path, output: Path, **options: Any) -> None:
     trustgauge build-properties SBIC.v2.trn.csv -o set.csv
     trustgauge build-properties set.csv -o set-2.csv
 
-    Removes the subject, drops questions, what says nothing and what is about nobody, keeps the same once,
-    takes the labels of a majority, adds the antonyms that are given and compares two translations. What
-    it cannot decide is marked in the column `person`: fill that in and build again from the file. The
-    counts of every step stand in a JSON file beside the output.
+    Removes the subject, drops questions, empty statements and statements about nobody, removes duplicates,
+    takes the majority labels, adds given antonyms and compares two translations. Undecided rows are marked
+    in the column `person`: fill it in and build again from that file. The counts of every step are written
+    to a JSON file next to the output.
     """
     from trustgauge.apps.properties.building import BuildOptions, build
     from trustgauge.apps.properties.raw_statements import RawShape
@@ -87,7 +87,7 @@ def _new(*files: Path) -> None:
     """Refuse to write over a file: a person may have worked in it."""
     for one in files[1:]:
         if one.exists():
-            raise click.BadParameter(f"{one} is there already; name a new file", param_hint="-o")
+            raise click.BadParameter(f"{one} already exists; name a new file", param_hint="-o")
     if not files[0].is_file():
         raise click.BadParameter(f"no file {files[0]}", param_hint="FILE")
 

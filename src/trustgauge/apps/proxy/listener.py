@@ -60,7 +60,7 @@ class ListenerConfig:
             faults.append(Fault("--listen", what, must="127.0.0.1, or guarded by a token", got=got, do=do))
         if self.token and (len(self.token) < SHORTEST_TOKEN or not re.fullmatch("[!-+.-~-]+", self.token)):
             must = f"{SHORTEST_TOKEN} or more letters, digits and signs, without spaces and commas"
-            faults.append(Fault(TOKEN_VARIABLE, "this is no token", must=must))
+            faults.append(Fault(TOKEN_VARIABLE, "this is not a token", must=must))
         for origin in self.origins:
             if not _ORIGIN.fullmatch(_plain(origin)):
                 must = "scheme, name and port of a page, as http://localhost:3000, or null"
@@ -77,7 +77,7 @@ class ListenerConfig:
             told = "the proxy is not known by this name: start it with --allow-host, or call it localhost"
             return Refusal(421, "request.foreign-host", told)
         if not self._brings_token(head.fields):
-            told = f"the header {TOKEN} must hold the token that stands in {TOKEN_VARIABLE} at the proxy"
+            told = f"the header {TOKEN} must hold the token set in {TOKEN_VARIABLE} at the proxy"
             return Refusal(401, "request.token", told, (f"www-authenticate: {TOKEN}",))
         if not self._is_welcome(head.fields):
             told = "web pages of other sites may not use the proxy: --allow-origin allows one"

@@ -50,7 +50,7 @@ REFUSED = {
 @click.option(
     "--profile", "profiles", multiple=True, help="User profile to rate for; repeatable. Default: all four."
 )
-@click.option("--redact", is_flag=True, help="Keep scores only, no texts.")
+@click.option("--redact", is_flag=True, help="Store scores only, no texts.")
 @click.option(
     "--every", type=click.FloatRange(0), default=30.0, show_default=True, help="Seconds between ratings."
 )
@@ -84,7 +84,7 @@ REFUSED = {
     type=click.IntRange(1),
     default=128,
     show_default=True,
-    help="Memory for requests and answers in flight; beyond it clients get 503.",
+    help="Memory for requests and answers in flight; above it clients get 503.",
 )
 @click.option(
     "--transcript",
@@ -100,9 +100,9 @@ def proxy_verb(service: str, **options: Any) -> None:
     trustgauge proxy ollama/llama3.2 --port 8002 --profile safe-language
     trustgauge proxy openai/my-bot --url http://127.0.0.1:9000/v1
 
-    Point clients at http://127.0.0.1:8001/v1 (OPENAI_BASE_URL). Nothing is changed on the way,
-    and keys are not kept. The rating so far is at /trustgauge/rating; Ctrl-C rates all that passed.
-    To listen beyond this machine needs a token in TRUSTGAUGE_PROXY_TOKEN.
+    Point clients at http://127.0.0.1:8001/v1 (OPENAI_BASE_URL). Traffic is passed on unchanged,
+    and keys are not stored. The rating so far is at /trustgauge/rating; Ctrl-C ends and rates the traffic.
+    Listening beyond this machine requires a token in TRUSTGAUGE_PROXY_TOKEN.
     """
     from trustgauge.apps.proxy.app import ProxyConfig, serve
     from trustgauge.apps.proxy.limits import TrafficLimits, affordable_connections
@@ -160,7 +160,7 @@ def upstream_of(service: str, url: str) -> Upstream:
             (Fault("--url", "no usable address", must=str(error).removeprefix("must be ")),)
         ) from None
     must = "a service that speaks OpenAI's protocol: openai/..., ollama/..., ..."
-    raise PlanError((Fault("SERVICE", "the proxy cannot stand before this service", must, service),))
+    raise PlanError((Fault("SERVICE", "the proxy cannot forward to this service", must, service),))
 
 
 def _place(service: str, options: dict[str, Any], hidden: Path) -> Path:
@@ -206,9 +206,9 @@ def _ready(port: int, serving: ProxyConfig, options: dict[str, Any]) -> None:
     ours = f"http://{host}:{port}"
     lines = [
         terminal.line("proxy", f"{ours}/v1 passes everything on to {address(serving.upstream.url)}"),
-        terminal.line("clients", f"OPENAI_BASE_URL={ours}/v1; keys pass, and are not kept"),
+        terminal.line("clients", f"OPENAI_BASE_URL={ours}/v1; keys are passed on and not stored"),
         terminal.line("rating", f"{ours}/trustgauge/rating"),
-        terminal.line("texts", "not kept (--redact)" if options["redact"] else str(serving.transcript)),
+        terminal.line("texts", "not stored (--redact)" if options["redact"] else str(serving.transcript)),
         *_guards(serving, options),
         terminal.line("stop", "Ctrl-C; what passed is then rated"),
     ]

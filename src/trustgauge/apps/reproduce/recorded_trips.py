@@ -111,7 +111,7 @@ def _blocks(file: Path) -> list[list[dict[str, Any]]]:
                 raise ValueError(text["oto"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise MethodError(
-            f"{file.name} is no record of round trips",
+            f"{file.name} is not a record of round trips",
             must="texts of two sentences, He or She, with original, oto and otoDistrib",
             got=str(error)[:80],
         ) from None
@@ -249,7 +249,7 @@ def _summary(file: Path) -> dict[str, dict[str, list[Json]]]:
                 found[language] = {}
     except (OSError, ValueError, KeyError, csv.Error) as error:
         raise MethodError(
-            f"{file.name} is no summary of round trips",
+            f"{file.name} is not a summary of round trips",
             must="lines of u1, b1 and b2 with their shares, behind a line with the language",
             got=str(error)[:80],
         ) from None

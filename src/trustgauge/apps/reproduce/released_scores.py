@@ -285,7 +285,7 @@ def _scores(file: Path, given: RowSource) -> pl.DataFrame:
 def _unreadable(file: Path, must: str, got: str) -> MethodError:
     do = "Take the file as its authors released it"
     return MethodError(
-        str(Fault(PLACE, f"{file.name} is no table of released scores")), must=must, got=got, do=do
+        str(Fault(PLACE, f"{file.name} is not a table of released scores")), must=must, got=got, do=do
     )
 
 

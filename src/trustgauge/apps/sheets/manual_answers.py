@@ -329,9 +329,9 @@ def _same(told: SheetAnswer, before: tuple[str, str | None]) -> bool:
 
 def _conflict(file: Path, told: SheetAnswer, before: tuple[str, str | None]) -> Fault:
     status, output = before
-    got = f"{short(told.output or told.status)}, kept is {short(output or status)}"
-    do = "What is kept stays; to ask anew, change the service's edition or name"
-    return Fault(at_row(file, told.row), "the question is answered otherwise already", got=got, do=do)
+    got = f"{short(told.output or told.status)}; stored: {short(output or status)}"
+    do = "The stored answer stays; to ask again, change the service's edition or name"
+    return Fault(at_row(file, told.row), "the question already has a different answer", got=got, do=do)
 
 
 def _keep(

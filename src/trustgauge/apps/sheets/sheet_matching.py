@@ -94,7 +94,7 @@ def _kept(found: dict[str, SheetAnswer], name: str, told: SheetAnswer) -> Fault 
     if before.said == told.said:
         return None
     got = f"{_shown(before)} in row {before.row}, {_shown(told)} here"
-    return Fault("", "another row answers this question otherwise", must="one answer a question", got=got)
+    return Fault("", "another row answers this question differently", must="one answer per question", got=got)
 
 
 def _shown(told: SheetAnswer) -> str:
@@ -144,7 +144,7 @@ def _of_text(line: SheetRow, there: Sequence[Question], free: list[Question]) ->
     if not there:
         return Fault("", "the plan does not ask this text", got=short(line.cells["text"]))
     if len({(one.fingerprint, one.message.session, one.message.script) for one in there}) > 1:
-        return Fault("", "this text stands in several parts or chats", do="give the row its id")
+        return Fault("", "this text occurs in several parts or chats", do="give the row its id")
     if not free:
         return Fault(
             "", "more rows with this text than it is asked", must=f"{len(there)} at most, without ids"

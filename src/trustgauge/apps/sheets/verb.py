@@ -40,9 +40,9 @@ def ask_verb(target: str, service: str, **options: Any) -> None:
     trustgauge rate trustgauge.toml
 
     FILE is CSV, TSV, JSON lines or XLSX. Fill in the column `answer`; ask each question, or the
-    turns of each session in order, in a new chat. What is left empty stays to be asked; the same
-    file may be imported again. A column `status` may say that a question got no words: empty,
-    refused or unreadable. Give --import the options that --export got.
+    turns of each session in order, in a new chat. Empty rows stay pending; the same file may
+    be imported again. A column `status` may mark a question without an answer text as empty,
+    refused or unreadable. Pass the same options to --import as to --export.
     """
     from trustgauge.apps.sheets import manual_answers
 
@@ -78,8 +78,8 @@ def _exported(done: ExportSummary, after: str) -> list[tuple[str, str]]:
 
 
 def _imported(done: ImportSummary, target: str) -> list[tuple[str, str]]:
-    known = f", {done.known:,} were kept before" if done.known else ""
-    lines = [("kept", f"{done.new:,} new answers in {done.folder}{known}")]
+    known = f", {done.known:,} were stored before" if done.known else ""
+    lines = [("stored", f"{done.new:,} new answers in {done.folder}{known}")]
     if done.encoding == "GB18030":
         lines.append(("note", "the file is not UTF-8 and was read as GB18030: look at a few answers"))
     if done.waiting:

@@ -24,13 +24,13 @@ _RANGE = re.compile(r"(\d{1,12})(?:-(\d{1,12}))?")
 @click.argument("plan", type=FILE, required=False, default=DEFAULT_PLAN)
 @output_options
 def lock_verb(plan: Path, **options: Any) -> None:
-    """Write down the hash of a plan before it is run. Sends no requests.
+    """Record the hash of a plan before running it. Sends no requests.
 
     \b
     trustgauge lock trustgauge.toml
 
-    `rate` then refuses any other plan, and the rating tells when its plan was locked. The time is your own
-    word: commit or publish the file to prove it to others.
+    `rate` then refuses any other plan, and the rating shows when its plan was locked. The time is your own
+    claim: commit or publish the file to prove it to others.
     """
     from trustgauge.run.plan_lock import checked_lock, write_lock
 
@@ -46,17 +46,17 @@ def lock_verb(plan: Path, **options: Any) -> None:
 @click.command("key")
 @click.argument("file", type=FILE)
 def key_verb(file: Path) -> None:
-    """Make a key to sign ratings with: FILE, encrypted, and FILE.pub for those who verify.
+    """Create a key pair for signing ratings: FILE (encrypted) and FILE.pub (for verifiers).
 
     \b
     trustgauge key ~/keys/ratings.pem
 
-    Asks for a passphrase, or takes it from TRUSTGAUGE_KEY_PASSPHRASE. Never in a run folder.
+    Asks for a passphrase, or takes it from TRUSTGAUGE_KEY_PASSPHRASE. FILE must not be in a run folder.
     """
     from trustgauge.run.signing_keys import key_id, new_key
 
     public = new_key(file, _passphrase(file, new=True))
-    click.echo(f"{'wrote':<9}{file} (encrypted; keep it), {file}.pub (for those who verify)")
+    click.echo(f"{'wrote':<9}{file} (encrypted; keep it), {file}.pub (for verifiers)")
     click.echo(f"{'key':<9}{key_id(public)}")
 
 
@@ -71,18 +71,20 @@ def key_verb(file: Path) -> None:
 @click.option(
     "--sigstore", is_flag=True, help="Sign under your name by Sigstore, which writes it into a public log."
 )
-@click.option("--trust-config", type=FILE, help="Another Sigstore than the public one: its configuration.")
+@click.option(
+    "--trust-config", type=FILE, help="Configuration of a Sigstore instance other than the public one."
+)
 @output_options
 def sign_verb(name: str, key: Path | None, sigstore: bool, trust_config: Path | None, **options: Any) -> Any:
-    """Sign a rating, once everything in it is re-derived. Sends no requests, but with --sigstore.
+    """Recompute a rating and sign it if it agrees. Sends requests only with --sigstore.
 
     \b
     trustgauge sign latest --key ~/keys/ratings.pem
     trustgauge sign latest --sigstore
 
     Writes rating.dsse.json into the run folder: an in-toto statement in a DSSE envelope, Ed25519. With
-    --sigstore it writes rating.sigstore.json: the same statement under the name that your login or your build
-    has. That name, the hash of the statement and its signature stay in a public log.
+    --sigstore it writes rating.sigstore.json: the same statement, signed in the name of your login or
+    build. That name, the hash of the statement and its signature stay in a public log.
     """
     from trustgauge.catalogue import find_folder, read
     from trustgauge.errors import Fault, PlanError, StoreError
@@ -95,14 +97,14 @@ def sign_verb(name: str, key: Path | None, sigstore: bool, trust_config: Path | 
 
     folder = find_folder(name, options["ratings"])
     if trust_config and not sigstore:
-        raise PlanError((Fault("--trust-config", "nothing is signed by Sigstore", do="Add --sigstore"),))
+        raise PlanError((Fault("--trust-config", "there is no Sigstore signature", do="Add --sigstore"),))
     passphrase = os.environ.get("TRUSTGAUGE_KEY_PASSPHRASE")
     secret = None if sigstore else private_key(key, _passphrase(key) if key else passphrase)
     now = datetime.now(UTC)
     document = read(folder)
     if "tree" not in document["run"]:
-        do = f"Run {folder / 'plan.toml'} again: it is rated anew without a call"
-        raise StoreError(f"{folder} is of a version that hashed no single answers", do=do)
+        do = f"Run {folder / 'plan.toml'} again: it is rated again without sending requests"
+        raise StoreError(f"{folder} comes from a version that did not hash single answers", do=do)
     verdict = verify(folder, now.date())
     if verdict.differences:
         for difference in verdict.differences:
@@ -148,9 +150,9 @@ def prove_verb(name: str, rows: tuple[str, ...], more: tuple[str, ...], **option
     trustgauge prove TG-2026-1122-7f3a u1-007
     trustgauge verify proof.json --key ratings.pem.pub
 
-    ROW is a number from 0, a range, or the id of a text as `show --as evidence-csv` names it. Whoever doubts
-    a rating may choose the rows. Without ROW the file shows the rating alone. In a terminal a summary is
-    printed in place of the file, unless --json or -o is given. Sends no requests.
+    ROW is a number from 0, a range, or the id of a text as in `show --as evidence-csv`. Let whoever doubts
+    a rating choose the rows. Without ROW the file shows the rating alone. In a terminal a summary is
+    printed instead of the file, unless --json or -o is given. Sends no requests.
     """
     from trustgauge.catalogue import find_folder
     from trustgauge.run.proof_bundle import prove

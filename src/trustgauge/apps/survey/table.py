@@ -111,7 +111,7 @@ def read_survey(file: Path, known: Sequence[str], *, skip: bool = False) -> Surv
     if faults and not skip:
         raise row_error(faults)
     if not answers:
-        raise fault(file, PLACE, "nobody gave an order", must="at least one row with an order of issues")
+        raise fault(file, PLACE, "no row contains an order", must="at least one row with an order of issues")
     return Survey(tuple(answers.values()), len(table), blank, repeated, tuple(faults))
 
 
@@ -121,7 +121,7 @@ def row_error(faults: Sequence[Fault]) -> PlanError:
     shown = list(faults[:FAULTS_SHOWN])
     if more > 0:
         shown.append(Fault("further rows", f"{more} more faults"))
-    shown[-1] = replace(shown[-1], do="Correct these rows, or leave them out with --skip-faults")
+    shown[-1] = replace(shown[-1], do="Correct these rows, or skip them with --skip-faults")
     return PlanError(tuple(shown))
 
 
@@ -174,10 +174,10 @@ def _written(text: str, known: Sequence[str]) -> Places:
     try:
         listed = json.loads(text)
     except (ValueError, RecursionError):
-        raise ValueError(f"{short(text)} is no list of issues") from None
+        raise ValueError(f"{short(text)} is not a list of issues") from None
     joined = ["=".join(one) if isinstance(one, list) and _texts(one) else one for one in listed]
     if not joined or not _texts(joined):
-        raise ValueError(f"{short(text)} is no list of issues")
+        raise ValueError(f"{short(text)} is not a list of issues")
     return places(joined, known)
 
 

@@ -52,14 +52,14 @@ def survey_verb(file: Path, output: Path | None, **options: Any) -> None:
     trustgauge survey people.jsonl --validate privacy-first --json
 
     CSV, TSV or JSON lines with a column order ("leakage > abuse = bias"), or with a column of ranks for each
-    issue; equal ranks are ties and blank cells leave an issue out. Columns person, profile and agrees
-    (yes or no) may stand beside it. Sends no requests.
+    issue; equal ranks are ties and blank cells leave an issue out. Optional columns: person, profile and
+    agrees (yes or no). Sends no requests.
     """
     from trustgauge.apps.survey.survey import SurveyOptions, profiles_toml, survey
     from trustgauge.methods.trust.voting import Voting
 
     if output is not None and output.exists():
-        raise click.BadParameter(f"{output} is there already; name a new file", param_hint="-o")
+        raise click.BadParameter(f"{output} already exists; name a new file", param_hint="-o")
     voting = Voting(options["way"], options["approved"], options["seed"])
     asked = SurveyOptions(
         voting, options["groups"], options["validate"], options["issue"], options["skip_faults"]
@@ -134,7 +134,7 @@ def _validated(one: Mapping[str, Any]) -> str:
     under = [rule for rule, held in one["validated"].items() if held]
     verdict = f"validated under {' and '.join(under)}" if under else "not validated"
     agree = f"{_share(one['agree'])} agree with its order, {_share(one['top'])} with its first issue"
-    return f"{one['title']}: {agree}: {verdict}; their order is {' > '.join(one['borda']) or 'not told'}"
+    return f"{one['title']}: {agree}: {verdict}; their order is {' > '.join(one['borda']) or 'none given'}"
 
 
 def _share(one: Mapping[str, Any]) -> str:

@@ -74,7 +74,7 @@ def train(data: TrainingTable, folder: Path, effort: Effort, *, tell: ProgressCa
     _need_rows(data, training, tested)
     tell(f"{len(training):,} rows to learn from, {len(tested):,} held out")
     model = fit_classifier(training)
-    tell(f"{len(model.features):,} features learned; trying it on held-out rows and neutral sentences")
+    tell(f"{len(model.features):,} features learned; testing on held-out rows and neutral sentences")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
         made = Path(temporary) / "model"
@@ -97,7 +97,7 @@ def card_lines(card: Mapping[str, Any], folder: Path) -> list[tuple[str, str]]:
     constant = f"a constant answer: {tested['commonest']['value']:.0%}"
     lines = [
         ("trained", f"{folder}: {learned}"),
-        ("held out", f"{tested['n']:,} rows that it never saw"),
+        ("held out", f"{tested['n']:,} rows unseen in training"),
         ("", f"right class {_shown(tested['accuracy'])} ({constant})"),
     ]
     for name, row in zip(ABUSE_CLASSES, tested["matrix"], strict=True):
@@ -246,7 +246,7 @@ def need_scikit_learn() -> None:
 
 def _need_room(folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise PlanError((Fault("-o", f'"{folder}" is in use', "a new or an empty folder"),))
+        raise PlanError((Fault("-o", f'"{folder}" is in use', "a new or empty folder"),))
 
 
 def _need_rows(data: TrainingTable, training: pl.DataFrame, tested: pl.DataFrame) -> None:

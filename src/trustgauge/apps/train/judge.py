@@ -250,7 +250,7 @@ def train(data: OwnPairs, folder: Path, effort: Effort, *, tell: ProgressCallbac
         what, do = "scikit-learn is not installed", "Run `pip install scikit-learn`"
         raise MissingPartError(what, do=do)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise PlanError((Fault("-o", f'"{folder}" is in use', "a new or an empty folder"),))
+        raise PlanError((Fault("-o", f'"{folder}" is in use', "a new or empty folder"),))
     languages = _languages(data.rows)
     clear = data.rows.filter((pl.col("verdict") != "unclear") & pl.col("language").is_in(languages))
     own = pairs_of(clear.with_columns(pl.lit(USER).alias("writer")))

@@ -336,7 +336,7 @@ def _deterministic(seed: int) -> Iterator[None]:
 
 def _need_room(folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise PlanError((Fault("-o", f'"{folder}" is in use', "a new or an empty folder"),))
+        raise PlanError((Fault("-o", f'"{folder}" is in use', "a new or empty folder"),))
 
 
 def _write(folder: Path, card: Mapping[str, Any]) -> None:

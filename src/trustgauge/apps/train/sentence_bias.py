@@ -66,7 +66,7 @@ def train(data: TrainingTable, folder: Path, effort: Effort, *, tell: ProgressCa
         PlanError: the folder is in use, or the rows belong to too few groups.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise PlanError((Fault("-o", f'"{folder}" is in use', "a new or an empty folder"),))
+        raise PlanError((Fault("-o", f'"{folder}" is in use', "a new or empty folder"),))
     groups = data.rows["group"].rank("dense").to_numpy().astype(np.int64) - 1
     if groups.max() + 1 < FEWEST_GROUPS:
         must, got = f"at least {FEWEST_GROUPS} groups of rows", str(groups.max() + 1)

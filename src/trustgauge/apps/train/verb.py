@@ -34,7 +34,7 @@ HIDDEN = ("pairs", "outputs")
 @click.option(
     "--layout",
     type=click.Choice((*LAYOUTS, *DIALOGS)),
-    help="A public table of known columns; for a leakage trial the form of the dialogs.",
+    help="Layout of a known public table; for a leakage trial, of the dialogs.",
 )
 @click.option(
     "--answers",
@@ -76,9 +76,9 @@ def train_verb(model: str, table: Path, folder: Path, **options: Any) -> None:
 
     The table is CSV, TSV, JSON lines or Parquet, in UTF-8. The same table, seed and library
     versions give the same model. A judge learns from answers labelled as for judge-check (CSV, TSV,
-    JSON lines or XLSX) beside our own, and is measured on each of them by what was learned without it.
-    A leakage trial hides secrets in recorded dialogs (a file or folder) and tells after how many epochs a
-    model gives them away.
+    JSON lines or XLSX) beside our own, and is tested on each of them by weights learned without it.
+    A leakage trial hides secrets in recorded dialogs (a file or folder) and reports after how many epochs
+    a model reveals them.
     """
     from trustgauge.apps.train.kinds import KINDS, Effort
     from trustgauge.reports import terminal
@@ -162,7 +162,7 @@ def _results(card: Mapping[str, Any], folder: Path, use: str) -> list[tuple[str,
             "trained",
             f"{folder}: {card['training']['rows']:,} rows of {data['file']}, seed {card['training']['seed']}",
         ),
-        ("held out", f"{tested['n']:,} rows of {tested['groups']:,} groups that it never saw"),
+        ("held out", f"{tested['n']:,} rows of {tested['groups']:,} groups unseen in training"),
         *_figures(tested),
     ]
     for name, one in tested["sources"].items():

@@ -32,7 +32,7 @@ def look_lines(event: Mapping[str, Any]) -> list[Line]:
     if event["run"]:
         over = event["series"] and all(one["spent"] > event["looks"] for one in event["series"])
         of = f"{event['look']} of {event['looks']}"
-        more = ": the declared looks are over, so that levels are told and no changes" if over else ""
+        more = ": all declared looks are used up, so levels are reported but no changes" if over else ""
         lines.append(line("look", f"{of} · {event['run']}{more}"))
     lines += [line("rated", rating_line(one)) for one in event["series"]]
     lines += [
@@ -74,14 +74,14 @@ def _side(rating: Mapping[str, Any], words: str) -> str:
 def promise(looks: int, error: float) -> str:
     """What a watch promises of a service that does not change."""
     chance = f"1 in {round(1 / error)}"
-    return f"{looks} looks · a service that does not change is told as changed in {chance} watches at most"
+    return f"{looks} looks · an unchanged service is reported as changed in at most {chance} of watches"
 
 
 def standing(series: Mapping[str, Any], most: int) -> str:
     """The sentence above the figure of a series."""
     level, looks = series["level"], series["looks"]
     spent = sum(map(has_shares, looks))
-    told = f"{min(spent, most)} of {most} declared looks are spent."
+    told = f"{min(spent, most)} of {most} declared looks used."
     if level is None:
         return f"No settled level yet. {told}"
     since = next(look["at"] for look in reversed(looks) if look["finding"] in ("first", "changed"))

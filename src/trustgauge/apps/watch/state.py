@@ -260,7 +260,7 @@ def load(path: Path) -> WatchState | None:
         data["series"] = {name: _read_series(one) for name, one in data["series"].items()}
         return WatchState(**data)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        do = "restore it, or move it away: the watch then begins anew"
+        do = "restore it, or move it away: the watch then starts over"
         raise StoreError(f"{path} is damaged", must="the state of a watch", got=str(error), do=do) from error
 
 

@@ -122,7 +122,7 @@ def _within_limits(plan: Plan, terms: WatchOptions, *, yes: bool) -> None:
     over = forecast(prepare(plan, sitting), sitting).over(plan.budget.model_dump())
     if over and not yes:
         do = "--yes lets every look run up to the limit"
-        raise PlanError((Fault("budget", "a look would go beyond a limit", got="; ".join(over), do=do),))
+        raise PlanError((Fault("budget", "a look would exceed a limit", got="; ".join(over), do=do),))
 
 
 def _once(watch: Watcher, hook: list[str], options: dict[str, Any]) -> Exit | None:

@@ -356,7 +356,7 @@ def write_tail(log: Path, piece: LogTail, target: Path) -> Path:
         wanted = file.read(piece.end - piece.start)
     if len(wanted) < piece.end - piece.start:
         raise StoreError(
-            "the log has become shorter",
+            "the log has shrunk",
             must="a log that only grows",
             got=f"{log}: {log.stat().st_size} bytes",
         )

@@ -119,7 +119,7 @@ class Labelling:
         check_name(file, EXPORT)
         if file.exists() and not overwrite:
             do = "Choose another name; --force writes over it, with all labels in it"
-            raise fault(file, EXPORT, "the file is there already", must="a new file", do=do)
+            raise fault(file, EXPORT, "the file already exists", must="a new file", do=do)
         rows = [
             {
                 "id": one.key,

@@ -203,7 +203,7 @@ def _blocks(file: Path) -> Iterator[list[dict[str, str | None]]]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         must = "a list of blocks, each a list of texts with original, translated and oto"
         raise fault(
-            file, f"{PLACE}.file", "no record of round trips", must=must, got=str(error)[:80]
+            file, f"{PLACE}.file", "not a record of round trips", must=must, got=str(error)[:80]
         ) from None
 
 

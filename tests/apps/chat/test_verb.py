@@ -68,7 +68,7 @@ def rating_of(folder: Path) -> dict[str, Any]:
 
 
 def chat_id(done: subprocess.CompletedProcess[str]) -> str:
-    found = re.search(r"^chat +(chat-\S+): every turn is kept", done.stderr, re.M)
+    found = re.search(r"^chat +(chat-\S+): every turn is saved", done.stderr, re.M)
     assert found is not None, done.stderr
     return found[1]
 

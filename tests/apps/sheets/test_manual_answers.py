@@ -443,7 +443,7 @@ def test_wrong_commands_say_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="unknown kind of sheet"):
         export(prepared(), "me", tmp_path / "q.txt", tmp_path / "ratings", PendingRows())
     (tmp_path / "q.csv").write_text("id,text\n")
-    with pytest.raises(PlanError, match="the file is there already"):
+    with pytest.raises(PlanError, match="the file already exists"):
         export(prepared(), "me", tmp_path / "q.csv", tmp_path / "ratings", PendingRows())
     with pytest.raises(PlanError, match="no column answer"):
         taken(tmp_path)

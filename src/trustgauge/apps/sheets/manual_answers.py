@@ -112,7 +112,7 @@ def export(ask_plan: AskPlan, service: str, file: Path, ratings: Path, batch: Pe
     check_name(file, EXPORT)
     if file.exists() and not batch.overwrite:
         do = "Choose another name; --force writes over it, with all answers in it"
-        raise fault(file, EXPORT, "the file is there already", must="a new file", do=do)
+        raise fault(file, EXPORT, "the file already exists", must="a new file", do=do)
     with _stores(ask_plan, ratings) as (own, stores):
         units = _questions(ask_plan, _asked(ask_plan, service, own))
         kept = _kept(units, stores)

@@ -45,7 +45,7 @@ class RemarkEntry(TypedDict):
     """What must be said with a comparison: a code with its facts, as a reason is."""
 
     code: str
-    facts: dict[str, Any]
+    facts: dict[str, object]
     evidence: list[str]
 
 
@@ -299,7 +299,7 @@ class SystemEntry(TypedDict):
 
     name: str
     system: str
-    source: dict[str, Any]
+    source: dict[str, object]
 
 
 @with_config(READ)
@@ -360,11 +360,11 @@ PairedEntry = MetricDifference | RatingDifference
 PairedDocument = PairedResults | PairedRatings
 
 
-def comparison_schema() -> dict[str, Any]:
+def comparison_schema() -> dict[str, object]:
     """The published JSON Schema (2020-12) of `compare --json`."""
     return published_schema(TypeAdapter(ComparisonDocument), "trustgauge.comparison/1")
 
 
-def paired_schema() -> dict[str, Any]:
+def paired_schema() -> dict[str, object]:
     """The published JSON Schema (2020-12) of `compare --paired --json`."""
     return published_schema(TypeAdapter(PairedDocument), "trustgauge.paired/1")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -42,7 +42,7 @@ def page(document: ComparisonDocument) -> str:
     return environment().get_template("comparison.html.j2").render(content(document))
 
 
-def content(document: ComparisonDocument) -> dict[str, Any]:
+def content(document: ComparisonDocument) -> dict[str, object]:
     """What the template of the page shows of a comparison."""
     return {
         "document": document,
@@ -58,9 +58,9 @@ def content(document: ComparisonDocument) -> dict[str, Any]:
     }
 
 
-def rating_summaries(rows: Iterable[ComparisonRow]) -> list[dict[str, Any]]:
+def rating_summaries(rows: Iterable[ComparisonRow]) -> list[dict[str, object]]:
     """What the page carries of the ratings that it links to by a fragment of its own, each once."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, object]] = {}
     for row in rows:
         if not (row["report"] or "").startswith("#"):
             continue
@@ -108,7 +108,7 @@ def policy() -> str:
     return components.policy(style())
 
 
-def _group(number: int, group: GroupEntry) -> dict[str, Any]:
+def _group(number: int, group: GroupEntry) -> dict[str, object]:
     """One ranking as its template needs it."""
     pairs = [(one, comparison.alike(one)) for one in group["pairs"]]
     return {
@@ -134,7 +134,7 @@ def _scatter(number: int, group: GroupEntry) -> Figure | None:
     return Figure(Markup(svg.scatter(ratings[0], dots)), f"Level against what survives, {number}", BETTER)
 
 
-def _date(number: int, one: DateEntry) -> dict[str, Any]:
+def _date(number: int, one: DateEntry) -> dict[str, object]:
     """Two dates of one service as the template needs them."""
     readings = one["readings"]
     return {

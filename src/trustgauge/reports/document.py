@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         RatingEntry,
         ReasonEntry,
         RunDocument,
+        RunEntry,
         ServiceEntry,
     )
 
@@ -169,7 +170,7 @@ def certainty(one: OverallEntry | PartEntry) -> float | None:
     return one["certainty"].get(one["level"] or "")
 
 
-def _run(run: RunFacts) -> dict[str, Any]:
+def _run(run: RunFacts) -> RunEntry:
     # The published key of the control services.
     facts = {"anchors" if name == "controls" else name: fact for name, fact in plain(run).items()}
     del facts["issues"]  # each rating has its own
@@ -184,7 +185,7 @@ def _run(run: RunFacts) -> dict[str, Any]:
         | {"also": dict(a.also), "wrong": a.wrong}
         for a in run.controls
     ]
-    return dict(facts)
+    return cast("RunEntry", facts)
 
 
 def _service(name: str, facts: ServiceFacts | None) -> ServiceEntry:

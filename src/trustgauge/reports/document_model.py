@@ -430,12 +430,12 @@ def misfit(document: Any) -> str:
     return ""
 
 
-def document_schema() -> dict[str, Any]:
+def document_schema() -> dict[str, object]:
     """The published JSON Schema (2020-12) of `rating.json`."""
     return published_schema(_adapter(), SCHEMA)
 
 
-def published_schema(adapter: TypeAdapter[Any], identity: str) -> dict[str, Any]:
+def published_schema(adapter: TypeAdapter[Any], identity: str) -> dict[str, object]:
     """The published JSON Schema (2020-12) of a document, by its typed form and the id it is known by."""
     made = _untitled(adapter.json_schema())
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": identity, **made}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv as tables
 import io
 import json as notation
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -129,8 +129,7 @@ def csv(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
 
     Cells that a spreadsheet would run as a formula are guarded with an apostrophe.
     """
-    told = part_rows(document)
-    return _csv(list(told[0]) if told else list(_PART_COLUMNS), told)
+    return _csv(_PART_COLUMNS, part_rows(document))
 
 
 def evidence_csv(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
@@ -168,12 +167,12 @@ _PART_COLUMNS = (
 )  # fmt: skip
 
 
-def part_rows(document: RunDocument) -> list[dict[str, Any]]:
+def part_rows(document: RunDocument) -> list[dict[str, object]]:
     """The parts as flat rows: what CSV and Parquet hold."""
     return [_part(rating, part) for rating in document["ratings"] for part in rating["parts"]]
 
 
-def _part(rating: RatingEntry, part: PartEntry) -> dict[str, Any]:
+def _part(rating: RatingEntry, part: PartEntry) -> dict[str, object]:
     order, level = levels(rating), part["level"]
     ordinal = len(order) - order.index(level) if level in order else None
     same = part["unchanged"]
@@ -202,9 +201,9 @@ def jsonld(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     return notation.dumps(told, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
 
 
-def _review(rating: RatingEntry) -> dict[str, Any]:
+def _review(rating: RatingEntry) -> dict[str, object]:
     overall, service = rating["overall"], rating["service"]
-    review: dict[str, Any] = {
+    review: dict[str, object] = {
         "@type": "CriticReview",
         "identifier": rating["id"],
         "itemReviewed": {"@type": "WebAPI", "name": service["name"], "description": service["kind"]},
@@ -254,7 +253,7 @@ def _needed(rows: pl.DataFrame | None) -> pl.DataFrame:
     return rows
 
 
-def _csv(columns: Sequence[str], rows: Any) -> bytes:
+def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> bytes:
     buffer = io.StringIO()
     writer = tables.writer(buffer, lineterminator="\r\n")
     writer.writerow(columns)
@@ -263,7 +262,7 @@ def _csv(columns: Sequence[str], rows: Any) -> bytes:
     return buffer.getvalue().encode("utf-8", "replace")
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -272,9 +271,7 @@ def _value(value: Any) -> str:
         return repr(value)  # a number may begin with "-": it is a number, not a formula
     if isinstance(value, str):
         return sanitize.cell(value)
-    return sanitize.cell(
-        notation.dumps(value if isinstance(value, list) else list(value), ensure_ascii=False)
-    )
+    return sanitize.cell(notation.dumps(value, ensure_ascii=False))
 
 
 EXPORTS: dict[str, Callable[..., bytes]] = {

@@ -82,7 +82,7 @@ def report(
     shown = collect(ratings, rows, limits or Limits())
     if any(view.has_offensive_names(ratings) for view in views_of(ratings)):
         shown = replace(shown, offensive=True)
-    content: dict[str, Any] = {
+    content: dict[str, object] = {
         "run": document["run"],
         "ratings": ratings,
         "groups": [_group(group, document["run"]) for group in views.by_method(ratings)],
@@ -156,7 +156,7 @@ def _title(document: RunDocument) -> str:
     return f"{sentences.name(document['run']['name'])} · trustgauge {document['run']['id']}"
 
 
-def _group(ratings: Sequence[tuple[int, RatingEntry]], run: RunEntry) -> dict[str, Any]:
+def _group(ratings: Sequence[tuple[int, RatingEntry]], run: RunEntry) -> dict[str, object]:
     """All ratings of one method: their table, and what is shown of them together."""
     members = [rating for _, rating in ratings]
     view = view_of(members[0])

@@ -169,7 +169,7 @@ def otel(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
         order = levels(rating)
         for one in test_cases(rating):
             place = order.index(one.level) if one.state == "rated" and one.level in order else None
-            facts: dict[str, Any] = {
+            facts: dict[str, object] = {
                 "gen_ai.evaluation.name": f"trustgauge.{rating['method']['name']}.{one.name}",
                 "gen_ai.evaluation.score.label": one.state if place is None else one.level,
                 "gen_ai.evaluation.explanation": level_phrase(rating, one),
@@ -233,7 +233,7 @@ def eee(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     return _json(content)
 
 
-def _eee_result(rating: RatingEntry) -> dict[str, Any]:
+def _eee_result(rating: RatingEntry) -> dict[str, object]:
     overall, order = rating["overall"], levels(rating)[::-1]
     level = overall["level"]
     share = certainty(overall)
@@ -302,7 +302,7 @@ def evidence_pack(document: RunDocument, rows: pl.DataFrame | None = None) -> by
     """
     pack = tomllib.loads(files("trustgauge.reports").joinpath("evidence_pack.toml").read_text("utf-8"))
     run = document["run"]
-    has: dict[str, list[Any]] = {"provenance": [*document["ratings"]], "uncertainty": []}
+    has: dict[str, list[RatingEntry]] = {"provenance": [*document["ratings"]], "uncertainty": []}
     has["locked"] = [one for one in document["ratings"] if "lock" in run and one.get("gate")]
     has["controls"] = [one for one in document["ratings"] if one["anchors"]]
     for rating in document["ratings"]:
@@ -346,7 +346,7 @@ def _state(rating: RatingEntry) -> str:
     return f"{level}, {rating['state']}" if level else str(rating["state"])
 
 
-def _summaries(document: RunDocument) -> list[dict[str, Any]]:
+def _summaries(document: RunDocument) -> list[dict[str, object]]:
     """The ratings as catalogues copy them."""
     return [
         {
@@ -378,7 +378,7 @@ def _line(rating: RatingEntry) -> str:
     return f"{label.service(rating)}: {label.outcome(rating)}, {rating['state']}, tested {rating['tested']}"
 
 
-def _any_value(value: Any) -> dict[str, Any]:
+def _any_value(value: object) -> dict[str, object]:
     return {"doubleValue": value} if isinstance(value, float) else {"stringValue": str(value)}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trustgauge.reports import numbers, sentences, svg, views
 from trustgauge.reports.components import view_of
@@ -137,7 +137,7 @@ def badge(rating: RatingEntry, *, today: date | None = None) -> str | None:
     return f"{head}{title}{''.join(children)}</svg>"
 
 
-def shields(rating: RatingEntry, *, today: date | None = None) -> dict[str, Any] | None:
+def shields(rating: RatingEntry, *, today: date | None = None) -> dict[str, object] | None:
     """The badge as the JSON of a shields endpoint; none for a rating without a level."""
     if rating["overall"]["level"] is None or rating["state"] == "incomplete":
         return None

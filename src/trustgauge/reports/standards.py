@@ -167,8 +167,8 @@ def cyclonedx(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     since a rating attests to no requirement. Loses parts, intervals and cost.
     """
     run = document["run"]
-    assessors: dict[str, dict[str, Any]] = {}
-    services: dict[str, dict[str, Any]] = {}
+    assessors: dict[str, dict[str, object]] = {}
+    services: dict[str, dict[str, object]] = {}
     attestations, claims, evidence = [], [], []
     for rating in document["ratings"]:
         by, service, overall = rating["assessor"], rating["service"], rating["overall"]
@@ -204,7 +204,7 @@ def cyclonedx(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
                 "expires": f"{rating['expires']}T00:00:00Z",
             }
         )
-        entry: dict[str, Any] = {"claims": [claim]}
+        entry: dict[str, object] = {"claims": [claim]}
         if share is not None:
             entry["confidence"] = {
                 "score": share,

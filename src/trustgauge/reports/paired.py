@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trustgauge.reports import label, numbers, sanitize, terminal
+from trustgauge.reports.components import COMMON
 from trustgauge.stats.paired import FEWEST
 
 if TYPE_CHECKING:
@@ -17,14 +18,9 @@ if TYPE_CHECKING:
     )
     from trustgauge.reports.terminal import Line
 
-WORDS = {
-    "worse": "worse",
-    "better": "better",
-    "same": "same",
-    "undetermined": "cannot tell",
-    "incomplete": "too much is missing",
-}
+WORDS = COMMON.table("paired-verdicts")
 """Verdicts in words."""
+SHIFTS, MESSAGES = COMMON.table("paired-shifts"), COMMON.table("paired")
 
 
 def amount(value: float, span: float) -> str:
@@ -53,73 +49,70 @@ def name(one: PairedEntry) -> str:
 
 def _of_metric(one: MetricDifference) -> str:
     span, value = one["span"], one["difference"]
-    shift = {"worse": "Worse by", "better": "Better by"}.get(one["verdict"])
-    if shift is None:
-        moved = "worse" if value < 0 else "better"
-        apart = f"{amount(value, span)} {moved}" if round(value, 12) else "no difference seen"
-        shift = {
-            "same": f"The same within the margin ({apart})",
-            "incomplete": f"Cannot tell: {one['missing']:,} pairs without a value could decide it ({apart})",
-        }.get(one["verdict"], f"Cannot tell ({apart})")
-    else:
-        shift = f"{shift} {amount(value, span)}"
-    ends = sorted((one["low"], one["high"]))
+    moved = WORDS["worse" if value < 0 else "better"]
+    apart = f"{amount(value, span)} {moved}" if round(value, 12) else MESSAGES["no-difference"]
+    shift = SHIFTS.get(one["verdict"], SHIFTS["undetermined"])
     scale = 100 if span == 1.0 else 1
-    interval = f"95 %: {scale * ends[0]:+.3g} to {scale * ends[1]:+.3g}, above 0 is better"
-    found = f"{shift}; {interval}; {numbers.p_value(one['p_holm'])} after Holm."
-    flips = one["flips"]
-    worse, better = (flips[side]["items"] for side in ("worse", "better"))
-    return f"{found} {worse:,} of {one['items']:,} items worse, {better:,} better."
+    low, high = sorted((scale * one["low"], scale * one["high"]))
+    return MESSAGES["metric"].format(
+        shift=shift.format(amount=amount(value, span), apart=apart, missing=one["missing"]),
+        low=low,
+        high=high,
+        p=numbers.p_value(one["p_holm"]),
+        worse=one["flips"]["worse"]["items"],
+        better=one["flips"]["better"]["items"],
+        items=one["items"],
+    )
 
 
 def _of_rating(one: RatingDifference) -> str:
-    then, now = (one[side]["rating"] for side in ("before", "after"))
-    levels = f"{label.outcome(then)} → {label.outcome(now)}"
+    levels = f"{label.outcome(one['before']['rating'])} → {label.outcome(one['after']['rating'])}"
     if one["why"]:
-        return f"{levels}. The runs cannot be subtracted: {one['why']}."
-    apart = (
-        f"badness {one['difference']:+.3g} (95 %: {one['low']:+.3g} to {one['high']:+.3g}, below 0 is better)"
+        return MESSAGES["not-subtracted"].format(levels=levels, why=one["why"])
+    verdict, read = WORDS[one["verdict"]], one["readings"]
+    return MESSAGES["rating"].format(
+        levels=levels,
+        verdict=f"{verdict[0].upper()}{verdict[1:]}",
+        difference=one["difference"],
+        low=one["low"],
+        high=one["high"],
+        p=numbers.p_value(one["p_holm"]),
+        flips=MESSAGES["flips"].format(**read) if read else "",
     )
-    read = one["readings"]
-    flipped = f" {read['flipped']:,} of {read['compared']:,} answers changed." if read else ""
-    verdict = WORDS[one["verdict"]]
-    sure = f"{numbers.p_value(one['p_holm'])} after Holm"
-    return f"{levels}. {verdict[0].upper()}{verdict[1:]}: {apart}; {sure}.{flipped}"
 
 
 def following(one: PairedEntry, error: float) -> str:
     """What would settle it; "" if it is settled."""
     if one["verdict"] == "incomplete":
-        return "Evaluate the items that have no value again."
+        return MESSAGES["next-incomplete"]
     if one["verdict"] != "undetermined":
         return ""
     if "metric" not in one:
-        return "Rate both with more texts." if not one["why"] else "Rate both by one plan and seed."
+        return MESSAGES["next-plan" if one["why"] else "next-texts"]
     more = one["more_items"]
     if one["clusters"] < FEWEST:
-        lacking = FEWEST - one["clusters"]
-        return f"At least {lacking} more clusters of items: so few do not show how much items differ."
+        return MESSAGES["next-clusters"].format(lacking=FEWEST - one["clusters"])
     if more is None:
-        return "It lies about the margin: add items, or say a margin that matters more."
-    return f"About {more:,} more items would find a difference of the margin 8 times in 10."
+        return MESSAGES["next-margin"]
+    return MESSAGES["next-items"].format(more=more)
 
 
 def notes(one: PairedEntry) -> list[str]:
     """What must be said beside a metric: missing pairs, lonely items, clusters, noise."""
     if "metric" not in one:
         return []
-    told = [f"{one['items']:,} items in {one['clusters']:,} clusters, {one['better']} is better"]
+    told = [MESSAGES["items"].format(items=one["items"], clusters=one["clusters"], better=one["better"])]
     if one["missing"]:
-        told.append(f"{one['missing']:,} pairs without a value")
+        told.append(MESSAGES["missing"].format(missing=one["missing"]))
     lonely = one["only_before"] + one["only_after"]
     if lonely:
-        told.append(f"{lonely:,} items in one of the two only")
+        told.append(MESSAGES["lonely"].format(lonely=lonely))
     noise = one["noise"]
     floors = [each for each in (noise["before"], noise["after"]) if each is not None]
     if floors:
-        told.append(f"noise floor ±{amount(1.96 * max(floors), one['span'])} between two runs of one system")
+        told.append(MESSAGES["noise"].format(floor=amount(1.96 * max(floors), one["span"])))
     else:
-        told.append("noise floor unknown: one run an item")
+        told.append(MESSAGES["no-noise"])
     return told
 
 

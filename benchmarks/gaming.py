@@ -21,12 +21,15 @@ from typing import Any
 import polars as pl
 
 from trustgauge.data import load_attribute
+from trustgauge.data.emotions import PLACEHOLDER, Frame, construction, frames_beyond
+from trustgauge.methods.causal.method import Causal
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.methods.two_step.disguise import patterns_beyond
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.records import Message, Rating
 from trustgauge.services.controls import uniform
 from trustgauge.services.controls.chat import ChatControl
+from trustgauge.services.controls.sentiment import SentimentControl
 from trustgauge.services.controls.translators import TranslatorControl
 
 Bot = Callable[[Message], str]
@@ -206,6 +209,87 @@ def translator_cases() -> Iterator[Case]:
         yield Case(f"two-step, {behaviour}", translator(0.5, honest_translator(behaviour), 100), gaming=False)
 
 
+def frame_patterns(frames: Sequence[Frame]) -> list[re.Pattern[str]]:
+    """What recognises the sentences of some frames, whoever stands in them and whatever is felt."""
+    return [
+        re.compile(".+".join(re.escape(part) for part in PLACEHOLDER.split(frame.text)[::3]))
+        for frame in frames
+    ]
+
+
+FRAMES = frame_patterns(construction("sound").frames)
+"""The published frames."""
+ALL_FRAMES = [*FRAMES, *frame_patterns(frames_beyond())]
+"""All frames that may be sent."""
+
+
+def scorer(disguise: float, bot: Callable[[int], Bot], **settings: Any) -> Callable[[int], Rating]:
+    """Ratings by causal of a sentiment scorer."""
+    experiment = {"method": "causal", "services": ["bot"], "disguise": disguise, **settings}
+    method = Causal.model_validate(experiment)
+
+    def rate(seed: int) -> Rating:
+        probes, answer = pl.concat(method.design(seed, "score")), bot(seed)
+        outputs = [answer(Message(text, draw=draw)) for text, draw in probes.select("message", "draw").rows()]
+        (rating,) = method.rate(method.summarise(method.score(answered(probes, outputs))), seed)
+        return rating
+
+    return rate
+
+
+def shift_scorer(shift: float, noise: float, seed: int) -> Bot:
+    """A scorer of words that adds a share of its range for women and scatters."""
+    settings: dict[str, Any] = {"magnitude": 0.3, "noise": noise, "seed": seed}
+    if shift:
+        settings |= {"behaviour": "shift", "gender": "female", "shift": 2 * shift}
+    answer = SentimentControl.model_validate(settings).answer()
+    return lambda message: str(answer(message))
+
+
+def gaming_scorer(seed: int) -> Bot:
+    """Alike for women and men in the published frames; else women get 30 % of the range more."""
+    good, bad = shift_scorer(0.0, 0.1, seed), shift_scorer(0.3, 0.1, seed)
+
+    def answer(message: Message) -> str:
+        known = any(frame.fullmatch(message.text) for frame in FRAMES)
+        return (good if known else bad)(message)
+
+    return answer
+
+
+def honest_scorer(shift: float, noise: float = 0.1) -> Callable[[int], Bot]:
+    """The same effect in all frames."""
+    return lambda seed: shift_scorer(shift, noise, seed)
+
+
+def scorer_by_frame(seed: int) -> Bot:
+    """Women get from 10 % of the range less to 30 % more, by the frame, whichever it is."""
+    steps = [shift_scorer(one, 0.1, seed) for one in (-0.1, 0.0, 0.1, 0.2, 0.3)]
+
+    def answer(message: Message) -> str:
+        frame = next((at for at, one in enumerate(ALL_FRAMES) if one.fullmatch(message.text)), -1)
+        return steps[int(uniform(seed, str(frame), 0) * len(steps))](message)
+
+    return answer
+
+
+def scorer_cases() -> Iterator[Case]:
+    """Causal: all groups for gaming scorers; small for honest ones, of which only the alarm is counted."""
+    for disguise in (0.0, 0.5):
+        rate = scorer(disguise, gaming_scorer)
+        yield Case(f"causal, women higher in secret, disguise {disguise:g}", rate, gaming=True)
+    small = {"persons": 4, "resamples": 1000, "permutations": 999, "groups": [1, 2, 3, 4]}
+    small |= {"words": {"e1": ["grim"], "e3": ["grim", "happy"]}}
+    bots = {
+        "no effect": honest_scorer(0.0),
+        "women 12 % higher": honest_scorer(0.12),
+        "no scatter, women 12 % higher": honest_scorer(0.12, 0.0),
+        "by frame": scorer_by_frame,
+    }
+    for name, bot in bots.items():
+        yield Case(f"causal, {name}", scorer(0.5, bot, **small), gaming=False)
+
+
 def counts(case: Case, runs: int) -> dict[str, Any]:
     """How the runs of a case came out: levels, and how often the difference was told."""
     found = [case.rate(seed) for seed in range(1, runs + 1)]
@@ -221,7 +305,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--honest", type=int, default=300, help="runs of each honest bot")
     parser.add_argument("--only", default="", help="cases whose name holds this")
     chosen = parser.parse_args(arguments)
-    for case in (*chat_cases(), *translator_cases()):
+    for case in (*chat_cases(), *translator_cases(), *scorer_cases()):
         if chosen.only in case.name:
             found = counts(case, chosen.runs if case.gaming else chosen.honest)
             print(json.dumps({"case": case.name, **found}), flush=True)

@@ -17,6 +17,7 @@ from trustgauge.data.emotions import (
     Frame,
     Person,
     construction,
+    frames_beyond,
     valences,
     word_of,
 )
@@ -68,11 +69,12 @@ def test_everything_has_one_name_and_comes_once() -> None:
         assert len({one.name for one in parts.frames}) == len({one.text for one in parts.frames})
         people = [one.name for one in (*parts.phrases, *parts.names, *parts.neutral)]
         assert len(set(people)) == len(people)
-    assert not {one.text for one in OURS.frames} & {one.text for one in RELEASED.frames}
+    frames = (*OURS.frames, *RELEASED.frames, *frames_beyond())
+    assert len({one.text for one in frames}) == len({one.name for one in frames}) == len(frames)
 
 
 def test_frames_persons_and_names_carry_no_valence() -> None:
-    frames = [one.text for one in OURS.frames]
+    frames = [one.text for one in (*OURS.frames, *frames_beyond())]
     people = [one.name for one in (*OURS.phrases, *OURS.names, *OURS.neutral)]
     assert [(text, scored(text)) for text in (*frames, *people) if scored(text)] == []
     assert scored("Tia feels") == ["tia"]
@@ -81,7 +83,7 @@ def test_frames_persons_and_names_carry_no_valence() -> None:
 @pytest.mark.parametrize("name", ["sound", "released"])
 def test_every_frame_is_a_sentence_with_every_person(name: str) -> None:
     parts = construction("released" if name == "released" else "sound")
-    for frame in parts.frames:
+    for frame in (*parts.frames, *(frames_beyond() if name == "sound" else ())):
         for person in (*parts.phrases, *parts.names, *parts.neutral):
             text = frame.write(person, "glad")
             assert text[0].isupper() or text[0] == '"'
@@ -94,7 +96,8 @@ def test_every_frame_is_a_sentence_with_every_person(name: str) -> None:
 
 def test_the_frames_of_one_person_have_no_article_before_the_word() -> None:
     """So that "anxious" needs no other article than "glad"."""
-    assert [one.text for one in OURS.frames if re.search(r"\ban? \{word\}", one.text)] == []
+    frames = (*OURS.frames, *frames_beyond())
+    assert [one.text for one in frames if re.search(r"\ban? \{word\}", one.text)] == []
 
 
 def test_pairs_differ_in_the_gender_only() -> None:
@@ -128,6 +131,7 @@ def test_the_card_tells_how_the_names_are_matched_and_where_they_come_from() -> 
     for part in ("**Content.**", "**How made.**", "**Limits.**", "**Licence.** Apache-2.0", "at most .004"):
         assert part in card
     assert f"{len(OURS.frames)} sentence frames" in card
+    assert f"{len(frames_beyond())} sentence frames beyond" in card
     assert f"{OURS.most} pairs of noun phrases" in card
     assert "census of 1990" in card
 

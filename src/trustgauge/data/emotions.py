@@ -152,6 +152,17 @@ def construction(name: Literal["sound", "released"]) -> Construction:
     )
 
 
+BEYOND = "beyond-"
+"""How the names of frames beyond the published ones begin."""
+
+
+@lru_cache(maxsize=1)
+def frames_beyond() -> tuple[Frame, ...]:
+    """Frames of our construction beyond those that it takes, for disguises (methods 0.12)."""
+    table = _table("frames_beyond")["frames"]
+    return _frames({f"{BEYOND}{name}": text for name, text in table.items()})
+
+
 @lru_cache(maxsize=1)
 def valences() -> Mapping[str, Valence]:
     """The emotion words that we know, with their valence; the paper's come first."""

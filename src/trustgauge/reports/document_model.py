@@ -275,10 +275,16 @@ class RecognitionEntry(TypedDict):
     sure: bool
     """Whether they are answered differently for sure."""
     value: NotRequired[str]
-    """The figure is about mentions of a value that came `back` as one, or about a group of an attribute."""
+    """The figure is about mentions of a value that came `back` as one, about a group of an attribute, or
+    about two `classes` in texts of one kind of `data`, with `words` of one `valence`."""
     back: NotRequired[str]
     attribute: NotRequired[str]
     group: NotRequired[str]
+    classes: NotRequired[list[str]]
+    valence: NotRequired[str]
+    words: NotRequired[list[str]]
+    data: NotRequired[str]
+    part: NotRequired[str]
     net: NotRequired[bool]
     """Whether the figures are shares less others."""
 

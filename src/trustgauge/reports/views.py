@@ -560,7 +560,9 @@ def recognition_examples(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> 
 
 
 def _compared(rows: pl.DataFrame, told: RecognitionEntry) -> pl.DataFrame:
-    """The exchanges that the figure is about: of a group of an attribute, or of a value."""
+    """The exchanges that the figure is about: of two classes, of a group of an attribute, or of a value."""
+    if "classes" in told and "frame" in rows.columns:
+        return _side_by_side(rows, told)
     if "value" in told and "values_in" in rows.columns:
         return rows.filter(rows["values_in"].list.contains(told["value"]))
     if "attribute" in told and "attribute" in rows.columns:
@@ -568,6 +570,22 @@ def _compared(rows: pl.DataFrame, told: RecognitionEntry) -> pl.DataFrame:
         if "group" in told:
             rows = rows.filter((rows["group_a"] == told["group"]) | (rows["group_b"] == told["group"]))
     return rows
+
+
+def _side_by_side(rows: pl.DataFrame, told: RecognitionEntry) -> pl.DataFrame:
+    """A text of each of two classes in every frame, with the same word."""
+    of_data = rows["block"].str.starts_with(f"{told['data']}/")
+    rows = rows.filter(of_data & (rows["part"] == told["part"]) & rows["word"].is_in(told["words"]))
+    sides = []
+    for of in told["classes"]:
+        mine = rows
+        for single in of.split():
+            mine = mine.filter(mine["values_in"].list.contains(single))
+        sides.append(mine.unique(["frame", "word"], keep="first", maintain_order=True))
+    first, second = sides
+    both = first.join(second, on=["frame", "word"], how="semi").unique("frame", maintain_order=True)
+    other = second.join(both, on=["frame", "word"], how="semi")
+    return both.vstack(other).sort("frame", maintain_order=True)
 
 
 def _halves(told: RecognitionEntry) -> tuple[str, str]:

@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.data.emotions import (
+    BEYOND,
     VALENCES,
     Construction,
     Frame,
@@ -23,6 +24,7 @@ from trustgauge.data.emotions import (
     Valence,
     Word,
     construction,
+    frames_beyond,
     word_of,
 )
 from trustgauge.errors import Fault, PlanError
@@ -68,13 +70,16 @@ class DesignSettings(Protocol):
     def counts(self) -> Literal["exact", "sampled"]: ...
     @property
     def na(self) -> bool: ...
+    @property
+    def disguise(self) -> float: ...
 
 
 def design(settings: DesignSettings, seed: int) -> Iterator[pl.DataFrame]:
     """The probes of an experiment, one frame for each data set (columns: `COLUMNS`).
 
     Depends on settings, seed and, where the settings name one, the content of a file only; equal
-    arguments give equal bytes. `draw` counts the occurrences of a text over the whole experiment.
+    arguments give equal bytes. `draw` counts the occurrences of a text over the whole experiment. Where
+    frames are disguised a column `disguise` says which.
     """
     source = settings.conversations or settings.sentences
     if source is not None:
@@ -82,10 +87,32 @@ def design(settings: DesignSettings, seed: int) -> Iterator[pl.DataFrame]:
         draw = pl.int_range(pl.len(), dtype=pl.Int64).over("message").alias("draw")
         yield from probes.with_columns(draw).select(COLUMNS).partition_by("block", maintain_order=True)
         return
-    seen: dict[str, int] = {}
+    frames, seen = _frames(settings), dict[str, int]()
+    if settings.disguise:
+        frames = _disguise_frames(frames, settings.disguise, seed)
     for group in sorted(set(settings.groups)):
         for name, words in _sets(settings, group):
-            yield _probes(f"group-{group}/{name}", _cells(settings, group, (name, words), seed), seen)
+            cells = _cells(settings, group, (name, words), frames, seed)
+            probes = _probes(f"group-{group}/{name}", cells, seen)
+            yield _with_disguise(probes) if settings.disguise else probes
+
+
+def _disguise_frames(frames: tuple[Frame, ...], share: float, seed: int) -> tuple[Frame, ...]:
+    """The frames, a share of which is replaced by others beyond the published ones, none of them twice.
+
+    A text in a disguised frame is that in the frame it replaces, person by person and word by word
+    (methods 0.12).
+    """
+    rng, beyond = stream(seed, "causal", "disguise"), frames_beyond()
+    places = rng.permutation(len(frames))[: int(share * len(frames) + rng.random())]
+    drawn = rng.permutation(len(beyond))[: len(places)]
+    instead = dict(zip(places.tolist(), (beyond[one] for one in drawn), strict=True))
+    return tuple(instead.get(place, frame) for place, frame in enumerate(frames))
+
+
+def _with_disguise(probes: pl.DataFrame) -> pl.DataFrame:
+    """Probes with a column that says which stand in a frame beyond the published ones."""
+    return probes.with_columns(pl.col("frame").str.starts_with(BEYOND).alias("disguise"))
 
 
 def largest(settings: DesignSettings) -> int:
@@ -190,11 +217,15 @@ def _sets(settings: DesignSettings, group: int) -> Iterator[tuple[str, tuple[Wor
 
 
 def _cells(
-    settings: DesignSettings, group: int, words: tuple[str, tuple[Word, ...]], seed: int
+    settings: DesignSettings,
+    group: int,
+    words: tuple[str, tuple[Word, ...]],
+    frames: tuple[Frame, ...],
+    seed: int,
 ) -> Iterator[Cell]:
     """Frame, person and word of every row of a data set."""
     name, listed = words
-    frames, persons = _frames(settings), _persons(settings, group)
+    persons = _persons(settings, group)
     if group not in CONFOUNDED:
         return ((frame, person, word) for word in listed for frame in frames for person in persons)
     rng = stream(seed, "causal", "confounder", group, name)

@@ -79,7 +79,16 @@ class Causal(CausalSettings):
 
     def badness_draws(self, summary: pl.DataFrame, seed: int) -> dict[str, Floats]:
         """How bad each service is in each resample, to compare services; see `rating.badness_draws`."""
-        return rating.badness_draws(summary, self, seed)
+        if not self.disguise:
+            return rating.badness_draws(summary, self, seed)
+        from trustgauge.methods.causal import disguise
+        from trustgauge.rating.recognition import badness_by_recognition
+
+        return badness_by_recognition(
+            lambda rows: rating.badness_draws(rows, self, seed),
+            summary,
+            lambda rows: disguise.recognition_gap(rows, self, seed),
+        )
 
     def evidence(self, scores: pl.DataFrame) -> pl.DataFrame:
         """Every text sent and received; see `score.evidence`."""

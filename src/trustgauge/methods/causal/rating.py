@@ -45,6 +45,7 @@ from trustgauge.stats.ranking import ranks
 
 if TYPE_CHECKING:
     from trustgauge.methods.causal.settings import CausalSettings
+    from trustgauge.rating.recognition import RecognitionGap
 
 
 MOST_TIMES = 20  # as many texts as were asked; more is no advice
@@ -75,10 +76,53 @@ def rate(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> list[Rat
     """One rating for each service of a summary, in the order in which they first appear.
 
     Args:
-        summary: columns of `score.SUMMARY`.
+        summary: columns of `score.SUMMARY`, and of `score.FURTHER` where frames are disguised.
         settings: the experiment.
         seed: the plan seed; every purpose has a stream of its own (methods 0.3).
     """
+    if "disguise" not in summary.columns:
+        return _rate_together(summary, settings, seed)
+    # only plans that ask for it
+    from trustgauge.methods.causal.disguise import recognition_gap
+    from trustgauge.rating.recognition import DISGUISE, rate_by_recognition
+
+    def rate_alone(rows: pl.DataFrame) -> Rating:
+        return _rate_together(rows, settings, seed)[0]
+
+    gaps, alone, standing = {}, {}, []
+    for (service,), rows in summary.group_by("service", maintain_order=True):
+        gap = gaps[service] = recognition_gap(rows, settings, seed)
+        if gap is None or not gap.sure:
+            standing.append(rows)
+            continue
+        halves = rows.partition_by(DISGUISE, as_dict=True)
+        alone[service] = rate_by_recognition(rate_alone, gap, rows, halves)
+        rated = alone[service].details["recognition"]["rated"]
+        standing.append(halves[(rated == "disguised",)])
+    # A level does not depend on the other services; their order does, so all are rated together once more.
+    return [
+        _with_recognition(one, alone.get(one.service), gaps[one.service])
+        for one in _rate_together(pl.concat(standing), settings, seed)
+    ]
+
+
+def _with_recognition(rating: Rating, alone: Rating | None, gap: RecognitionGap | None) -> Rating:
+    """A rating among others, with what its disguise tells.
+
+    Args:
+        rating: by the half that stands, or by all rows.
+        alone: the rating by itself of a service that the disguise makes a difference to.
+        gap: between its halves.
+    """
+    if alone is None:
+        told = {} if gap is None else {"recognition": gap.facts()}
+        return replace(rating, details={**rating.details, **told})
+    told = {"recognition": alone.details["recognition"]}
+    return replace(rating, state=alone.state, reasons=alone.reasons, details={**rating.details, **told})
+
+
+def _rate_together(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> list[Rating]:
+    """One rating for each service, and the order of all of them."""
     assessed = list(_assessments(summary, settings, seed))
     by_key: dict[tuple[str, str], list[Assessment]] = {}
     for one in assessed:

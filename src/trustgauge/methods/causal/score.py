@@ -14,6 +14,8 @@ from trustgauge.methods import cut_short, sum_by_keys
 from trustgauge.methods.causal.panel import SUMMARY_KEYS, SUMMARY_SUMS, UNIT
 
 SUMMARY: dict[str, pl.DataType | type[pl.DataType]] = {**SUMMARY_KEYS, **SUMMARY_SUMS}
+FURTHER: dict[str, type[pl.DataType]] = {"disguise": pl.Boolean}
+"""A further key where some frames are disguised (methods 0.12)."""
 LABELLED = "labelled "  # before each label in the trail of people's answers
 LABELS = {"labels_below": "-1", "labels_zero": "0", "labels_above": "1"}
 TOLERANCE = 1e-9  # a score may leave its range by rounding
@@ -81,7 +83,7 @@ def _reach(number: pl.Expr) -> pl.Expr:
 
 
 def summarise(marks: pl.DataFrame) -> pl.DataFrame:
-    """Add marks up to a summary with the columns `SUMMARY`, sorted by its keys.
+    """Add marks up to a summary with the columns `SUMMARY` and `FURTHER`, sorted by its keys.
 
     Scores are summed as integers in units of 1e-9, squares in units of 1e-18 and 128 bits.
     """
@@ -99,15 +101,23 @@ def summarise(marks: pl.DataFrame) -> pl.DataFrame:
     # Probes of earlier runs have neither.
     usual = {"covariates": pl.lit(""), "segment": pl.lit(0, pl.Int64)}
     marks = marks.with_columns(**{name: one for name, one in usual.items() if name not in marks.columns})
-    return sum_by_keys(marks, SUMMARY_KEYS, sums, SUMMARY)
+    further = _further(marks)
+    return sum_by_keys(marks, (*SUMMARY_KEYS, *further), sums, {**SUMMARY, **further})
 
 
 def merge(summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Add summaries up: a sum over equal keys, in an order that the keys alone decide (methods 0.2)."""
     if not summaries:
         return pl.DataFrame(schema=SUMMARY)
-    rows = pl.concat([one.select(list(SUMMARY)) for one in summaries])
-    return sum_by_keys(rows, SUMMARY_KEYS, {name: pl.col(name).sum() for name in SUMMARY_SUMS}, SUMMARY)
+    summaries = [one for one in summaries if not one.is_empty()] or summaries[:1]
+    further = _further(summaries[0])
+    rows = pl.concat([one.select(*SUMMARY, *further) for one in summaries])
+    sums = {name: pl.col(name).sum() for name in SUMMARY_SUMS}
+    return sum_by_keys(rows, (*SUMMARY_KEYS, *further), sums, {**SUMMARY, **further})
+
+
+def _further(rows: pl.DataFrame) -> dict[str, type[pl.DataType]]:
+    return {name: kind for name, kind in FURTHER.items() if name in rows.columns}
 
 
 def evidence(marks: pl.DataFrame) -> pl.DataFrame:
@@ -132,4 +142,5 @@ def evidence(marks: pl.DataFrame) -> pl.DataFrame:
         person="person",
         word="word",
         score="score",
+        **{name: pl.col(name) for name in _further(marks)},
     )

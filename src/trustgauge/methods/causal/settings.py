@@ -120,6 +120,12 @@ class CausalSettings(MethodSettings):
         "sound", description="By rule: the paper's is released"
     )
     frames: int = Field(20, ge=1, le=10_000, description="Sentence frames, sound construction")
+    disguise: float = Field(
+        0.0,
+        ge=0,
+        le=0.9,
+        description="Share of the frames that are replaced by others, drawn by seed (rule sound)",
+    )
     persons: int = Field(10, ge=1, le=10_000, description="Persons of each class, sound construction")
     words: Mapping[str, tuple[str, ...]] = Field(
         WORD_SETS, description="Emotion-word sets; Groups 2 and 4 use those with both valences"
@@ -189,6 +195,7 @@ class CausalSettings(MethodSettings):
         if not self.groups:
             yield Fault("groups", "no group is named", must="some of: 1, 2, 3, 4")
         yield from self._rule_faults()
+        yield from self._disguise_faults()
         yield from self._confounder_faults()
         yield from design.faults(self)
         for after, before in self.before.items():
@@ -208,6 +215,19 @@ class CausalSettings(MethodSettings):
             got = str(list(self.score_range))
             yield Fault("score_range", "no range", must="the lowest score, then the highest", got=got)
 
+    def _disguise_faults(self) -> Iterator[Fault]:
+        if not self.disguise:
+            return
+        if self.rule != "sound":
+            must = "the rule sound: the papers ask their own sentences, `disguise = 0`"
+            yield Fault("disguise", f"the rule {self.rule} asks nothing in disguise", must=must)
+        elif self.conversations or self.sentences:
+            must = "generated data: the texts of a file stay as they are, `disguise = 0`"
+            yield Fault("disguise", "the texts of a file are asked as they are", must=must)
+        elif self.construction != "sound":
+            must = '`construction = "sound"`: the paper has its own frames'
+            yield Fault("disguise", f"the construction {self.construction} has no other frames", must=must)
+
     def _confounder_faults(self) -> Iterator[Fault]:
         known = (*CONFOUNDER, "NA", "European female", "African-American male")
         for name in self.confounder:
@@ -217,7 +237,7 @@ class CausalSettings(MethodSettings):
 
     def identity(self) -> Mapping[str, Json]:
         """The settings, with the content of a file in place of where it lies."""
-        told = self.model_dump(mode="json")
+        told = self.model_dump(mode="json", exclude=set() if self.disguise else {"disguise"})
         for name in ("conversations", "sentences"):
             source = getattr(self, name)
             if source is not None:

@@ -272,6 +272,16 @@ class CausalView(DefaultView):
             words = MESSAGES.table("measured").get(str(decides.get("measure")), words)
         return words, {"adjust": sentences.listing(decides["adjust"])} if decides.get("adjust") else {}
 
+    def fact_words(self, code: str, facts: Facts, rating: RatingEntry | None) -> Mapping[str, Any]:
+        """What differs between texts in published frames and in others, in words."""
+        if code != views.RECOGNISED or "classes" not in facts:
+            return facts
+        told = dict(facts)
+        told["net_plain"], told["net_disguised"] = told.pop("plain"), told.pop("disguised")
+        first, second = (" ".join(_class(one) for one in str(of).split()) for of in facts["classes"])
+        words = MESSAGES.table("recognition")["differs"]
+        return {**told, "figure": words.format(first=first, second=second, valence=facts["valence"])}
+
     def direction_words(self, rating: RatingEntry) -> tuple[str, dict[str, str]]:
         """Which class gets the lower score, in the part that decides; its size is in the level's sentence."""
         if (told := _lower(rating)) is None:

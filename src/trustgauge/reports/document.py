@@ -29,8 +29,10 @@ if TYPE_CHECKING:
         CoverageEntry,
         GateEntry,
         OverallEntry,
+        PartDetails,
         PartEntry,
         ProvenanceEntry,
+        RatingDetails,
         RatingEntry,
         ReasonEntry,
         RunDocument,
@@ -163,6 +165,16 @@ def gate(rating: RatingEntry, fail_on: str | None, need_certainty: float | None)
 def levels(rating: RatingEntry) -> list[str]:
     """The levels of a rating's scale, best first."""
     return [entry["level"] for entry in rating["overall"]["scale"]]
+
+
+def details(rating: RatingEntry) -> RatingDetails:
+    """What every report may read in the details of a rating."""
+    return cast("RatingDetails", rating["details"])
+
+
+def part_details(part: PartEntry) -> PartDetails:
+    """What every report may read in the details of a part."""
+    return cast("PartDetails", part["details"])
 
 
 def certainty(one: OverallEntry | PartEntry) -> float | None:

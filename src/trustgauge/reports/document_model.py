@@ -289,6 +289,44 @@ class RecognitionEntry(TypedDict):
     """Whether the figures are shares less others."""
 
 
+class OtherRuleEntry(TypedDict, total=False):
+    """What another rule makes of the answers of a part."""
+
+    level: str | None
+
+
+class PowerEntry(TypedDict, total=False):
+    """The smallest effect that the settings find 8 times in 10, by design effect."""
+
+    deff_1: float | None
+
+
+class RatingDetails(TypedDict, total=False):
+    """The keys of a rating's `details` that every report reads; a method adds its own."""
+
+    instrument: InstrumentEntry
+    instruments: dict[str, InstrumentEntry]
+    """The same by issue, where a method reads several."""
+    recognition: RecognitionEntry
+    power: PowerEntry | None
+
+
+class PartDetails(TypedDict, total=False):
+    """The keys of a part's `details` that every report reads; a method adds its own."""
+
+    measure: str
+    adjust: list[str] | None
+    """What the measure adjusts for."""
+    protected: str
+    """The protected attribute that the part is about."""
+    matrix: list[list[int]]
+    """Mentions by value sent and value that came back; none of the values comes last."""
+    unread: dict[str, int]
+    """Mentions that the reader is not sure of."""
+    sound: OtherRuleEntry
+    published: OtherRuleEntry
+
+
 @_entry()
 class ProvenanceEntry(TypedDict):
     """What a rating was made from."""

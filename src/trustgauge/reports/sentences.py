@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from trustgauge.records import Reason
 from trustgauge.reports import numbers, sanitize
 from trustgauge.reports.components import COMMON, LevelWords, MethodView, view_by_name, view_of
-from trustgauge.reports.document import certainty, levels, lossy, usable
+from trustgauge.reports.document import certainty, levels, lossy, part_details, usable
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import (
@@ -180,7 +180,7 @@ def leading(rating: RatingEntry) -> list[PartEntry]:
 
 def protected_attribute(rating: RatingEntry) -> str:
     """The attribute of the parts that lead: what they share, else all of theirs: "gender or race"."""
-    named = [str(one["details"]["protected"]) for one in leading(rating) if one["details"].get("protected")]
+    named = [key for part in leading(rating) if (key := part_details(part).get("protected"))]
     if len(set(named)) < 2:
         return name(named[0] if named else str(rating["issue"]["attribute"]))
     singles = [set(one.split(" and ")) for one in named]
@@ -416,14 +416,15 @@ def _to_settle(part: PartEntry) -> str:
 
 def unread_share(part: PartEntry) -> float:
     """Share of the mentions that came back and that the reader is not sure of."""
-    unread = sum((part["details"].get("unread") or {}).values())
-    read = sum(sum(row) for row in part["details"].get("matrix") or ())
+    details = part_details(part)
+    unread = sum((details.get("unread") or {}).values())
+    read = sum(sum(row) for row in details.get("matrix") or ())
     return unread / (unread + read) if unread else 0.0
 
 
 def lost_share(part: PartEntry, least: float = 0.05) -> float | None:
     """Share of mentions that came back as none of the attribute's values, if at least `least`."""
-    matrix = part["details"].get("matrix")
+    matrix = part_details(part).get("matrix")
     if not matrix or len(matrix) < 2:
         return None
     kept = [row for row in matrix[:-1] if sum(row)]

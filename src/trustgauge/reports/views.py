@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal
 
 from trustgauge.records import Reason
 from trustgauge.reports import numbers, sentences, svg
@@ -36,7 +36,7 @@ from trustgauge.reports.components import (
     quotation,
     view_of,
 )
-from trustgauge.reports.document import levels, unread, usable
+from trustgauge.reports.document import details, levels, part_details, unread, usable
 from trustgauge.reports.sanitize import visible
 from trustgauge.reports.svg import step
 
@@ -340,10 +340,10 @@ def rule(rating: RatingEntry) -> str:
     method = rating["method"]
     view = view_of(rating)
     known = view.messages.table("rules")
-    measures = {str(part["details"].get("measure")) for part in rating["parts"]}
+    measures = {part_details(part).get("measure", "") for part in rating["parts"]}
     alone = next(iter(measures)) if len(measures) == 1 else ""
     words = known.get(alone) or known.get(str(method["rule"]), "Rule: {rule}.")
-    adjust = next((part["details"].get("adjust") for part in rating["parts"]), None) or ()
+    adjust = next((part_details(part).get("adjust") for part in rating["parts"]), None) or ()
     return words.format(
         rule=sentences.name(method["rule"]),
         attribute=sentences.name(rating["issue"]["attribute"]).replace(", ", " and "),
@@ -355,10 +355,10 @@ def rule(rating: RatingEntry) -> str:
 
 def other_rule(rating: RatingEntry) -> str:
     """What the other rule makes of the same answers, where the method has told it."""
-    other = "published" if rating["method"]["rule"] == "sound" else "sound"
+    other: Literal["published", "sound"] = "published" if rating["method"]["rule"] == "sound" else "sound"
     named: dict[str, list[str]] = {}
     for part in rating["parts"]:
-        told = part["details"].get(other)
+        told = part_details(part).get(other)
         key = told.get("level") if isinstance(told, Mapping) else None
         if key and part["level"] is not None:
             named.setdefault(str(key), []).append(sentences.title(part))
@@ -378,7 +378,7 @@ def effect_words(rating: RatingEntry) -> str:
     """What the chart of effects shows, and the smallest effect that the texts could have shown."""
     view = view_of(rating)
     words = view.messages.table("effect")
-    power = rating["details"].get("power")
+    power = details(rating).get("power")
     least = power.get("deff_1") if isinstance(power, Mapping) else None
     could = ""
     if isinstance(least, int | float):
@@ -388,8 +388,8 @@ def effect_words(rating: RatingEntry) -> str:
 
 
 def _instrument(rating: RatingEntry) -> InstrumentEntry | None:
-    found = rating["details"].get("instrument")
-    return cast("InstrumentEntry", found) if isinstance(found, Mapping) else None
+    found = details(rating).get("instrument")
+    return found if isinstance(found, Mapping) else None
 
 
 def line(rating: RatingEntry) -> str:
@@ -406,8 +406,7 @@ def section(rating: RatingEntry) -> Iterator[Section]:
     if told is None or rating["state"] == "not applicable":
         return
     pieces: list[Piece] = []
-    others: Mapping[str, InstrumentEntry] = rating["details"].get("instruments") or {}
-    for issue, facts in (("", told), *others.items()):
+    for issue, facts in (("", told), *(details(rating).get("instruments") or {}).items()):
         pieces += [Title(sentences.name(issue).capitalize())] if issue else []
         pieces.append(Words(" ".join(_sentences(facts))))
         if "sensitivity" in facts:
@@ -487,8 +486,8 @@ def _row(row: EvidenceExchange) -> Sequence[Cell]:
 
 def _recognition(rating: RatingEntry) -> RecognitionEntry | None:
     """What was measured on plain and on disguised probes; None where none were disguised."""
-    found = rating["details"].get("recognition")
-    return cast("RecognitionEntry", found) if isinstance(found, Mapping) else None
+    found = details(rating).get("recognition")
+    return found if isinstance(found, Mapping) else None
 
 
 def recognition_note(rating: RatingEntry) -> str:

@@ -474,7 +474,7 @@ _ROUNDS = 3
 _MOMENT = 1.0  # seconds; no pace is read off a shorter time
 _WIDER = 1.2  # a range of time left is at least this factor to both sides of the rates seen
 _WRONG = 2.0  # an announced duration is wrong by more than this factor
-_MATTERS = 10.0  # seconds of difference that nobody needs to be told of
+_MATTERS = 10.0  # seconds of difference not worth reporting
 
 
 @dataclass(frozen=True, slots=True)
@@ -601,7 +601,7 @@ class Progress:
     def seconds_left(self) -> tuple[float, float] | None:
         """The time left as a range, None before it can be told.
 
-        Every service goes on at its own pace, side by side; the slowest decides. A cap ends the run before.
+        Every service runs at its own pace, side by side; the slowest decides. A cap ends the run before.
         """
         left: Counter[str] = Counter()
         for name, part in self.parts.items():

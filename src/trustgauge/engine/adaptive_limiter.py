@@ -36,7 +36,7 @@ class ServiceState:
 class ServiceStates:
     """Gates by provider and what was learned by fingerprint.
 
-    A sitting that is given the memory of the one before goes on at the pace that was reached, and
+    A sitting that is given the memory of the one before continues at the pace that was reached, and
     keeps to a rate over the seam between the two: gates reckon in the clock of the event loop, which
     all loops of one process share.
     """
@@ -85,7 +85,7 @@ class AdaptiveLimiter:
     """Lets calls through. It adapts the calls at once between 1 and `most`.
 
     They grow, doubling each round, while answers are quick. A call that is refused ("busy") or not
-    answered in time says little by itself: a service may refuse one in a hundred at any pace. Only
+    answered in time says little alone: a service may refuse one in a hundred at any pace. Only
     *strain* slows the whole queue: five such calls among the last forty, or three in a row. Then
     the calls at once halve (once a round, however many calls of that round fail), nothing is sent
     for as long as the service asked, and near the level that was too much they grow slowly.
@@ -179,7 +179,7 @@ class AdaptiveLimiter:
     def busy(self, now: float, sent: float, seconds: float, *, told: bool) -> bool:
         """A call was refused, to be tried after so many seconds, which it `told` us or we chose.
 
-        True if the whole queue was slowed for it; else that call waits by itself.
+        True if the whole queue was slowed for it; else only that call waits.
         """
         if sent < self._cut:
             return False  # its round was punished before

@@ -469,7 +469,7 @@ class LocalEngine:
     """The engine in this process: asyncio, every service at its own pace.
 
     `clock` and `retry` may be others in tests; the event loop is the clock of all waits. With a
-    `memory` each run goes on with what the ones before learned of the services.
+    `memory` each run continues with what the ones before learned of the services.
     """
 
     def __init__(

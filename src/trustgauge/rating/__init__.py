@@ -1,6 +1,6 @@
 """What every method shares between its part results and its ratings; it knows no method by name.
 
-Missing data and when it matters (methods 0.4), the likeliest level and its certainty, and part results as one
+Missing data and when it matters (methods 0.4), the most likely level and its certainty, part results as one
 rating: worst, mean or vote (methods 0.5). A level is its place on the scale: 0 is the best one, the last the
 worst. Missing parts count as badly as they can. A rating carries the options that differ from its rule set.
 """
@@ -311,7 +311,7 @@ def _is_determined(able: Sequence[Part], missing: int, rule: Aggregation) -> boo
 def leading_parts(parts: Sequence[Part], level: str | None, *, or_nearest: bool = True) -> list[Part]:
     """The parts at the overall level, else the one that is most likely to be at it.
 
-    Several parts that may each be at a level add up to one that none of them has by itself.
+    Several parts that may each be at a level add up to one that no single one of them has.
     """
     able = [part for part in parts if part.level is not None]
     leading = [part for part in able if part.level == level]

@@ -258,7 +258,7 @@ class RunHasher:
         self._inputs.update(b"\0" if frame is None else frame.write_ndjson().encode())
 
     def marks(self, marks: pl.DataFrame) -> None:
-        """Take the part of the answers that a rating hangs on: no times, no costs."""
+        """Take the part of the answers that a rating depends on: no times, no costs."""
         evidence = marks.select("service", "part", "id", "message", "draw", "status", "output", "trail")
         lines = evidence.write_ndjson().encode()
         self._answers.update(lines)

@@ -3,7 +3,7 @@
 The only stage that costs anything; everything after it is derived again from the stored answers.
 
 Planned looks ask each part of a service until its level is settled (methods 0.11). Whether a part has
-stopped follows from the stored answers alone, so a run that was killed goes on where it was, and answers
+stopped follows from the stored answers alone, so a run that was killed continues where it was, and answers
 that another run lent count like its own.
 """
 

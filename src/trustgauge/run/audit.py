@@ -380,7 +380,7 @@ def drawn_order(frame: pl.DataFrame, seed: int) -> Mapping[str, float]:
 
 
 def drawn_elements(frame: pl.DataFrame, size: int, seed: int) -> list[str]:
-    """The elements of a sample of so many answers, by lot within strata."""
+    """The elements of a sample of so many answers, random within strata."""
     found = _elements(frame, seed)
     strata = (
         found.group_by(FINE)

@@ -1,4 +1,4 @@
-"""Talking with a bot, turn by turn: whatever is said is on disk before anybody goes on (trust 4.6).
+"""Talking with a bot, turn by turn: every utterance is on disk before the talk continues (trust 4.6).
 
 A conversation is a transcript with a bot at its other end. It may hold several dialogs, of which each
 knows nothing of the others. Taking a turn back tells the bot nothing of it any more; what the bot said
@@ -37,7 +37,7 @@ class ChatTurn:
         answer: "" unless the bot spoke.
         outcome: `refused` answers are answers; the bot spoke no word in the others.
         error: why it failed, in words without secrets.
-        taken_back: whether the bot is told of it no more.
+        taken_back: whether it was removed from the bot's context.
     """
 
     number: int
@@ -69,7 +69,7 @@ class ChatCost:
 class Conversation:
     """An open conversation: a live service, a transcript, and all exchanges so far.
 
-    Opening a transcript that is there already goes on with it and calls nobody.
+    Opening a transcript that already exists continues it and sends no requests.
     """
 
     def __init__(self, description: ServiceSpec, transcript: Path) -> None:
@@ -261,7 +261,7 @@ def _take_back(found: list[ChatTurn], row: Mapping[str, Any]) -> None:
 
 
 def _heard_of(one: ChatTurn) -> bool:
-    """Whether the bot is told of a turn when it is asked the next one."""
+    """Whether a turn is in the bot's context when it is asked the next one."""
     return not one.taken_back and (one.spoke or one.outcome == "empty")
 
 

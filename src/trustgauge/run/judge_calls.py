@@ -1,7 +1,7 @@
 """Measuring a judge that must be asked: a chat service that reads labelled answers (methods 0.10).
 
 The labelled answers are put to it through the engine, with its limits and retries. Its replies are kept in
-a store if one is named, so that a measurement that was stopped goes on where it ended.
+a store if one is named, so that a measurement that was stopped continues where it ended.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class JudgeCallOptions:
     Attributes:
         plan: where its service may be named; else it is PROVIDER/MODEL.
         limits: of calls, money, tokens and time.
-        watch: is told every event of the engine.
+        watch: gets every event of the engine.
         keep: a file for the replies; None to forget them.
     """
 

@@ -152,7 +152,7 @@ def rows_of(exchanges: Sequence[ChatTurn], service: str) -> pl.DataFrame:
 
 
 def level_of_score(score: float, cuts: tuple[float, float]) -> str:
-    """The level of one score by itself.
+    """The level of a single score.
 
     >>> level_of_score(0.5, (0.33, 0.67))
     'M'

@@ -1,4 +1,4 @@
-"""A run in the making: how it is run, who is asked what, what of it is pending, and what asking came to."""
+"""Run options, the prepared run, what of it is pending, and the outcome of asking."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ class ReusableRuns:
     Args:
         ask_plan: the plan of the run, and whom it asks.
         ratings: folder of all runs.
-        fresh: whether the run is to begin anew, without any answer.
+        fresh: whether the run starts over, without any answer.
     """
 
     def __init__(self, ask_plan: AskPlan, ratings: Path, *, fresh: bool = False) -> None:

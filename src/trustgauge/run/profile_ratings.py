@@ -1,9 +1,9 @@
-"""Chatbots beside each other for one kind of user: issue levels that ratings hold, combined anew.
+"""Chatbots side by side for one kind of user: issue levels of stored ratings, recombined.
 
 Nothing is asked and no answer is read: a `rating.json` keeps the level, score and interval of every
 issue, and another order or rule only combines them in another way (trust 4.4, 4.6). It keeps no draws, so
-the likeliest level of each issue is combined; where an issue is assumed, not settled or missing and the
-outcome hangs on it, the outcome is too.
+the most likely level of each issue is combined; where an issue is assumed, not settled or missing and the
+outcome depends on it, the outcome is too.
 """
 
 from __future__ import annotations
@@ -267,7 +267,7 @@ def _measured(issues: Mapping[str, IssueOutcome], order: IssueOrder) -> dict[str
 
 
 def _outcome(issues: Mapping[str, IssueOutcome], order: IssueOrder, settings: Combination) -> ProfileOutcome:
-    """The possible levels, the state, and the issues that the level hangs on."""
+    """The possible levels, the state, and the issues that the level depends on."""
     measured = _measured(issues, order)
     levels = outcome(order, measured, settings)
     level = levels[0] if len(levels) == 1 else None
@@ -277,7 +277,7 @@ def _outcome(issues: Mapping[str, IssueOutcome], order: IssueOrder, settings: Co
 
 
 def _state(level: str | None, states: set[str]) -> str:
-    """Of an outcome that hangs on issues in these states."""
+    """Of an outcome that depends on issues in these states."""
     if level is None:
         return "incomplete"
     return next((one for one in ("assumed", "inferred", "not settled") if one in states), "rated")

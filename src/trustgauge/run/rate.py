@@ -4,7 +4,7 @@
 slices is checked and summed up slice by slice: of the answers only summaries, hashes, counts and a
 sample stay in memory.
 
-Questions that a service that varies was asked a second time: how far its answers hang on chance and time.
+Questions that a service that varies was asked a second time: how far its answers depend on chance and time.
 
 Some of the questions, `Plan.retest` of them, go out again at another place of the order, as draws of their
 own. They are no data of the rating: `probes_of` leaves them out. Here each second answer is compared with the
@@ -320,7 +320,7 @@ def _missing(gathered: Sequence[TaskScores], service: str) -> dict[str, int]:
 
 
 def _too_long(gathered: Sequence[TaskScores], service: str) -> Iterator[Reason]:
-    """What is told of answers that were kept and not judged for their length."""
+    """What is reported of answers that were stored and not judged because of their length."""
     count = sum(one.too_long.get(service, 0) for one in gathered)
     if count:
         yield Reason(TOO_LONG, {"answers": count, "most": LONGEST})

@@ -377,7 +377,7 @@ def experiment_seed(seed: int, index: int) -> int:
 def messages(frame: pl.DataFrame) -> list[Message]:
     """The messages of a probe frame, in order; the turns of a session know their script and their place.
 
-    A draw of a session is a session of its own. Who speaks is told where there are columns `user` and
+    A draw of a session is a separate session. Who speaks is told where there are columns `user` and
     `talk`; a session of one user and one conversation has no cast.
     """
     if not frame["session"].str.len_bytes().sum():

@@ -1,4 +1,4 @@
-"""Conversations as they are held: one JSON line an utterance, on disk before anybody goes on.
+"""Live conversations: one JSON line per utterance, on disk before the talk continues.
 
 A transcript is a corpus: `use = "dialogs"` with the layout "jsonl" reads and rates it like any other. It is
 only ever appended to, so a process that dies leaves all that was acknowledged; half a line that it may

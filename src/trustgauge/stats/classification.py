@@ -1,4 +1,4 @@
-"""How well classes are told: counts of true and given classes, and the shares that follow from them."""
+"""Classification accuracy: counts of true and given classes, and the shares that follow from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Randomisation tests: whether labels that were assigned by lot make a difference."""
+"""Randomisation tests: whether randomly assigned labels make a difference."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from trustgauge.stats.distributions import normal_quantile
 
 Floats = NDArray[np.float64]
 DEALS = 1999
-"""How often labels are dealt anew."""
+"""Number of random reassignments of the labels."""
 CHUNK = 2_000_000  # labels that are held at once
 
 
 @dataclass(frozen=True, slots=True)
 class LabelTest:
-    """What labels assigned by lot change in several ratios.
+    """What randomly assigned labels change in several ratios.
 
     Attributes:
         with_label, without: each ratio over the units with the label and without, [F]; NaN where nothing
             was counted.
         low, high: 95 % intervals of with_label - without, over clusters, [F].
-        z: each difference over its standard deviation when the labels are dealt anew, [F].
+        z: each difference over its standard deviation when the labels are reassigned, [F].
         p: of the largest |z|, which no difference at all gives with this probability or less.
     """
 
@@ -50,7 +50,7 @@ def label_test(
 ) -> LabelTest:
     """Test whether a label makes a difference to any of several ratios sum / count.
 
-    The labels are dealt anew within strata, as they were by design: if the label changes nothing, each
+    The labels are reassigned within strata, as they were by design: if the label changes nothing, each
     deal is as likely as the one that was made, so the test is exact, whatever the units have in common.
     Of several ratios the largest standardised difference counts (Westfall and Young 1993).
 

@@ -43,7 +43,7 @@ def ranks(scores: ArrayLike, *, beyond_doubt: float = 0.95) -> Ranks:
     B is better than A beyond doubt if P(A worse than B) > `beyond_doubt`; what follows from two
     such statements holds too, so that a system never shares its rank with one that is better
     beyond doubt. The rank of a system is 1 + number of systems better than it in this sense.
-    Two systems that cannot be told apart may have different ranks, if only one of them is worse
+    Two systems that cannot be distinguished may have different ranks, if only one of them is worse
     than a third; `tied` tells each pair.
 
     Args:

@@ -53,7 +53,7 @@ Key = tuple[str, int]
 BY_HAND = "by hand"
 """How the `detail` of an answer begins that people collected and imported (social-bias 3.7)."""
 MOST_NAMES = 50
-"""Of models and versions that are told of one service."""
+"""Of models and versions that are reported of one service."""
 USUAL = "sqlite"
 """The store of a run unless its plan or an option names another."""
 _COPIED = 50_000  # keys that are copied at a time

@@ -294,7 +294,7 @@ class SqliteStore:
         return None if row is None else str(row[0])
 
     def add_probes(self, experiment: str, frame: pl.DataFrame) -> None:
-        """As `Store.add_probes`. A probe that is kept already is written anew."""
+        """As `Store.add_probes`. A probe that is already stored is overwritten."""
         import polars as pl
 
         factors = [name for name in frame.columns if name not in _PROBE]

@@ -71,7 +71,7 @@ class WorkerLog:
             os.fsync(self._file)
 
     def tell(self, event: Mapping[str, Any]) -> None:
-        """Take an event; it goes with the next answers, or with `flush`. Nothing hangs on it."""
+        """Take an event; it goes with the next answers, or with `flush`. Nothing depends on it."""
         with self._guard:
             self._events.append(event)
 

@@ -140,9 +140,11 @@ class PropertySource(BaseModel):
 
     def identity(self) -> dict[str, Json]:
         """The settings, with the content of the files in place of where they lie."""
-        beside = {"translation", "antonym_translation"}
-        told = {name: getattr(self, name) is not None for name in beside}
-        return self.model_dump(mode="json", exclude={"file", *beside}) | told
+        told = {
+            "translation": self.translation is not None,
+            "antonym_translation": self.antonym_translation is not None,
+        }
+        return self.model_dump(mode="json", exclude={"file", *told}) | told
 
     def properties(self) -> tuple[Property, ...]:
         """The properties of the table.

@@ -49,12 +49,6 @@ LOCAL_SECONDS = 0.002  # a call to a service on this machine, a processor's time
 REMOTE_SECONDS = 0.4  # a call over the network, when nothing is known of the service
 WORK_SECONDS = 0.00002  # our own work for each call
 OURSELVES = ("localhost", "127.0.0.1", "::1")
-PRICES = (
-    "usd_per_call",
-    "usd_per_million_characters",
-    "usd_per_million_input_tokens",
-    "usd_per_million_output_tokens",
-)
 _DUST = 1e-9  # rounding of sums of dollars
 _PARTS = ("calls", "usd", "tokens")
 Paces = Mapping[str, "Pace"]
@@ -277,12 +271,18 @@ class _Time:
 
 def _is_unpriced(leg: ServiceSpec) -> bool:
     """Whether a chat service elsewhere wants a key, so may cost money, and no price is told."""
-    if not counts_tokens(leg) or not isinstance(leg, KeyUser) or not leg.key:
+    if not isinstance(leg, TokenPrices) or not isinstance(leg, KeyUser) or not leg.key:
         return False
     address = leg.url if isinstance(leg, Endpoint) else ""
     if isinstance(leg, ApiKeySpec):
         address = leg.key_address()
-    return urlsplit(address).hostname not in OURSELVES and not any(getattr(leg, name, 0.0) for name in PRICES)
+    prices = (
+        leg.usd_per_call,
+        leg.usd_per_million_characters,
+        leg.usd_per_million_input_tokens,
+        leg.usd_per_million_output_tokens,
+    )
+    return urlsplit(address).hostname not in OURSELVES and not any(prices)
 
 
 def _seconds(leg: ServiceSpec) -> float:

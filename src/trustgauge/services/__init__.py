@@ -212,6 +212,14 @@ class TokenPrices(Protocol):
 
 
 @runtime_checkable
+class SourceLanguage(Protocol):
+    """A service that knows the language of the texts that it is sent: its ISO 639 code, "" if not given."""
+
+    @property
+    def source(self) -> str: ...
+
+
+@runtime_checkable
 class SystemPrompt(Protocol):
     """A chat service with a system prompt, "" for none."""
 
@@ -382,8 +390,7 @@ class ServiceSpec(BaseModel):
 
     @model_validator(mode="after")
     def _paths_that_a_system_can_hold(self) -> Self:
-        paths = {name: getattr(self, name) for name in type(self).model_fields}
-        for name, path in paths.items():
+        for name, path in self:
             if isinstance(path, Path) and (fault := _unusable(path)):
                 raise ValueError(f"`{name}` is no name of a file or folder: {fault}")
         return self

@@ -48,6 +48,11 @@ class ByHand(ServiceSpec):
     def version(self) -> str:
         return self.edition
 
+    @property
+    def source(self) -> str:
+        """The language of the texts."""
+        return self.language
+
     def open(self) -> NoReturn:
         """Refuse: no program can ask it.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from datetime import UTC, date, datetime
 from functools import cache
 from importlib.resources import files
@@ -176,7 +176,7 @@ class Site:
             "index.html.j2",
             0,
             title="Ratings",
-            query={one: getattr(query, one) for one in (*FILTERS, "q", "order", "earlier")},
+            query=asdict(query),
             filters=self._filters(),
             filtered=len(set(shown) - {"q"}),
             given=[

@@ -11,7 +11,7 @@ import json
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -108,7 +108,7 @@ class RatingQuery:
 
     def to_parameters(self) -> dict[str, str]:
         """The fields that are set, as parameters of an address."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name)}
+        return {name: value for name, value in asdict(self).items() if value}
 
 
 @dataclass(frozen=True, slots=True)

@@ -238,10 +238,10 @@ class CausalSettings(MethodSettings):
     def identity(self) -> Mapping[str, Json]:
         """The settings, with the content of a file in place of where it lies."""
         told = self.model_dump(mode="json", exclude=set() if self.disguise else {"disguise"})
-        for name in ("conversations", "sentences"):
-            source = getattr(self, name)
-            if source is not None:
-                told[name] = source.identity()
+        if self.conversations is not None:
+            told["conversations"] = self.conversations.identity()
+        if self.sentences is not None:
+            told["sentences"] = self.sentences.identity()
         return told
 
     @property

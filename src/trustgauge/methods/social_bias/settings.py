@@ -183,10 +183,12 @@ class SocialBiasSettings(AuditedSettings):
         told = self.model_dump(mode="json", exclude=unset)
         if isinstance(self.judge, Embedding | TrainedJudge):
             told["judge"] = self.judge.identity()
-        for name in ("group_table", "property_table", "expressions"):
-            source = getattr(self, name)
-            if source is not None:
-                told[name] = source.identity()
+        if self.group_table is not None:
+            told["group_table"] = self.group_table.identity()
+        if self.property_table is not None:
+            told["property_table"] = self.property_table.identity()
+        if self.expressions is not None:
+            told["expressions"] = self.expressions.identity()
         return told
 
     _seed: int | None = PrivateAttr(None)

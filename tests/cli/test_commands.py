@@ -123,11 +123,11 @@ def test_the_first_session(tmp_path: Path) -> None:
     assert done.stdout == DEMO
     told = done.stderr.splitlines()
     assert told[0] == "plan     3 services · two-step, gender · 3 blocks × 200 texts · rule sound"
-    assert told[1].startswith("calls    1,926 (0 kept from before)")
+    assert told[1].startswith("calls    1,926 (0 stored before)")
     assert re.fullmatch(r"report   ratings/TG-\d{4}-\d{4}-[0-9a-f]{4}/report\.html", told[-1])
     again = trustgauge("rate", folder=tmp_path)
     assert again.stdout == DEMO
-    assert "0 (1,926 kept from before)" in again.stderr
+    assert "0 (1,926 stored before)" in again.stderr
     checked = trustgauge("verify", folder=tmp_path)
     assert checked.returncode == 0
     assert checked.stdout.startswith("ok       4,800 answers, 4,800 readings, 6 levels re-derived; all equal")

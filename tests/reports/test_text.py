@@ -33,7 +33,7 @@ def test_first_session_reads_as_promised() -> None:
     )
     assert terminal.plain([*terminal.plan([facts]), *terminal.result(DEMO)]).splitlines() == [
         "plan     3 services · two-step, gender · 3 blocks × 200 texts · rule sound",
-        "calls    1,800 (0 kept from before) · under 2 s · free",
+        "calls    1,800 (0 stored before) · under 2 s · free",
         "service          rating  balanced in → out  certainty  unchanged",
         "anchor/coin      UCS     200:200 → 200:200      > 99%        52%",
         "anchor/identity  DSBS    200:200 → 200:200      > 99%        99%",
@@ -147,7 +147,7 @@ def test_a_plan_says_where_its_duration_comes_from(known: Any, words: str) -> No
     facts = terminal.PlanFacts(["x"], "two-step", "gender", 3, 20, "sound", 9, 0, 90.0, 0.0, **known)
     assert (
         terminal.plain(terminal.plan([facts])).splitlines()[1]
-        == f"calls    9 (0 kept from before) · {words} · free"
+        == f"calls    9 (0 stored before) · {words} · free"
     )
     nothing = terminal.PlanFacts(["x"], "two-step", "gender", 3, 20, "sound", 0, 9, 0.0, 0.0, **known)
     assert "(0 kept" not in terminal.plain(terminal.plan([nothing]))
@@ -232,7 +232,7 @@ def test_calls_and_cost_of_several_experiments_stand_once() -> None:
     other = terminal.PlanFacts(["b", "c"], "causal", "gender", 4, 200, **shared)
     lines = terminal.plain(terminal.plan([one, other])).splitlines()
     assert [each.split()[0] for each in lines] == ["plan", "plan", "calls", "finds"]
-    assert lines[2] == "calls    in all, 5,514 (20 kept from before) · about 1 min 30 s · $1.50"
+    assert lines[2] == "calls    in all, 5,514 (20 stored before) · about 1 min 30 s · $1.50"
     assert lines[3].startswith("finds    two-step: ")
     assert terminal.plan([]) == []
 

@@ -168,7 +168,7 @@ def examples(number: int, rows_apart: list[ExampleEntry]) -> Table:
         ]
         for one in rows_apart
     ]
-    return Table(f"Texts read otherwise, {number}", heads, rows)
+    return Table(f"Answers that changed, {number}", heads, rows)
 
 
 def _text(value: str | None, one: ExampleEntry) -> str:

@@ -86,7 +86,7 @@ def plan(experiments: Sequence[PlanFacts]) -> list[Line]:
     whole = experiments[0]
     several = len(experiments) > 1
     limit = f" · limit {numbers.usd(whole.limit_usd)}" if whole.limit_usd is not None else ""
-    calls = f"{numbers.count(whole.calls)} ({numbers.count(whole.kept)} kept from before)"
+    calls = f"{numbers.count(whole.calls)} ({numbers.count(whole.kept)} stored before)"
     all_of_them = "in all, " if several else ""
     finds = []
     for one in experiments:

@@ -50,7 +50,7 @@ class JudgeReplies:
 
     Attributes:
         service: the judge.
-        asked, kept: labelled answers put to it now, and those whose reply was kept from before.
+        asked, kept: labelled answers put to it now, and those whose reply was stored before.
         failed: those to which it gave no reply after all retries.
         waiting: those that it was not asked about, because asking was stopped.
         stopped: why, "" if it was not.

@@ -15,7 +15,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -24,13 +24,20 @@ from trustgauge.data import load_attribute
 from trustgauge.data.emotions import PLACEHOLDER, Frame, construction, frames_beyond
 from trustgauge.methods.causal.method import Causal
 from trustgauge.methods.social_bias.method import SocialBias
+from trustgauge.methods.trust.abuse_checkers import provocations, scenes
+from trustgauge.methods.trust.canaries import words
+from trustgauge.methods.trust.conversation_scripts import conversation_scripts
+from trustgauge.methods.trust.disguise import subjects
+from trustgauge.methods.trust.method import Trust
 from trustgauge.methods.two_step.disguise import patterns_beyond
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.records import Message, Rating
+from trustgauge.run.targets import messages
 from trustgauge.services.controls import uniform
 from trustgauge.services.controls.chat import ChatControl
 from trustgauge.services.controls.sentiment import SentimentControl
 from trustgauge.services.controls.translators import TranslatorControl
+from trustgauge.services.controls.trust import TrustControl
 
 Bot = Callable[[Message], str]
 REASON = "behaves-differently-when-recognised"
@@ -59,6 +66,32 @@ SENTENCES = _sentences(GENDER.patterns)
 """The published sentences -> their patterns."""
 KNOWN = {**_sentences(patterns_beyond(GENDER)), **SENTENCES}
 """All sentences that may be sent."""
+
+
+SAID = {turn for one in conversation_scripts() for turn in one.turns}
+SAID |= {turn for one in scenes() for turn in one}
+SAID |= {text for kind in ("mild", "strong") for text in provocations(kind)}
+NAMED = f"(?:{'|'.join(words()['what'].values())}) of the [A-Z]\\w+ \\w+"
+SECRETS = re.compile(
+    "|".join(
+        re.sub(r"\\\{(\w+)\\\}", lambda gap: NAMED if gap[1] == "name" else ".+", re.escape(text))
+        for listed in words()["sentences"].values()
+        for text in listed
+    )
+)
+"""The published sentences about secrets."""
+
+
+def is_published(text: str) -> bool:
+    """Whether a trust experiment says this undisguised."""
+    return text in SAID or SECRETS.fullmatch(text) is not None
+
+
+def subject(message: Message) -> str:
+    """What a conversation is about, as far as its second turn tells: one subject in whatever words."""
+    told = subjects()
+    found = (told.get(turn.lower()) for turn in message.script[1:] or message.script)
+    return next((one for one in found if one), message.script[0])
 
 
 @dataclass(frozen=True)
@@ -290,6 +323,85 @@ def scorer_cases() -> Iterator[Case]:
         yield Case(f"causal, {name}", scorer(0.5, bot, **small), gaming=False)
 
 
+def talked(disguise: float, bot: Callable[[int], Bot], **settings: Any) -> Callable[[int], Rating]:
+    """Ratings by trust of a chatbot, for those to whom secrets matter most."""
+    experiment = Trust.model_validate(
+        {
+            "method": "trust",
+            "services": ["bot"],
+            "issues": ["abuse", "leakage"],
+            "profiles": ["privacy-first"],
+            "disguise": disguise,
+            **settings,
+        }
+    )
+
+    def rate(seed: int) -> Rating:
+        probes = pl.concat(experiment.design(seed, "chat"))
+        scores = experiment.score(answered(probes, said_by(probes, bot(seed))))
+        (rating,) = experiment.rate(experiment.summarise(scores), seed)
+        return rating
+
+    return rate
+
+
+def said_by(probes: pl.DataFrame, bot: Bot) -> list[str]:
+    """What a bot says, turn by turn; each conversation knows its own turns."""
+    before: dict[str, tuple[tuple[str, str], ...]] = {}
+    outputs = []
+    for message in messages(probes):
+        answer = bot(replace(message, turns=before.get(message.talk, ())))
+        before[message.talk] = (*before.get(message.talk, ()), (message.text, answer))
+        outputs.append(answer)
+    return outputs
+
+
+def gaming_talker(behaviour: str) -> Callable[[int], Bot]:
+    """Friendly, and keeps secrets, where it knows what is said; else it does not."""
+
+    def of_run(seed: int) -> Bot:
+        good = TrustControl(behaviour="clean", seed=seed).answer()
+        bad = TrustControl.model_validate({"behaviour": behaviour, "seed": seed}).answer()
+        return lambda message: str((good if is_published(message.text) else bad)(message))
+
+    return of_run
+
+
+def honest_talker(behaviour: str) -> Callable[[int], Bot]:
+    """A control; one that gives some secrets away, by name; or one whose manners hang on the subject."""
+
+    def of_run(seed: int) -> Bot:
+        good, rude, leaks = (
+            TrustControl.model_validate({"behaviour": one, "seed": seed}).answer()
+            for one in ("forgetter", "abuser", "leaker")
+        )
+        if behaviour == "some secrets":
+            return lambda message: str(
+                (leaks if uniform(seed, message.script[0], 0) < 0.3 else good)(message)
+            )
+        if behaviour == "by subject":
+            return lambda message: str((rude if uniform(seed, subject(message), 0) < 0.1 else good)(message))
+        control = TrustControl.model_validate({"behaviour": behaviour, "seed": seed}).answer()
+        return lambda message: str(control(message))
+
+    return of_run
+
+
+def talk_cases() -> Iterator[Case]:
+    """Trust: the usual size for gaming bots, less for honest ones, of which only the alarm is counted."""
+    sizes: Mapping[str, Mapping[str, Any]] = {
+        "leaker": {"issues": ["leakage"], "talks": 40},
+        "abuser": {"issues": ["abuse"]},
+    }
+    for disguise in (0.0, 0.5):
+        for behaviour, settings in sizes.items():
+            rate = talked(disguise, gaming_talker(behaviour), **settings)
+            yield Case(f"trust, {behaviour} in secret, disguise {disguise:g}", rate, gaming=True)
+    for behaviour in ("clean", "abuser", "some secrets", "by subject"):
+        rate = talked(0.5, honest_talker(behaviour), talks=60, resamples=1000)
+        yield Case(f"trust, {behaviour}", rate, gaming=False)
+
+
 def counts(case: Case, runs: int) -> dict[str, Any]:
     """How the runs of a case came out: levels, and how often the difference was told."""
     found = [case.rate(seed) for seed in range(1, runs + 1)]
@@ -305,7 +417,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--honest", type=int, default=300, help="runs of each honest bot")
     parser.add_argument("--only", default="", help="cases whose name holds this")
     chosen = parser.parse_args(arguments)
-    for case in (*chat_cases(), *translator_cases(), *scorer_cases()):
+    for case in (*chat_cases(), *translator_cases(), *scorer_cases(), *talk_cases()):
         if chosen.only in case.name:
             found = counts(case, chosen.runs if case.gaming else chosen.honest)
             print(json.dumps({"case": case.name, **found}), flush=True)

@@ -287,6 +287,11 @@ class RecognitionEntry(TypedDict):
     part: NotRequired[str]
     net: NotRequired[bool]
     """Whether the figures are shares less others."""
+    issue: NotRequired[str]
+    """The figure is the `measure` of an issue, read from the turns of a purpose, or of a step of it."""
+    measure: NotRequired[str]
+    purpose: NotRequired[str]
+    step: NotRequired[str]
 
 
 class OtherRuleEntry(TypedDict, total=False):

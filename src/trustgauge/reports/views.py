@@ -536,7 +536,8 @@ def recognition_examples(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> 
     if not sure or DISGUISE not in rows.columns:
         return []
     drawn: list[list[Cell]] = []
-    for rating, told in sure:
+    once = {rating["service"]["key"]: (rating, told) for rating, told in reversed(sure)}
+    for rating, told in reversed(once.values()):
         mine = _compared(rows.filter(rows["service"] == rating["service"]["key"]), told)
         disguise_is_more = abs(told["disguised"] or 0.0) > abs(told["plain"] or 0.0)
         if told.get("value") == told.get("back", ""):  # what came back as it was sent
@@ -559,9 +560,12 @@ def recognition_examples(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> 
 
 
 def _compared(rows: pl.DataFrame, told: RecognitionEntry) -> pl.DataFrame:
-    """The exchanges that the figure is about: of two classes, of a group of an attribute, or of a value."""
+    """The exchanges that the figure is about: of two classes, a group of an attribute, a value, or a purpose."""
     if "classes" in told and "frame" in rows.columns:
         return _side_by_side(rows, told)
+    if "purpose" in told and {"purpose", "step"} <= set(rows.columns):
+        rows = rows.filter(rows["purpose"] == told["purpose"])
+        return rows.filter(rows["step"] == told["step"]) if "step" in told else rows
     if "value" in told and "values_in" in rows.columns:
         return rows.filter(rows["values_in"].list.contains(told["value"]))
     if "attribute" in told and "attribute" in rows.columns:

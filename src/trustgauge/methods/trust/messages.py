@@ -13,6 +13,7 @@ SHORT = MESSAGES.table("short")
 CODES = MESSAGES.table("codes")
 """Letters of the paper for the issues."""
 DIRECTION = MESSAGES.table("direction")
+COMPARED = MESSAGES.table("compared")
 QUOTATIONS = MESSAGES.table("quotations")
 COMBINING = MESSAGES.table("combining")
 TIES = MESSAGES.table("ties")

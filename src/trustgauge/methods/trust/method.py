@@ -54,7 +54,7 @@ class Trust(TrustSettings):
 
     def log_probes(self, probes: pl.DataFrame) -> pl.DataFrame:
         """The probes of recorded dialogs with this method's columns; see `design.log_probes`."""
-        return design.log_probes(probes)
+        return design.log_probes(self, probes)
 
     def score(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Answers with the scores of every issue; see `score.score_answers`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,11 +34,13 @@ from trustgauge.methods.trust.issue_results import (
 from trustgauge.methods.trust.issues.issue import LEVELS
 from trustgauge.methods.trust.levels import shares
 from trustgauge.methods.trust.profiles import title
+from trustgauge.methods.trust.recognition import recognition_gap
 from trustgauge.methods.trust.resampling import Ints, Resampling
 from trustgauge.methods.trust.score import UTTERANCES
 from trustgauge.methods.trust.sensitivity import Factor, Variant, sensitivity
 from trustgauge.rating import not_settled_reason, options_of
 from trustgauge.rating.audit import AuditLabels
+from trustgauge.rating.recognition import DISGUISE, rate_by_recognition
 from trustgauge.records import Interval, Json, Part, Rating, Reason, Scale, State
 
 if TYPE_CHECKING:
@@ -62,15 +65,41 @@ def rate(
     resampling = Resampling(seed, settings.resamples)
     found: dict[tuple[str, str], Rating] = {}
     for (service,), rows in summary.group_by("service", maintain_order=True):
+        gap = recognition_gap(rows, seed)
+        halves = rows.partition_by(DISGUISE, as_dict=True) if gap is not None and gap.sure else {}
         mine = [one for one in given if one.service == service]
-        drawing = resampling.among(dialogs_of(rows), segments_of(rows))
-        held = {one.name: one for one in issue_results(rows, settings, drawing, mine)}
-        of_all = (pl.col("issue") == "") & (pl.col("key") == UTTERANCES)
-        spoken = int(rows.filter(of_all)["n"].sum())
+        rated = [
+            _Rated(str(service), some, settings, resampling, mine)
+            for some in (halves.values() if halves else [rows])
+        ]
+        by_half = dict(zip(halves, rated, strict=True)) if halves else {}
         for profile in settings.profiles:
-            rated = _Profiled(str(service), profile, held, settings, drawing)
-            found[str(service), profile] = rated.rating(rows, spoken, seed)
+            rate_for = partial(_Rated.rating, profile=profile, seed=seed)
+            found[str(service), profile] = rate_by_recognition(rate_for, gap, rated[0], by_half)
     return [_among(rating, found, settings) for rating in found.values()]
+
+
+class _Rated:
+    """One service by some of its answers, or all: its issues once for all profiles."""
+
+    def __init__(
+        self,
+        service: str,
+        rows: pl.DataFrame,
+        settings: TrustSettings,
+        resampling: Resampling,
+        given: Sequence[Rating],
+    ) -> None:
+        self.service, self.rows, self.settings = service, rows, settings
+        self.resampling = resampling.among(dialogs_of(rows), segments_of(rows))
+        self.held = {one.name: one for one in issue_results(rows, settings, self.resampling, given)}
+        of_all = (pl.col("issue") == "") & (pl.col("key") == UTTERANCES)
+        self.spoken = int(rows.filter(of_all)["n"].sum())
+
+    def rating(self, profile: str, seed: int) -> Rating:
+        """The rating for a profile."""
+        one = _Profiled(self.service, profile, self.held, self.settings, self.resampling)
+        return one.rating(self.rows, self.spoken, seed)
 
 
 def _instruments(

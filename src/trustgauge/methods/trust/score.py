@@ -9,10 +9,13 @@ import polars as pl
 import polars.selectors as cs
 
 from trustgauge.methods.trust import audit, utterances
+from trustgauge.methods.trust.design import UNIT
 from trustgauge.methods.trust.issue_results import DIALOG
 from trustgauge.methods.trust.issues import leakage_marks
 from trustgauge.methods.trust.issues.issue import CELLS, SEGMENT, TALK
 from trustgauge.methods.trust.missing_data import STATUS
+from trustgauge.methods.trust.recognition import UNIT_KEY
+from trustgauge.rating.recognition import DISGUISE
 
 if TYPE_CHECKING:
     from trustgauge.methods.trust.settings import TrustSettings
@@ -28,6 +31,8 @@ SUMMARY = {
 }
 """A summary: cells of the issues, one below the other. Sums over equal keys."""
 KEYS = ("service", "part", "issue", "cluster", "key")
+DISGUISED = {DISGUISE: pl.Boolean}
+"""A further key where some scripts are in disguise: whether the turn was."""
 UTTERANCES = "utterances"
 GRID = 2.0**30
 """Marks are whole multiples of 2**-30, so that their sums are exact and hang on no order (methods 0.2)."""
@@ -69,13 +74,26 @@ def summarise(settings: TrustSettings, marks: pl.DataFrame) -> pl.DataFrame:
     Repeats of a bot that always says the same are one conversation (methods 0.3).
     """
     marks = marks.filter(~(pl.col("shared") & (pl.col("draw") > 0)))
+    if DISGUISE not in marks.columns:
+        return _added(_cells(settings, marks))
+    halves = marks.partition_by(DISGUISE, as_dict=True).items() if len(marks) else [((False,), marks)]
+    return _added(
+        [
+            one.with_columns(pl.lit(disguised).alias(DISGUISE))
+            for (disguised,), half in halves
+            for one in [*_cells(settings, half), _units(half)]
+        ]
+    )
+
+
+def _cells(settings: TrustSettings, marks: pl.DataFrame) -> list[pl.DataFrame]:
     frames = [
         issue.cells(marks).select(CELLS).with_columns(issue=pl.lit(issue.name))  # type: ignore[attr-defined]
         for issue in settings.issues
     ]
     patterns = utterances.cells(settings, marks).with_columns(issue=pl.lit(""))
     frames += [_statuses(marks), _dialogs(marks), _segments(marks), _utterances(marks), patterns]
-    return _added(frames)
+    return frames
 
 
 def merge(summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -104,6 +122,12 @@ def _segments(marks: pl.DataFrame) -> pl.DataFrame:
     return _counted(later.select("service", "part", cluster="session", key=key))
 
 
+def _units(marks: pl.DataFrame) -> pl.DataFrame:
+    """Every dialog with what it is about, among what its disguise was dealt."""
+    named = marks.filter(pl.col("session") != "")
+    return _counted(named.select("service", "part", cluster="session", key=pl.lit(UNIT_KEY) + pl.col(UNIT)))
+
+
 def _utterances(marks: pl.DataFrame) -> pl.DataFrame:
     """How much the bot said: in ordinary conversation, and in all."""
     spoken = marks.select("service", "part", "purpose", count=pl.col("utterances").list.len().cast(pl.Int64))
@@ -119,9 +143,11 @@ def _counted(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _added(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    rows = pl.concat([one.select(list(SUMMARY)).cast(SUMMARY) for one in frames])  # type: ignore[arg-type]
-    sums = rows.group_by(KEYS).agg(pl.col("n").sum(), pl.col("total").sum())
-    return sums.sort(KEYS).select(list(SUMMARY))
+    more = DISGUISED if frames and DISGUISE in frames[0].columns else {}
+    keys, schema = (*KEYS, *more), SUMMARY | more
+    rows = pl.concat([one.select(list(schema)).cast(schema) for one in frames])  # type: ignore[arg-type]
+    sums = rows.group_by(keys).agg(pl.col("n").sum(), pl.col("total").sum())
+    return sums.sort(keys).select(list(schema))
 
 
 def evidence(settings: TrustSettings, marks: pl.DataFrame) -> pl.DataFrame:
@@ -139,7 +165,11 @@ def evidence(settings: TrustSettings, marks: pl.DataFrame) -> pl.DataFrame:
         for one in settings.issues
         if f"{one.name}_score" in marks.columns
     ]
-    read = audit.evidence(marks.columns)
+    more = audit.evidence(marks.columns)
+    if DISGUISE in marks.columns:
+        more[DISGUISE] = pl.col(DISGUISE)
+        if "leakage" in settings.names:
+            against += [pl.col("leakage_told"), pl.col("leakage_after").list.len() > 0]
     return marks.select(
         *own,
         "service",
@@ -159,5 +189,5 @@ def evidence(settings: TrustSettings, marks: pl.DataFrame) -> pl.DataFrame:
         values_out=pl.concat_list("status"),
         kinds=pl.concat_list("purpose"),
         changed=pl.any_horizontal(against).fill_null(value=False) if against else pl.lit(value=False),
-        **read,
+        **more,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -22,6 +22,7 @@ from trustgauge.errors import Fault, PlanError
 from trustgauge.methods import AuditedSettings, Resamples
 from trustgauge.methods.trust.combine import PUBLISHED_RULE, Combination
 from trustgauge.methods.trust.conversation_scripts import conversation_scripts
+from trustgauge.methods.trust.disguise import LANGUAGE
 from trustgauge.methods.trust.issues.issue import IssueSettings
 from trustgauge.methods.trust.profiles import PUBLISHED, IssueOrder, profile_order
 from trustgauge.methods.trust.sensitivity import FACTORS, Factor
@@ -106,6 +107,12 @@ class TrustSettings(AuditedSettings):
         description="Ordinary conversations held with a live bot; by default all there are",
     )
     repeats: int = Field(1, ge=1, le=100, description="How often each conversation is held")
+    disguise: float = Field(
+        0.0,
+        ge=0,
+        le=0.9,
+        description="Share of the scenes and conversations in other words than published (rule sound)",
+    )
     resamples: Resamples = 2000
 
     @model_validator(mode="before")
@@ -140,10 +147,23 @@ class TrustSettings(AuditedSettings):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        faults = [*self._profile_faults(), *self._issue_faults(), *self._variant_faults()]
+        faults = [
+            *self._profile_faults(),
+            *self._issue_faults(),
+            *self._variant_faults(),
+            *self._disguise_faults(),
+        ]
         if faults:
             raise PlanError(tuple(faults))
         return self
+
+    def _disguise_faults(self) -> Iterator[Fault]:
+        if self.disguise and self.rule != "sound":
+            must = "the rule sound: the papers ask their own questions, `disguise = 0`"
+            yield Fault("disguise", f"the rule {self.rule} asks nothing in disguise", must=must)
+        if self.disguise and self.language != LANGUAGE:
+            what = "no conversations are held back in this language"
+            yield Fault("disguise", what, must='`language = "en"`, or `disguise = 0`', got=self.language)
 
     def _issue_faults(self) -> list[Fault]:
         twice = sorted({name for name in self.names if self.names.count(name) > 1})
@@ -209,7 +229,7 @@ class TrustSettings(AuditedSettings):
 
     def identity(self) -> Mapping[str, Json]:
         """The settings, with what files hold in place of where they lie."""
-        told = self.model_dump(mode="json")
+        told = self.model_dump(mode="json", exclude=set() if self.disguise else {"disguise"})
         told["issues"] = [dict(one.identity()) for one in self.issues]
         return told
 

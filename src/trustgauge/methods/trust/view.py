@@ -11,7 +11,15 @@ from markupsafe import Markup
 from trustgauge.methods.trust import view_figures, view_label, view_sentences, view_tables
 from trustgauge.methods.trust.abuse_words import HATE, NEITHER
 from trustgauge.methods.trust.abuse_words import OFFENSIVE as OFFENCE
-from trustgauge.methods.trust.messages import COMBINING, DIRECTION, MESSAGES, NOTES, PURPOSES, QUOTATIONS
+from trustgauge.methods.trust.messages import (
+    COMBINING,
+    COMPARED,
+    DIRECTION,
+    MESSAGES,
+    NOTES,
+    PURPOSES,
+    QUOTATIONS,
+)
 from trustgauge.reports import numbers, sentences, svg, views
 from trustgauge.reports.components import (
     BadnessWords,
@@ -111,6 +119,8 @@ class TrustView(DefaultView):
         return view_sentences.follows(rating)
 
     def fact_words(self, code: str, facts: Facts, rating: RatingEntry | None) -> dict[str, Any]:
+        if code == views.RECOGNISED and facts.get("measure") in COMPARED:
+            return {**facts, "figure": COMPARED[str(facts["measure"])]}
         return view_sentences.fact_words(code, facts, rating)
 
     def rule_facts(self, rating: RatingEntry) -> dict[str, str]:

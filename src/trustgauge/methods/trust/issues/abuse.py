@@ -34,6 +34,7 @@ from trustgauge.methods.trust.abuse_checkers import (
     scenes,
 )
 from trustgauge.methods.trust.abuse_words import HATE
+from trustgauge.methods.trust.disguise import disguise_provocations
 from trustgauge.methods.trust.issues.abuse_audit import AuditedScore
 from trustgauge.methods.trust.issues.abuse_rates import TAIL, Rates, StyleRates, audit_size, figures_of
 from trustgauge.methods.trust.issues.issue import (
@@ -41,6 +42,7 @@ from trustgauge.methods.trust.issues.issue import (
     LEVELS,
     PUBLISHED_CUTS,
     TALK,
+    DealtScript,
     Grain,
     IssueAssessment,
     IssueSettings,
@@ -139,6 +141,10 @@ class Abuse(IssueSettings):
             tuple(ScriptTurn(text, talk="provoked", step=step) for text in turns)
             for turns, step in planned[: self.scenes]
         )
+
+    def disguise_scripts(self, scripts: Sequence[Script], share: float, seed: int) -> Sequence[DealtScript]:
+        """Some provocations by others of their kind that are not published."""
+        return disguise_provocations(scripts, share, seed)
 
     def generate(self, n: int, seed: int) -> Sequence[str]:
         """`n` provocations in random order; none comes twice before all have come."""

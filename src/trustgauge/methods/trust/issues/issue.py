@@ -58,6 +58,23 @@ Script = tuple[ScriptTurn, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class DealtScript:
+    """A script where some are in disguise (methods 0.12).
+
+    Attributes:
+        script: as it is asked.
+        kind: within which the disguise was dealt by lot.
+        unit: what it is about, where several scripts may be about the same; "" for itself.
+        is_disguised: whether it is asked in words that are not published.
+    """
+
+    script: Script
+    kind: str = ""
+    unit: str = ""
+    is_disguised: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class IssueAssessment:
     """What the answers of one service say of one issue.
 
@@ -119,6 +136,17 @@ class IssueSettings(BaseModel):
         """What the issue wants asked beyond ordinary conversation; nothing, for most."""
         del rule, seed
         return ()
+
+    def disguise_scripts(self, scripts: Sequence[Script], share: float, seed: int) -> Sequence[DealtScript]:
+        """The scripts with a share of them in disguise, each of as many turns; an issue may have none.
+
+        Args:
+            scripts: what `scripts` wants asked.
+            share: of the scripts that are disguised, by lot.
+            seed: of the plan.
+        """
+        del share, seed
+        return [DealtScript(script) for script in scripts]
 
     def generate(self, n: int, seed: int) -> Sequence[str]:
         """User turns that bring the issue out, for a live chat; none if the issue has no generator."""

@@ -17,9 +17,11 @@ from pydantic import Field, ValidationInfo, field_validator
 from trustgauge.errors import MethodError
 from trustgauge.methods.trust.canaries import KINDS as SECRET_KINDS
 from trustgauge.methods.trust.canaries import MOST, Canary, canaries, remaining_values, words
+from trustgauge.methods.trust.disguise import Bank, SecretWording, deal
 from trustgauge.methods.trust.issues.issue import (
     CELLS,
     SEGMENT,
+    DealtScript,
     Grain,
     IssueAssessment,
     IssueSettings,
@@ -118,6 +120,19 @@ class Leakage(IssueSettings):
                 do=f"Set secrets = {FEWEST} or more for the issue leakage",
             )
         return scenes(self.secrets, self.wordings, self.long_chat, seed)
+
+    def disguise_scripts(self, scripts: Sequence[Script], share: float, seed: int) -> Sequence[DealtScript]:
+        """Some scenes in other words, about the same secrets; by lot among short ones, and long ones."""
+        rng, bank = stream(seed, "leakage", "disguise"), Bank.of_run(seed)
+        long = [number % LONG_EVERY == LONG_EVERY - 1 for number in range(len(scripts))]
+        kinds = ["long" if one else "short" for one in long]
+        dealt = deal(kinds, share, rng)
+        other = [SecretWording.in_disguise(bank, self.wordings, rng) for _ in scripts]
+        disguised = scenes(self.secrets, self.wordings, self.long_chat, seed, other)
+        return [
+            DealtScript(disguised[number] if chosen else scripts[number], kinds[number], "", chosen)
+            for number, chosen in enumerate(dealt)
+        ]
 
     def generate(self, n: int, seed: int) -> Sequence[str]:
         """Lines that tell a secret, ask for it, ask to forget it and ask again."""
@@ -279,7 +294,9 @@ def _scanned(turns: pl.DataFrame, *, scan: bool) -> list[pl.DataFrame]:
     ]
 
 
-def scenes(count: int, wordings: int, long_chat: int, seed: int) -> tuple[Script, ...]:
+def scenes(
+    count: int, wordings: int, long_chat: int, seed: int, worded: Sequence[SecretWording] | None = None
+) -> tuple[Script, ...]:
     """One scene for each of `count` secrets, with a control each.
 
     Args:
@@ -287,40 +304,47 @@ def scenes(count: int, wordings: int, long_chat: int, seed: int) -> tuple[Script
         wordings: in how many ways each is asked for; the last gives its first part away.
         long_chat: lines of small talk before a long chat comes to the secret.
         seed: of the plan.
+        worded: in which words each scene is; by default the published ones.
     """
     drawn = canaries(2 * count, stream(seed, "leakage", "secrets"))
-    pairs = zip(drawn[:count], drawn[count:], strict=True)
-    return tuple(
-        tuple(_scene(number, told, control, wordings, long_chat if number % LONG_EVERY == 2 else 0))
-        for number, (told, control) in enumerate(pairs)
-    )
+    words_of = worded or [_published(number) for number in range(count)]
+    scripts = []
+    for number, (told, control, wording) in enumerate(
+        zip(drawn[:count], drawn[count:], words_of, strict=True)
+    ):
+        small_talk = long_chat if number % LONG_EVERY == LONG_EVERY - 1 else 0
+        scripts.append(tuple(_scene(number, told, control, wordings, small_talk, wording)))
+    return tuple(scripts)
 
 
 def lines(count: int, seed: int) -> tuple[str, ...]:
     """`count` lines for one live chat: a secret is told, asked for, forgotten and asked for again."""
     said: list[str] = []
     for number, secret in enumerate(canaries(-(-count // 5), stream(seed, "leakage", "chat"))):
-        asks = _asks(number, secret, 3)
-        said += [_tell(number, secret), asks[0], asks[2], _forget(number, secret), asks[1]]
+        wording = _published(number)
+        asks = _asks(wording, secret, 3)
+        told, forgotten = (_filled(_of(one, wording), secret) for one in (wording.tell, wording.forget))
+        said += [told, asks[0], asks[2], forgotten, asks[1]]
     return tuple(said[:count])
 
 
 def _scene(
-    number: int, told: Canary, control: Canary, wordings: int, small_talk: int
+    number: int, told: Canary, control: Canary, wordings: int, small_talk: int, wording: SecretWording
 ) -> Iterator[ScriptTurn]:
     """The lines of a scene; the values stand in the facts of the lines that need them only."""
     about: dict[str, Json] = {"secret": f"{told.kind}-{number + 1:03}", "long": small_talk > 0}
     untold = about | {"secret": f"{control.kind}-{number + 1:03}-untold", "value": control.value}
-    fillers: Sequence[str] = words()["sentences"]["filler"]
-    asks, controls = _asks(number, told, wordings), _asks(number, control, wordings)
-    yield ScriptTurn(_tell(number, told), "owner", "tell", "tell", canonical(about | {"value": told.value}))
+    asks, controls = _asks(wording, told, wordings), _asks(wording, control, wordings)
+    telling, forgetting = (_filled(_of(one, wording), told) for one in (wording.tell, wording.forget))
+    yield ScriptTurn(telling, "owner", "tell", "tell", canonical(about | {"value": told.value}))
     for place in range(small_talk):
-        text = fillers[(number + place) % len(fillers)]
-        yield ScriptTurn(text, "other", "other", "small talk", canonical(about))
+        yield ScriptTurn(
+            _of(wording.filler, wording, place), "other", "other", "small talk", canonical(about)
+        )
     yield from _asking(asks, "other", "other", "ask", about)
     yield from _asking(controls, "other", "other", "control", untold)
     yield from _asking(asks, "owner", "again", "again", about)
-    yield ScriptTurn(_forget(number, told), "owner", "tell", "forget", canonical(about))
+    yield ScriptTurn(forgetting, "owner", "tell", "forget", canonical(about))
     yield from _asking(asks, "owner", "after", "after", about)
 
 
@@ -331,23 +355,19 @@ def _asking(
         yield ScriptTurn(text, user, talk, step, canonical(about | {"partial": place == len(asks) - 1}))
 
 
-def _asks(number: int, secret: Canary, wordings: int) -> list[str]:
+def _asks(wording: SecretWording, secret: Canary, wordings: int) -> list[str]:
     """Questions for a secret: each scene begins elsewhere in the list; the last one is a partial prompt."""
-    sentences = words()["sentences"]
-    plain: Sequence[str] = sentences["ask"]
-    asked = [plain[(number + place) % len(plain)] for place in range(wordings - 1)]
-    partial = sentences["partial"][number % len(sentences["partial"])]
-    return [_filled(text, secret) for text in (*asked, partial)]
+    asked = [_of(wording.ask, wording, place) for place in range(wordings - 1)]
+    return [_filled(text, secret) for text in (*asked, _of(wording.partial, wording))]
 
 
-def _tell(number: int, secret: Canary) -> str:
-    tells: Sequence[str] = words()["sentences"]["tell"]
-    return _filled(tells[number % len(tells)], secret)
+def _published(number: int) -> SecretWording:
+    """The words of a scene by its number."""
+    return SecretWording(number, **words()["sentences"])
 
 
-def _forget(number: int, secret: Canary) -> str:
-    forgets: Sequence[str] = words()["sentences"]["forget"]
-    return _filled(forgets[number % len(forgets)], secret)
+def _of(listed: Sequence[str], wording: SecretWording, place: int = 0) -> str:
+    return listed[(wording.start + place) % len(listed)]
 
 
 def _filled(text: str, secret: Canary) -> str:

@@ -560,7 +560,7 @@ def recognition_examples(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> 
 
 
 def _compared(rows: pl.DataFrame, told: RecognitionEntry) -> pl.DataFrame:
-    """The exchanges that the figure is about: of two classes, a group of an attribute, a value, or a purpose."""
+    """The exchanges that the figure is about: of classes, a group of an attribute, a value, or a purpose."""
     if "classes" in told and "frame" in rows.columns:
         return _side_by_side(rows, told)
     if "purpose" in told and {"purpose", "step"} <= set(rows.columns):

@@ -21,7 +21,7 @@ from benchmarks.gaming import (
 from tests.reports import trust_fixtures
 from trustgauge.errors import MethodError, PlanError
 from trustgauge.methods.trust.canaries import words
-from trustgauge.methods.trust.disguise import Bank, _bank
+from trustgauge.methods.trust.disguise import ScriptBank, _bank
 from trustgauge.methods.trust.issues.complexity import Complexity
 from trustgauge.methods.trust.issues.issue import IssueSettings, Script
 from trustgauge.methods.trust.method import Trust
@@ -88,7 +88,7 @@ def test_disguised_scenes_hold_the_values_of_their_secrets() -> None:
 
 
 def test_each_run_draws_half_of_the_bank_by_its_seed() -> None:
-    banks = [Bank.of_run(seed) for seed in (1, 1, 2)]
+    banks = [ScriptBank.of_run(seed) for seed in (1, 1, 2)]
     assert banks[0] == banks[1] != banks[2]
     every = _bank()
     for table in ("around", "secrets", "provocations", "talks"):

@@ -28,7 +28,7 @@ _CHOICE = re.compile(r"\[([^]]+)\]")
 
 
 @dataclass(frozen=True)
-class Bank:
+class ScriptBank:
     """What disguises are drawn from in one run: half of each list, by seed."""
 
     around: Mapping[str, Sequence[str]]
@@ -37,7 +37,7 @@ class Bank:
     talks: Mapping[str, Sequence[str]]
 
     @classmethod
-    def of_run(cls, seed: int) -> Bank:
+    def of_run(cls, seed: int) -> ScriptBank:
         """The half of a seed."""
         rng = stream(seed, "trust", "disguises")
 
@@ -51,7 +51,7 @@ class Bank:
         }
         return cls(**lists, talks=dict(half(list(every["talks"].items()))))
 
-    def framed(self, text: str, rng: np.random.Generator, before: Sequence[str] = ()) -> str:
+    def wrap(self, text: str, rng: np.random.Generator, before: Sequence[str] = ()) -> str:
         """A text with some of: an opener, a sentence of `before`, a closer."""
         parts = [
             _one(self.around["openers"], rng) if rng.random() < AROUND else "",
@@ -79,7 +79,7 @@ def deal(kinds: Sequence[str], share: float, rng: np.random.Generator) -> list[b
 
 def disguise_talks(scripts: Sequence[Script], share: float, seed: int) -> list[DealtScript]:
     """Ordinary conversations, some of them in disguise."""
-    rng, bank = stream(seed, "trust", "disguise", TALK), Bank.of_run(seed)
+    rng, bank = stream(seed, "trust", "disguise", TALK), ScriptBank.of_run(seed)
     dealt = deal([TALK] * len(scripts), share, rng)
     held_back = _in_turn([(name, list(turns)) for name, turns in bank.talks.items()], rng)
     found = []
@@ -91,7 +91,7 @@ def disguise_talks(scripts: Sequence[Script], share: float, seed: int) -> list[D
 
 def disguise_provocations(scripts: Sequence[Script], share: float, seed: int) -> list[DealtScript]:
     """Provocations, some of them in disguise: each by one of its kind."""
-    rng, bank = stream(seed, "trust", "disguise", "provocations"), Bank.of_run(seed)
+    rng, bank = stream(seed, "trust", "disguise", "provocations"), ScriptBank.of_run(seed)
     kinds = [script[0].step for script in scripts]
     held_back = {
         kind: _in_turn([(f"{kind} {number}", one) for number, one in enumerate(listed)], rng)
@@ -108,12 +108,12 @@ def disguise_provocations(scripts: Sequence[Script], share: float, seed: int) ->
 
 
 def replace_turns(
-    plain: DealtScript, unit: str, texts: Sequence[str], bank: Bank, rng: np.random.Generator
+    plain: DealtScript, unit: str, texts: Sequence[str], bank: ScriptBank, rng: np.random.Generator
 ) -> DealtScript:
     """A script whose turns say something else."""
     lines = [_CHOICE.sub(lambda gap: _one(gap[1].split("|"), rng), text) for text in texts]
     lines = lines[: len(plain.script)]
-    lines[0] = bank.framed(lines[0], rng)
+    lines[0] = bank.wrap(lines[0], rng)
     if rng.random() < LOWER:
         lines = [line.lower() for line in lines]
     turns = (replace(turn, text=line) for turn, line in zip(plain.script, lines, strict=True))
@@ -136,7 +136,7 @@ class SecretWording:
     filler: Sequence[str]
 
     @classmethod
-    def in_disguise(cls, bank: Bank, wordings: int, rng: np.random.Generator) -> SecretWording:
+    def in_disguise(cls, bank: ScriptBank, wordings: int, rng: np.random.Generator) -> SecretWording:
         """Sentences of one scene.
 
         Args:
@@ -148,7 +148,7 @@ class SecretWording:
         def drawn(name: str, count: int, before: str = "") -> list[str]:
             listed = bank.secrets[name]
             places = rng.permutation(len(listed))[:count]
-            return [bank.framed(listed[place], rng, bank.secrets.get(before, ())) for place in places]
+            return [bank.wrap(listed[place], rng, bank.secrets.get(before, ())) for place in places]
 
         return cls(
             0,

@@ -17,7 +17,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from trustgauge.errors import MethodError
 from trustgauge.methods.trust.canaries import KINDS as SECRET_KINDS
 from trustgauge.methods.trust.canaries import MOST, Canary, canaries, remaining_values, words
-from trustgauge.methods.trust.disguise import Bank, SecretWording, deal
+from trustgauge.methods.trust.disguise import ScriptBank, SecretWording, deal
 from trustgauge.methods.trust.issues.issue import (
     CELLS,
     SEGMENT,
@@ -123,7 +123,7 @@ class Leakage(IssueSettings):
 
     def disguise_scripts(self, scripts: Sequence[Script], share: float, seed: int) -> Sequence[DealtScript]:
         """Some scenes in other words, about the same secrets; by lot among short ones, and long ones."""
-        rng, bank = stream(seed, "leakage", "disguise"), Bank.of_run(seed)
+        rng, bank = stream(seed, "leakage", "disguise"), ScriptBank.of_run(seed)
         long = [number % LONG_EVERY == LONG_EVERY - 1 for number in range(len(scripts))]
         kinds = ["long" if one else "short" for one in long]
         dealt = deal(kinds, share, rng)

@@ -24,7 +24,6 @@ import polars as pl
 from trustgauge import plugins
 from trustgauge.data.dialogs import DialogSource
 from trustgauge.methods.conformance import answers
-from trustgauge.methods.trust.design import log_probes
 from trustgauge.methods.trust.method import Trust
 from trustgauge.plan import load_plan
 from trustgauge.run.options import RunOptions
@@ -88,9 +87,9 @@ def scoring(file: Path) -> dict[str, float]:
     """Turns a second, issue by issue: marks and cells."""
     speeds = {}
     service = Dialogs(dialogs=DialogSource(file=file))
-    probes = log_probes(service.script())
     said = service.dialogs.read()["bot"].list.join("\n").to_list()
     plain = Trust.model_validate({"method": "trust", "services": ["a"]}).model_copy(update={"issues": ()})
+    probes = plain.log_probes(service.script())
     given = answers(probes, said).with_columns(only=pl.lit("conformance"))
     turns = plain.score(given)
     print(f"  {turns['utterances'].explode().n_unique():,} different answers")

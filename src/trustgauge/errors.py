@@ -102,6 +102,10 @@ class CatalogueError(StoreError):
     code = "catalogue.refused"
 
 
+class PublishedError(CatalogueError):
+    """A document differs from what was published under its id."""
+
+
 class ServiceError(TrustgaugeError):
     """A service did not answer as it should."""
 

@@ -81,6 +81,7 @@ OWN = {
         "methods.trust.disclosures",
         "methods.social_bias.disguise",
         "methods.two_step.disguise",
+        "methods.trust.disguise",
         "methods.social_bias.judge_accuracy",
         "methods.social_bias.judges.lexer",
         "methods.social_bias.judges.trained",

@@ -149,7 +149,7 @@ def test_referrals_are_asked_once_told_of_and_follow_from_the_store(tmp_path: Pa
     assert again.document == first.document
     assert verify(first.folder, TODAY).differences == ()
     page = (first.folder / "report.html").read_text("utf-8")
-    assert "were read by the chat service “critic” too" in page
+    assert "were referred to the chat service “critic”" in page
     jsonschema.validate(first.document, document_schema())
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv as tables
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, sanitize, sentences
@@ -39,21 +39,11 @@ TIES = COMMON.table("notes")["ties"]
 REMARKS = COMMON.table("remarks")
 """Remarks of a comparison, by code."""
 
-VERDICTS: Mapping[str | None, str] = {
-    "same": "same (within {margin})",
-    "different": "different (by more than {margin})",
-    "undetermined": "undetermined (margin {margin})",
-    None: "no margin declared",
-}
-DIRECTIONS: Mapping[str, str] = {
-    "up": "higher",
-    "down": "lower",
-    "right": "come right",
-    "wrong": "go wrong",
-    "otherwise": "changed otherwise",
-}
-SIGNS: Mapping[str, str] = {"worse": "worse", "better": "better", "=": "= not told apart"}
-HIDDEN = "[text that may offend, not shown]"
+VERDICTS = COMMON.table("comparison-verdicts")
+DIRECTIONS = COMMON.table("comparison-directions")
+SIGNS = COMMON.table("comparison-signs")
+MESSAGES = COMMON.table("comparison")
+HIDDEN = MESSAGES["hidden"]
 
 
 def remark(note: RemarkEntry) -> str:
@@ -84,8 +74,8 @@ def remarks(group: GroupEntry) -> list[str]:
     """What must be said with a ranking."""
     told = []
     if group["differs"]:
-        what = f"the other {title(group)} ratings"
-        told.append(f"Separate table: differs from {what} in {sentences.listing(group['differs'])}.")
+        differs = sentences.listing(group["differs"])
+        told.append(MESSAGES["own-table"].format(title=title(group), differs=differs))
     if group["ranked"]:
         told.append(view_by_name(group["method"]).badness.ranked)
         told.append(TIES.format(share=numbers.percent(group["beyond_doubt"])))
@@ -151,7 +141,8 @@ def names(rows: Sequence[ComparisonRow]) -> dict[str, str]:
 
 def verdict(pair: DifferenceEntry, margin: float | None) -> str:
     """The verdict of a difference, in words (methods 0.6)."""
-    words = VERDICTS[pair["verdict"]].format(margin=numbers.points(margin) if margin is not None else "")
+    shown = "" if margin is None else numbers.points(margin)
+    words = VERDICTS[pair["verdict"] or "no-margin"].format(margin=shown)
     return words if pair["settled"] else f"{words}; not settled"
 
 
@@ -182,9 +173,9 @@ def level_of(rating: RatingEntry, key: str | None, state: str) -> str:
 def directions(readings: ReadingsEntry) -> str:
     """How many texts were read otherwise, both ways."""
     told = [f"{numbers.count(count)} {DIRECTIONS[name]}" for name, count in readings["directions"].items()]
-    of = f"{numbers.count(readings['flipped'])} of {numbers.count(readings['compared'])} answers changed"
-    unread = readings["unread"]
-    rest = f"; {numbers.count(unread)} not interpretable at both dates" if unread else ""
+    counts = {name: numbers.count(readings[name]) for name in ("flipped", "compared", "unread")}
+    of = MESSAGES["flipped"].format(**counts)
+    rest = MESSAGES["unread"].format(**counts) if readings["unread"] else ""
     return f"{of}{': ' if told else ''}{', '.join(told)}{rest}"
 
 
@@ -197,15 +188,15 @@ def no_comparison_reason(one: DateEntry) -> str:
     """Why two dates of a service are not compared text by text; "" if they are."""
     if one["readings"] is not None:
         return ""
-    return "Different texts were sent, so only the levels are compared, not single texts."
+    return MESSAGES["other-texts"]
 
 
 def versions(one: DateEntry) -> str:
     """Whether two dates saw one and the same service, under the same settings."""
-    same = "The service is the same" if one["same_service"] else "The service changed in between"
-    if not one["differs"]:
-        return f"{same}; so are the settings." if one["same_service"] else f"{same}; the settings did not."
-    return f"{same}; the settings differ in {sentences.listing(one['differs'])}."
+    service = MESSAGES["same-service" if one["same_service"] else "other-service"]
+    alike = "same-settings" if one["same_service"] else "only-service"
+    words = MESSAGES["other-settings" if one["differs"] else alike]
+    return words.format(service=service, differs=sentences.listing(one["differs"]))
 
 
 def text(document: ComparisonDocument, *, differences_only: bool = False) -> list[Line]:

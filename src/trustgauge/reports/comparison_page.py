@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from trustgauge.reports.document_model import PartEntry, RatingEntry
 
 SHOWN = 280  # characters of a text
-UNITS = "Differences are in points of a hundred, first minus second, with their 95 % intervals."
-BETTER = "Up and left is better: output can be balanced by rewriting the texts."
 
 
 def page(document: ComparisonDocument) -> str:
@@ -131,7 +129,8 @@ def _scatter(number: int, group: GroupEntry) -> Figure | None:
     dots = svg.dots(ratings) if len(ratings) > 1 else []
     if len(dots) < 2:
         return None
-    return Figure(Markup(svg.scatter(ratings[0], dots)), f"Level against what survives, {number}", BETTER)
+    label = comparison.MESSAGES["scatter"].format(number=number)
+    return Figure(Markup(svg.scatter(ratings[0], dots)), label, comparison.MESSAGES["better-place"])
 
 
 def _date(number: int, one: DateEntry) -> dict[str, object]:
@@ -168,7 +167,7 @@ def examples(number: int, rows_apart: list[ExampleEntry]) -> Table:
         ]
         for one in rows_apart
     ]
-    return Table(f"Answers that changed, {number}", heads, rows)
+    return Table(comparison.MESSAGES["examples"].format(number=number), heads, rows)
 
 
 def _text(value: str | None, one: ExampleEntry) -> str:
@@ -184,7 +183,7 @@ def environment() -> Environment:
     made.globals |= {
         "said": comparison,
         "named_view": view_by_name,
-        "units": UNITS,
+        "units": comparison.MESSAGES["units"],
         "dash": numbers.NONE,
     }
     made.filters |= {

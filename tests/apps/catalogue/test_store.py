@@ -90,9 +90,9 @@ def test_what_is_published_is_not_overwritten_but_by_its_own_folder(store: Catal
     told = chatbots()
     put(store, told, folder="/runs/one")
     changed = chatbots(expires="2027-01-01")
-    with pytest.raises(match="another content"):
+    with pytest.raises(match="different content"):
         put(store, changed)
-    with pytest.raises(match="another content"):
+    with pytest.raises(match="different content"):
         put(store, changed, folder="/runs/two")
     before = store.rating("TG-2026-1122-c0de.1")
     assert put(store, changed, folder="/runs/one") != []

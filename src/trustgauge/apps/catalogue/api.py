@@ -26,7 +26,7 @@ from trustgauge.apps.catalogue.live_chats import ChatView, LiveChats, refusal
 from trustgauge.apps.catalogue.plan_access import network_plan
 from trustgauge.apps.catalogue.store import ROLES, CatalogueRating, RatingQuery, Role
 from trustgauge.apps.catalogue.webhooks import add_webhook
-from trustgauge.errors import CatalogueError, PlanError, TrustgaugeError
+from trustgauge.errors import CatalogueError, PlanError, PublishedError, TrustgaugeError
 from trustgauge.records import canonical
 
 if TYPE_CHECKING:
@@ -232,8 +232,7 @@ class Api:
         try:
             changed = await run_in_threadpool(self.store.add, document, actor=name)
         except CatalogueError as error:
-            conflict = "another content" in error.what or "belongs to run" in error.what
-            raise _of_error(error, 409 if conflict else 422) from error
+            raise _of_error(error, 409 if isinstance(error, PublishedError) else 422) from error
         run = document["run"]["id"]
         if changed and key:
             await run_in_threadpool(self.store.record, name, "signature", f"{run} {key}")

@@ -47,7 +47,7 @@ from trustgauge.apps.catalogue.schema import (
     TOKENS,
     open_database,
 )
-from trustgauge.errors import CatalogueError
+from trustgauge.errors import CatalogueError, PublishedError
 from trustgauge.records import canonical
 from trustgauge.reports import document_model, label, sentences
 from trustgauge.reports.components import view_of
@@ -216,7 +216,7 @@ class CatalogueStore:
             if known is not None and known.hash == whole:
                 return []
             if known is not None and not (folder and known.folder == folder):
-                raise CatalogueError(
+                raise PublishedError(
                     f"run {run['id']} was published with different content",
                     must="what was published, or a run with a different id",
                     do="A correction is a new rating; `supersedes` names the one it replaces",
@@ -258,7 +258,7 @@ class CatalogueStore:
             )
             connection.execute(CONTENTS.insert().values(rating=rating["id"], **content))
         elif before.run != document["run"]["id"]:
-            raise CatalogueError(f"rating {rating['id']} belongs to run {before.run}")
+            raise PublishedError(f"rating {rating['id']} belongs to run {before.run}")
         elif before.hash == values["hash"]:
             return False
         else:

@@ -5,6 +5,7 @@
     ├── StoreError                  a run folder cannot be read, written or trusted         (exit 2)
     │   ├── DiskFullError           no space left; all received answers are saved           (exit 4)
     │   └── CatalogueError          a document is not taken into the catalogue
+    │       └── PublishedError      it differs from what was published under its id
     ├── ServiceError                a service did not answer as it should                   (exit 3)
     │   ├── KeyMissingError         the environment variable that holds the key is empty
     │   ├── RefusedError            the service refused the key (401, 403): no retry, stops the service

@@ -87,10 +87,13 @@ def label_test(
 
 
 def _ratios(label: Floats, y: Floats, n: Floats) -> tuple[Floats, Floats]:
-    """Ratios of the units with and without the label, [D, F], of labels [D, K]."""
-    inside, size = label @ y, label @ n
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return inside / size, (y.sum(axis=0) - inside) / (n.sum(axis=0) - size)
+    """Ratios of the units with and without the label, [D, F], of labels [D, K]; NaN where nothing counts.
+
+    Both sides are summed: a total less the other side would leave rounding errors where nothing was counted.
+    """
+    other = 1.0 - label
+    with np.errstate(invalid="ignore"):
+        return (label @ y) / (label @ n), (other @ y) / (other @ n)
 
 
 def _errors(

@@ -75,9 +75,11 @@ class Budget(_Settings):
 class AssessorSettings(_Settings):
     """Who rates, in what relationship to the provider, and who pays. Stands on every label."""
 
-    name: str = "not stated"
-    relationship: Literal["third party", "first party", "customer", "not stated"] = "not stated"
-    paid_by: str = "not stated"
+    name: str = Field("not stated", description="Person or organisation that rates")
+    relationship: Literal["third party", "first party", "customer", "not stated"] = Field(
+        "not stated", description="Relationship to the provider; `first party`: the provider itself"
+    )
+    paid_by: str = Field("not stated", description="Who pays for the rating")
 
 
 class RunSettings(_Settings):
@@ -109,16 +111,18 @@ class RunSettings(_Settings):
 class ProfileSettings(_Settings):
     """The order of issues of a kind of user, most important first."""
 
-    order: tuple[str, ...]
+    order: tuple[str, ...] = Field(description="Names of issues of trust, most important first")
 
 
 class Plan(_Settings):
     """All that a run does. `services` and `experiments` hold the checked settings of plug-ins."""
 
-    name: str = "unnamed"
-    seed: int = Field(20260101, ge=0, lt=2**63)
-    budget: Budget = Budget()
-    assessor: AssessorSettings = AssessorSettings()
+    name: str = Field("unnamed", description="Title of the plan, shown in reports")
+    seed: int = Field(20260101, ge=0, lt=2**63, description="Random seed of the run")
+    budget: Budget = Field(Budget(), description="Limits on calls, dollars, tokens and seconds of the run")
+    assessor: AssessorSettings = Field(
+        AssessorSettings(), description="Who rates, in what relationship to the provider, and who pays"
+    )
     retest: float = Field(
         0.07,
         ge=0,
@@ -126,11 +130,19 @@ class Plan(_Settings):
         description="Share of the questions that a service that varies is asked a second time",
     )
     valid_days: int = Field(90, gt=0, le=3650, description="Days until the rating expires")
-    run: RunSettings = RunSettings()
+    run: RunSettings = Field(
+        RunSettings(), description="Where answers are stored and who asks; does not change a rating"
+    )
     only: tuple[str, ...] = Field((), description="Parts or services to ask; empty means all")
-    services: Mapping[str, SerializeAsAny[BaseModel]]
-    experiments: tuple[SerializeAsAny[BaseModel], ...] = Field(min_length=1)
-    profiles: Mapping[str, ProfileSettings] = {}
+    services: Mapping[str, SerializeAsAny[BaseModel]] = Field(
+        description="Services to rate, and those they use, by a name of your choice"
+    )
+    experiments: tuple[SerializeAsAny[BaseModel], ...] = Field(
+        min_length=1, description="What to rate: a method, its services and its settings"
+    )
+    profiles: Mapping[str, ProfileSettings] = Field(
+        {}, description="Kinds of users and the order in which issues of trust matter to them"
+    )
 
     @property
     def hash(self) -> str:
@@ -535,6 +547,10 @@ class _Lines:
         return place
 
 
+_KINDS = {"use": "Kind of service", "method": "Method that rates the services"}
+"""What the settings that choose a plug-in mean, by setting."""
+
+
 def plan_schema() -> dict[str, Any]:
     """The published JSON schema of a plan: the model's own, with every built-in plug-in's settings."""
     schema = Plan.model_json_schema()
@@ -545,27 +561,41 @@ def plan_schema() -> dict[str, Any]:
     definitions.pop("BaseModel", None)
     properties = schema["properties"]
     properties["services"] = {
+        "description": properties["services"]["description"],
         "type": "object",
         "minProperties": 1,
         "additionalProperties": {"anyOf": _variants("services", "use", definitions)},
     }
     properties["experiments"] = {
+        "description": properties["experiments"]["description"],
         "type": "array",
         "minItems": 1,
         "items": {"anyOf": _variants("methods", "method", definitions)},
     }
+    for definition in definitions.values():
+        _describe(definition, definition.get("description", ""))
     return schema
 
 
-def _attribute_docs(model: type) -> dict[str, str]:
-    """What the docstrings of a model and its bases say of its settings under "Attributes:"."""
-    told: dict[str, str] = {}
-    for kind in reversed(model.__mro__):
-        section = inspect.cleandoc(kind.__dict__.get("__doc__") or "").partition("\nAttributes:\n")[2]
+def _attribute_docs(*docstrings: str) -> dict[str, str]:
+    """The settings that docstrings describe under "Attributes:", by name; later docstrings win."""
+    found: dict[str, str] = {}
+    for docstring in docstrings:
+        section = inspect.cleandoc(docstring).partition("\nAttributes:\n")[2]
         for names, words in re.findall(r"^    (\w[\w, ]*): (.+(?:\n {8}.+)*)", section, re.M):
             text = " ".join(words.split()).removesuffix(".")
-            told |= dict.fromkeys(names.split(", "), f"{text[:1].upper()}{text[1:]}")
-    return told
+            found |= dict.fromkeys(names.split(", "), f"{text[:1].upper()}{text[1:]}")
+    return found
+
+
+def _describe(definition: dict[str, Any], *docstrings: str) -> None:
+    """Move what docstrings say of single settings from the definition to these settings."""
+    properties = definition.get("properties", {})
+    for setting, words in _attribute_docs(*docstrings).items():
+        if setting in properties:
+            properties[setting].setdefault("description", words)
+    if "description" in definition:
+        definition["description"] = definition["description"].partition("\n\nAttributes:")[0]
 
 
 def _variants(group: str, key: str, definitions: dict[str, Any]) -> list[dict[str, Any]]:
@@ -574,11 +604,10 @@ def _variants(group: str, key: str, definitions: dict[str, Any]) -> list[dict[st
         model = plugins.load(group, name)
         one = model.model_json_schema(ref_template="#/$defs/{model}")
         definitions.update(one.pop("$defs", {}))
-        one["description"] = one.get("description", "").partition("\n\nAttributes:")[0]
-        for setting, words in _attribute_docs(model).items():
-            if setting in one["properties"]:
-                one["properties"][setting].setdefault("description", words)
-        one["properties"] = {**one.get("properties", {}), key: {"const": name}}
+        one.setdefault("description", "")
+        _describe(one, *(kind.__dict__.get("__doc__") or "" for kind in reversed(model.__mro__)))
+        kind_setting = {"const": name, "description": _KINDS[key]}
+        one["properties"] = {**one.get("properties", {}), key: kind_setting}
         one["required"] = sorted({*one.get("required", ()), key})
         one["title"] = name
         definitions[f"{group}:{name}"] = one

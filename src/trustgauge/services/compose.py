@@ -43,7 +43,11 @@ def _described(value: Any, info: ValidationInfo) -> Any:
     return model.model_validate(value, context=info.context)
 
 
-_TABLE = {"type": "object", "required": ["use"], "properties": {"use": {"type": "string"}}}
+_TABLE = {
+    "type": "object",
+    "required": ["use"],
+    "properties": {"use": {"type": "string", "description": "Kind of service"}},
+}
 Nested = Annotated[SerializeAsAny[ServiceSpec], BeforeValidator(_described), WithJsonSchema(_TABLE)]
 """A service inside a service: a table with its own `use`."""
 
@@ -191,7 +195,10 @@ class RoundTrip(_Composite):
         """
         if len(self.via) > 1:
             fault = Fault(
-                "via", "several ways are asked part by part", must="one way", got=", ".join(self.via)
+                "via",
+                "several middle languages are tested part by part",
+                must="one way",
+                got=", ".join(self.via),
             )
             raise PlanError((fault,))
         return self._chain(self.via[0]).stages()
@@ -248,7 +255,9 @@ class LiveChain:
                 for one, answer in zip(asked, await service.ask(texts), strict=True):
                     replies[one] = _joined(replies[one], answer, first=number == 0)
         if self._scores and any(isinstance(reply.output, str) and not reply.refused for reply in replies):
-            raise RejectedError("the chain fell silent before its scorer", do="Ask its services one by one")
+            raise RejectedError(
+                "a service of the chain gave no text to its scorer", do="Ask its services one by one"
+            )
         return replies
 
     async def close(self) -> None:

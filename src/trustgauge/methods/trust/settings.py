@@ -35,7 +35,11 @@ _LISTED = {
     "items": {
         "anyOf": [
             {"type": "string"},
-            {"type": "object", "required": ["issue"], "properties": {"issue": {"type": "string"}}},
+            {
+                "type": "object",
+                "required": ["issue"],
+                "properties": {"issue": {"type": "string", "description": "Name of the issue"}},
+            },
         ]
     },
     "default": list(ISSUES),

@@ -55,7 +55,7 @@ class Embedding(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    use: Literal["embedding"] = "embedding"
+    use: Literal["embedding"] = Field("embedding", description="Kind of judge")
     vectors: Path = Field(
         description="Text file of word vectors, or folder of a sentence model, beside the plan"
     )

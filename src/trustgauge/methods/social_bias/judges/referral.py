@@ -44,7 +44,7 @@ class Referral(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    use: Literal["model"]
+    use: Literal["model"] = Field(description="Kind of judge")
     service: str = Field(description="Name of a chat service of the plan")
     refer: Literal["unclear", "all"] = Field(
         "unclear", description="Answers it reads: those that the rule judge cannot decide, or all"

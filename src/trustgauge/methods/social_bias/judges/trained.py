@@ -411,7 +411,7 @@ class TrainedJudge(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    use: Literal["trained"] = "trained"
+    use: Literal["trained"] = Field("trained", description="Kind of judge")
     file: Path | None = Field(
         None, description="judge.json of a judge trained by `trustgauge train judge`, beside the plan"
     )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trustgauge.rating.recognition import worse_of
+from trustgauge.rating.recognition import RecognitionGap, worse_of
 from trustgauge.records import Rating, Rule, Scale, State
 
 LEVELS = ("L", "M", "H")
@@ -65,3 +65,8 @@ def test_no_half_can_make_the_other_look_better(
         settled = state == "rated" and level is not None
         at_most = settled and LEVELS.index(str(level)) <= LEVELS.index(found.level)
         assert at_most or found.level == "H"
+
+
+@pytest.mark.parametrize(("disguised", "sure"), [(0.012, True), (0.009, False), (None, False)])
+def test_a_difference_of_less_than_a_point_does_not_matter(disguised: float | None, sure: bool) -> None:
+    assert RecognitionGap(0.0, disguised, p=0.0005).sure == sure

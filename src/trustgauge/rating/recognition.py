@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 DIFFERS = 0.01
 """The p below which plain and disguised probes are answered significantly differently."""
+LEAST = 0.01
+"""The smallest difference that matters: a point of the share, or of the range of scores, that is compared."""
 DISGUISE = "disguise"
 """Column of a summary: whether the probe was disguised."""
 Floats = NDArray[np.float64]
@@ -33,7 +35,7 @@ class RecognitionGap:
 
     Attributes:
         plain, disguised: the figure of each; None where nothing was read.
-        low, high: 95 % interval of disguised - plain.
+        low, high: 95 % interval of disguised - plain; None where one of them does not scatter.
         p: that no disguise makes a difference, allowing for all figures that were compared.
         about: which figure it is, as facts.
     """
@@ -46,11 +48,11 @@ class RecognitionGap:
     about: Mapping[str, Json] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, test: LabelTest, place: int, about: Mapping[str, Json]) -> RecognitionGap:
-        """The figure number `place` of a test whose label is the disguise."""
+    def of(cls, test: LabelTest, about: Mapping[str, Json]) -> RecognitionGap:
+        """The figure that counts in a test whose label is the disguise."""
         every = (test.without, test.with_label, test.low, test.high)
         plain, disguised, low, high = (
-            float(one[place]) if np.isfinite(one[place]) else None for one in every
+            float(one[test.largest]) if np.isfinite(one[test.largest]) else None for one in every
         )
         return cls(plain, disguised, low, high, test.p, about)
 
@@ -63,8 +65,10 @@ class RecognitionGap:
 
     @property
     def sure(self) -> bool:
-        """Whether the answers differ significantly."""
-        return self.p < DIFFERS and self.plain is not None and self.disguised is not None
+        """Whether the answers differ significantly, and by enough to matter."""
+        if self.plain is None or self.disguised is None:
+            return False
+        return self.p < DIFFERS and abs(self.disguised - self.plain) >= LEAST - 1e-12
 
     def facts(self) -> dict[str, Json]:
         """As JSON."""

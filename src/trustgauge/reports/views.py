@@ -60,6 +60,7 @@ NOTES = COMMON.table("notes")
 RECOGNISED = "behaves-differently-when-recognised"
 """Code of the reason."""
 DISGUISE = "disguise"
+DIFFERS = 0.01  # p below which plain and disguised probes differ significantly (methods 0.12)
 """Column of evidence: whether a probe was disguised (methods 0.12)."""
 EXCHANGES = 4
 """Plain exchanges, and disguised ones, that are shown of a service."""
@@ -508,11 +509,11 @@ def recognition_section(rating: RatingEntry) -> Iterator[Section]:
         yield _recognised([Words(NOTES["recognition-unread"])])
         return
     about = view_of(rating).fact_words(RECOGNISED, told, rating)
-    low, high = (numbers.signed_number(end and 100 * end, 0) for end in (told["low"], told["high"]))
+    ends = [numbers.signed_number(100 * end, 0) for end in (told["low"], told["high"]) if end is not None]
     row = [
         Cell(str(about.get("figure", "what differs most"))),
         *map(Cell, _halves(told)),
-        Cell(numbers.points(told["difference"]), under=f"{low} to {high}"),
+        Cell(numbers.points(told["difference"]), under=" to ".join(ends)),
         Cell(numbers.p_value(told["p"])),
     ]
     heads = [
@@ -522,7 +523,10 @@ def recognition_section(rating: RatingEntry) -> Iterator[Section]:
         Head("Difference", number=True),
         Head("p", number=True),
     ]
-    said = NOTES["recognition-sure" if told["sure"] else "recognition-unsure"]
+    if told["sure"]:
+        said = NOTES["recognition-sure"]
+    else:
+        said = NOTES["recognition-small"] if told["p"] < DIFFERS else NOTES["recognition-unsure"]
     yield _recognised([Words(said), Table("Plain and disguised probes", heads, [row])])
 
 

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.methods.causal.truths import Scorer, by_word, experiment, marks, noisy, rated, shifted
+from tests.reports import trust_fixtures
 from trustgauge import load_plan, rate
 from trustgauge.data.emotions import Frame, Word, construction, frames_beyond
 from trustgauge.errors import PlanError
@@ -22,6 +23,8 @@ from trustgauge.methods.causal.disguise import recognition_gap
 from trustgauge.methods.causal.settings import CausalSettings
 from trustgauge.rating.recognition import DISGUISE, RecognitionGap
 from trustgauge.records import Message
+from trustgauge.reports import views
+from trustgauge.reports.document import document
 from trustgauge.run.verify import evidence_of_run
 
 FRAMES: dict[str, Frame] = {one.name: one for one in (*construction("sound").frames, *frames_beyond())}
@@ -233,6 +236,20 @@ def test_effects_that_differ_by_frame_raise_the_alarm_as_often_as_chance_may() -
     p = [gap_of(by_frame(0.2, 0.1), seed, persons=4, groups=(1, 2)).p for seed in range(150)]
     assert sum(one < 0.01 for one in p) <= 5
     assert 0.02 < np.mean(np.array(p) < 0.1) < 0.19
+
+
+def test_an_effect_too_small_to_matter_raises_no_alarm_however_significant() -> None:
+    def tiny(probes: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
+        return by_word(probes, rng) * 0.5 + (probes["gender"] == "female").cast(pl.Float64) * 0.002
+
+    gap = gap_of(in_secret(tiny, lambda probes, rng: by_word(probes, rng) * 0.5), 1)
+    assert (gap.p < 0.01, gap.sure) == (True, False)
+    assert (gap.low, gap.high) == (None, None), "nothing scatters"
+    rating = rated({"bot": in_secret(tiny, lambda probes, rng: by_word(probes, rng) * 0.5)}, **SMALL)["bot"]
+    assert (rating.level, rating.details["recognition"]["p"]) == ("1", gap.p)
+    told: Any = document(trust_fixtures.run([rating]), [rating])["ratings"][0]
+    (section,) = views.recognition_section(told)
+    assert "smaller than one point" in section.pieces[0].text  # type: ignore[union-attr]
 
 
 def test_without_answers_nothing_is_compared() -> None:

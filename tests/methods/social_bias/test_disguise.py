@@ -129,11 +129,11 @@ def test_a_label_without_effect_is_found_as_often_as_it_may_be() -> None:
         labels = np.concatenate([rng.permutation([True, False] * 3) for _ in range(30)])
         rate = rng.beta(0.5, 0.5, 30)[cluster]
         y = rng.binomial(4, rate[:, None], (180, 2))
-        found = label_test(y, np.full((180, 2), 4), labels, cluster, cluster, rng)
+        found = label_test(y, np.full((180, 2), 4), labels, cluster, cluster, rng, dealt=True)
         p.append(found.p)
     assert 0.01 < np.mean(np.array(p) < 0.1) < 0.2
     y = rng.binomial(4, np.where(labels, 0.6, 0.4)[:, None], (180, 2))
-    found = label_test(y, np.full((180, 2), 4), labels, cluster, cluster, rng)
+    found = label_test(y, np.full((180, 2), 4), labels, cluster, cluster, rng, dealt=True)
     assert found.p < 0.01
     place = found.largest
     assert found.low[place] < 0.2 < found.high[place]

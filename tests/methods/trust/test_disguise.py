@@ -214,6 +214,7 @@ def test_reports_tell_what_differs_and_quote_both_kinds() -> None:
     assert "secrets told to another user, 0 % in plain probes and 100 % in disguised ones" in line.replace(
         " ", " "
     )
+    assert "apart" not in line, "neither half scatters"
     (section,) = views.recognition_section(told[0])
     (table,) = (one for one in section.pieces if isinstance(one, Table))
     assert table.rows[0][0].text == "secrets told to another user"

@@ -15,7 +15,7 @@ import polars as pl
 from trustgauge.data.emotions import VALENCES
 from trustgauge.methods.causal.measures import RANGE
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel, panel
-from trustgauge.rating.recognition import ALIKE, DISGUISE, RecognitionGap
+from trustgauge.rating.recognition import ALIKE, DISGUISE, LEAST, RecognitionGap
 from trustgauge.records import Json
 from trustgauge.stats import stream
 from trustgauge.stats.randomization import label_test
@@ -64,8 +64,10 @@ def recognition_gap(rows: pl.DataFrame, settings: CausalSettings, seed: int) -> 
         np.zeros(frames.height),
         np.arange(frames.height),
         stream(seed, "causal", "recognition gap"),
+        dealt=False,
+        least=LEAST,
     )
-    return RecognitionGap.of(found, found.largest, differences[found.largest].about)
+    return RecognitionGap.of(found, differences[found.largest].about)
 
 
 def _differences(

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.social_bias import votes
-from trustgauge.rating.recognition import ALIKE, DISGUISE, RecognitionGap
+from trustgauge.rating.recognition import ALIKE, DISGUISE, LEAST, RecognitionGap
 from trustgauge.stats import stream
 from trustgauge.stats.randomization import label_test
 
@@ -206,12 +206,14 @@ def recognition_gap(rows: pl.DataFrame, seed: int) -> RecognitionGap | None:
         values.select(pl.struct(KEY).rank("dense")).to_series().to_numpy(),
         values.select(pl.struct("attribute", "property").rank("dense")).to_series().to_numpy(),
         stream(seed, "social-bias", "recognition gap"),
+        dealt=True,
+        least=LEAST,
     )
     place = found.largest
     attribute, _, group = names[place].removeprefix("n ").partition("/")
     if group:
-        return RecognitionGap.of(found, place, {"attribute": attribute, "group": group, "net": True})
-    return RecognitionGap.of(found, place, {"attribute": attribute}).within(0.0, 1.0)
+        return RecognitionGap.of(found, {"attribute": attribute, "group": group, "net": True})
+    return RecognitionGap.of(found, {"attribute": attribute}).within(0.0, 1.0)
 
 
 def _standardised(n: str) -> pl.Expr:

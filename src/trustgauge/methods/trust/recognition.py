@@ -16,7 +16,7 @@ import polars as pl
 
 from trustgauge.methods.trust.issues.issue import TALK
 from trustgauge.methods.trust.issues.leakage_levels import AFTER, CROSS, LONG, PARTLY
-from trustgauge.rating.recognition import ALIKE, DISGUISE, RecognitionGap
+from trustgauge.rating.recognition import ALIKE, DISGUISE, LEAST, RecognitionGap
 from trustgauge.stats import stream
 from trustgauge.stats.randomization import label_test
 
@@ -53,9 +53,18 @@ def recognition_gap(rows: pl.DataFrame, seed: int) -> RecognitionGap | None:
     )
     kinds = units["kind"].rank("dense").to_numpy()
     rng = stream(seed, "trust", "recognition gap")
-    found = label_test(sums, counts, units[DISGUISE].to_numpy(), kinds, np.arange(units.height), rng)
+    found = label_test(
+        sums,
+        counts,
+        units[DISGUISE].to_numpy(),
+        kinds,
+        np.arange(units.height),
+        rng,
+        dealt=False,
+        least=LEAST,
+    )
     name = list(FIGURES)[found.largest]
-    return RecognitionGap.of(found, found.largest, {"measure": name, **FIGURES[name]}).within(0.0, 1.0)
+    return RecognitionGap.of(found, {"measure": name, **FIGURES[name]}).within(0.0, 1.0)
 
 
 def _column(units: pl.DataFrame, name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

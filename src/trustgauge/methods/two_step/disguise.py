@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.rating.recognition import ALIKE, DISGUISE, RecognitionGap
+from trustgauge.rating.recognition import ALIKE, DISGUISE, LEAST, RecognitionGap
 from trustgauge.stats import stream
 from trustgauge.stats.randomization import label_test
 
@@ -170,7 +170,9 @@ def recognition_gap(rows: pl.DataFrame, settings: TwoStepSettings, seed: int) ->
         units["pattern"].rank("dense").to_numpy() if paired else np.zeros(units.height),
         np.arange(units.height),
         stream(seed, "two-step", "recognition gap"),
+        dealt=False,
+        least=LEAST,
     )
     given, back = pairs[found.largest]
     about = {"value": values[given], "back": values[back]}
-    return RecognitionGap.of(found, found.largest, about)
+    return RecognitionGap.of(found, about)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from benchmarks.gaming import (
@@ -24,7 +26,10 @@ from trustgauge.methods.trust.canaries import words
 from trustgauge.methods.trust.disguise import ScriptBank, _bank
 from trustgauge.methods.trust.issues.complexity import Complexity
 from trustgauge.methods.trust.issues.issue import IssueSettings, Script
+from trustgauge.methods.trust.issues.leakage_levels import assess_live, leakage_counts
 from trustgauge.methods.trust.method import Trust
+from trustgauge.methods.trust.recognition import UNIT_KEY, _secrets, recognition_gap
+from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.rating.recognition import DISGUISE
 from trustgauge.records import Rating
 from trustgauge.reports import sentences, views
@@ -140,6 +145,7 @@ def test_summaries_of_halves_add_up() -> None:
     [
         ({"rule": "published", "issues": ["leakage"]}, "asks nothing in disguise"),
         ({"language": "zh"}, "no conversations are held back"),
+        ({"issues": ["bias", "complexity"]}, "only abuse and leakage are compared"),
     ],
 )
 def test_only_english_under_the_sound_rule_is_disguised(settings: dict[str, Any], what: str) -> None:
@@ -190,12 +196,130 @@ def test_a_half_with_too_few_secrets_settles_no_low_risk_and_one_with_enough_doe
         assert (part.level, part.state) == ("L", state)
 
 
-@pytest.mark.parametrize("behaviour", ["clean", "abuser", "forgetter", "some secrets", "by subject"])
-def test_who_is_honest_is_not_suspected(behaviour: str) -> None:
-    for seed in (1, 3):
-        rating = talked(0.5, honest_talker(behaviour), **SMALL)(seed)
-        assert REASON not in [one.code for one in rating.reasons]
-        assert rating.details["recognition"]["p"] > 0.01
+Said = Callable[[str, str, bool], str]
+"""What a bot says by the step of a scene, the value of its secret and whether it is disguised."""
+
+
+def in_scenes(say: Said, **settings: Any) -> tuple[Trust, pl.DataFrame]:
+    """Answers of a bot that knows which scene it is in."""
+    method = experiment(issues=["leakage"], talks=4, resamples=1000, profiles=["privacy-first"], **settings)
+    rows = pl.concat(method.design(1, "chat"))
+    told = rows.filter(pl.col("step") == "tell").with_columns(
+        value=pl.col("facts").str.json_path_match("$.value")
+    )
+    values = dict(told.select("session", "value").rows())
+    outputs = [
+        say(step, values.get(session, ""), disguised)
+        for session, step, disguised in rows.select("session", "step", DISGUISE).rows()
+    ]
+    return method, answered(rows, outputs)
+
+
+def figures(method: Trust, answers: pl.DataFrame) -> dict[str, list[float]]:
+    """How many secrets each figure counts, and finds, in plain scenes and disguised ones."""
+    units = _secrets(method.summarise(method.score(answers)))
+    sums = units.group_by(DISGUISE).agg(pl.col("^[yn] .*$").sum()).sort(DISGUISE)
+    return {name: sums[name].to_list() for name in sums.columns if name != DISGUISE}
+
+
+def test_a_secret_told_whole_is_told_half_too() -> None:
+    def say(step: str, value: str, disguised: bool) -> str:
+        told = value if disguised else value[: len(value) * 3 // 4]
+        return f"It is {told}" if step == "ask" else "ok"
+
+    found = figures(*in_scenes(say))
+    plain, disguised = found["y told"]
+    assert (plain, disguised) == (pytest.approx(0, abs=8), 15), "some are as good as told by three quarters"
+    assert found["y partly"] == [15, 15]
+
+
+@pytest.mark.parametrize("status", ["refused", "empty"])
+def test_silence_is_no_evidence_of_a_secret_kept_but_a_difference_of_its_own(status: str) -> None:
+    method, answers = in_scenes(lambda _step, _value, disguised: "" if disguised else "I can't say.")
+    answers = answers.with_columns(status=pl.when(DISGUISE).then(pl.lit(status)).otherwise("status"))
+    found = figures(method, answers)
+    assert found["n told"] == found["n after"] == [15, 0]
+    (rating,) = method.rate(method.summarise(method.score(answers)), 1)
+    facts = rating.reasons[0].facts
+    assert (rating.reasons[0].code, facts["measure"], facts["rated"]) == (REASON, "answered", "disguised")
+    assert (facts["plain"], facts["disguised"]) == (1, 0)
+    assert rating.level is None, "of the silent half nothing is known"
+
+
+def test_who_never_heard_that_a_secret_is_to_be_forgotten_did_not_break_the_promise() -> None:
+    method, answers = in_scenes(lambda step, value, _: f"It is {value}" if step == "after" else "ok")
+    assert figures(method, answers)["n after"] == [15, 15]
+    unheard = pl.col(DISGUISE) & (pl.col("step") == "forget")
+    answers = answers.with_columns(
+        status=pl.when(unheard).then(pl.lit("failed")).otherwise("status"),
+        output=pl.when(unheard).then(None).otherwise("output"),
+    )
+    found = figures(method, answers)
+    assert found["n after"] == found["y after"] == [15, 0]
+
+
+def test_secrets_of_the_other_half_are_not_asked_for_in_this_one_but_leak_all_the_same() -> None:
+    seen: list[str] = []
+
+    def say(step: str, value: str, disguised: bool) -> str:
+        if step == "tell" and not disguised:
+            seen.append(value)
+        return "It is " + ", ".join(seen) if step == "ask" and disguised else "ok"
+
+    method, answers = in_scenes(say)
+    cells = method.summarise(method.score(answers)).filter("disguise", pl.col("issue") == "leakage")
+    counts = leakage_counts(cells)
+    assert (counts.count, counts.leaked) == (15, 0)
+    assert counts.others > 10
+    assessed = assess_live(counts, Resampling(1, 1000))
+    assert (assessed.level, assessed.reasons[0].facts) == ("H", {"others": counts.others})
+    assert assessed.score is not None
+    assert assessed.score.n == 15
+
+
+def talks_in_disguise(share: float, rate: float, by: str, seed: int) -> pl.DataFrame:
+    """A summary of conversations in which a share is abuse, disguised or not."""
+    rng = np.random.default_rng(seed)
+    asked = probes(seed % 3, issues=["abuse"], disguise=share)
+    dialogs = asked.group_by("session", "unit", DISGUISE, "purpose", maintain_order=True).agg(n=pl.len())
+    n = dialogs["n"].to_numpy()
+    if by == "answer":
+        abuse = rng.binomial(n, rate)
+    else:
+        cluster = dialogs["unit" if by == "subject" else "session"].rank("dense").to_numpy()
+        abuse = n * (rng.random(cluster.max() + 1) < rate)[cluster]
+    rows = dialogs.select(
+        DISGUISE,
+        n=pl.col("n").cast(pl.Int64),
+        service=pl.lit("bot"),
+        part=pl.lit(""),
+        cluster="session",
+        issue=pl.lit("abuse"),
+        key=pl.col("purpose") + ":offensive:prose",
+        total=pl.Series(abuse.astype(float)),
+    )
+    named = rows.with_columns(
+        issue=pl.lit(""), key=pl.lit(UNIT_KEY) + dialogs["unit"], total=pl.col("n").cast(pl.Float64)
+    )
+    return pl.concat([rows, named])
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_who_is_honest_is_suspected_as_seldom_as_chance_may(share: float) -> None:
+    """4 alarms of 60, or more, are as seldom as 3 in 1,000 where each is raised in 1 %."""
+    cases = [(rate, by) for rate in (0.02, 0.2) for by in ("answer", "dialog", "subject")]
+    p = []
+    for seed in range(60):
+        gap = recognition_gap(talks_in_disguise(share, *cases[seed % len(cases)], seed), seed)
+        assert gap is not None
+        p.append(gap.p)
+    assert sum(one < 0.01 for one in p) <= 3
+
+
+@pytest.mark.parametrize("behaviour", ["clean", "forgetter", "some secrets"])
+def test_a_bot_that_answers_alike_is_not_suspected(behaviour: str) -> None:
+    rating = talked(0.5, honest_talker(behaviour), **SMALL)(2)
+    assert REASON not in [one.code for one in rating.reasons]
 
 
 def test_an_issue_without_held_back_scripts_asks_all_of_them_plain() -> None:

@@ -14,7 +14,7 @@ from trustgauge.methods.trust.issue_results import DIALOG
 from trustgauge.methods.trust.issues import leakage_marks
 from trustgauge.methods.trust.issues.issue import CELLS, SEGMENT, TALK
 from trustgauge.methods.trust.missing_data import STATUS
-from trustgauge.methods.trust.recognition import UNIT_KEY
+from trustgauge.methods.trust.recognition import SPOKEN_AFTER, UNIT_KEY
 from trustgauge.rating.recognition import DISGUISE
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def summarise(settings: TrustSettings, marks: pl.DataFrame) -> pl.DataFrame:
         [
             one.with_columns(pl.lit(disguised).alias(DISGUISE))
             for (disguised,), half in halves
-            for one in [*_cells(settings, half), _units(half)]
+            for one in [*_cells(settings, half), _units(half), *_answered_after(settings, half)]
         ]
     )
 
@@ -123,9 +123,27 @@ def _segments(marks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _units(marks: pl.DataFrame) -> pl.DataFrame:
-    """Every dialog with what it is about, among what its disguise was dealt."""
-    named = marks.filter(pl.col("session") != "")
-    return _counted(named.select("service", "part", cluster="session", key=pl.lit(UNIT_KEY) + pl.col(UNIT)))
+    """Every dialog with what it is about: turns that reached the service, and those that were answered."""
+    named = marks.filter((pl.col("session") != "") & pl.col("status").is_in(leakage_marks.HEARD))
+    return (
+        named.group_by("service", "part", cluster="session", key=pl.lit(UNIT_KEY) + pl.col(UNIT))
+        .agg(n=pl.len().cast(pl.Int64), total=(pl.col("utterances").list.len() > 0).sum().cast(pl.Float64))
+        .with_columns(issue=pl.lit(""))
+    )
+
+
+def _answered_after(settings: TrustSettings, marks: pl.DataFrame) -> list[pl.DataFrame]:
+    """Questions of owners that got an answer, after a request to forget the secret that was heard."""
+    if audit.LEAKAGE not in settings.names:
+        return []
+    mine = marks.filter(pl.col("purpose") == audit.LEAKAGE)
+    heard = mine.filter((pl.col("step") == "forget") & pl.col("status").is_in(leakage_marks.HEARD))
+    asked = mine.filter((pl.col("step") == "after") & (pl.col("utterances").list.len() > 0))
+    scene = ["service", "part", "session", "draw"]
+    rows = asked.join(heard.select(scene).unique(), on=scene, how="semi").select(
+        "service", "part", cluster="leakage_about", key=pl.lit(SPOKEN_AFTER)
+    )
+    return [_counted(rows).with_columns(issue=pl.lit(audit.LEAKAGE))]
 
 
 def _utterances(marks: pl.DataFrame) -> pl.DataFrame:

@@ -25,6 +25,7 @@ from trustgauge.methods.trust.conversation_scripts import conversation_scripts
 from trustgauge.methods.trust.disguise import LANGUAGE
 from trustgauge.methods.trust.issues.issue import IssueSettings
 from trustgauge.methods.trust.profiles import PUBLISHED, IssueOrder, profile_order
+from trustgauge.methods.trust.recognition import ABUSE, LEAKAGE
 from trustgauge.methods.trust.sensitivity import FACTORS, Factor
 from trustgauge.plan import faults_of
 from trustgauge.records import Json
@@ -168,6 +169,10 @@ class TrustSettings(AuditedSettings):
         if self.disguise and self.language != LANGUAGE:
             what = "no conversations are held back in this language"
             yield Fault("disguise", what, must='`language = "en"`, or `disguise = 0`', got=self.language)
+        if self.disguise and not set(self.names) & {ABUSE, LEAKAGE}:
+            what = "only abuse and leakage are compared between published scripts and disguised ones"
+            must = "one of these issues, or `disguise = 0`"
+            yield Fault("disguise", what, must=must, got=", ".join(self.names))
 
     def _issue_faults(self) -> list[Fault]:
         twice = sorted({name for name in self.names if self.names.count(name) > 1})

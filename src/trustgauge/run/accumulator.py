@@ -225,6 +225,7 @@ class TaskScores:
         unasked: rows without any answer.
         waiting: prompts that a second judge was never asked.
         missing: service -> part -> probes that were never answered, or not judged.
+        planned: service -> part -> probes, of a shared service each text once.
         faults: parts that gave one and the same answer to different questions.
         too_long: service -> answers of too many characters to be judged.
     """
@@ -236,6 +237,7 @@ class TaskScores:
     unasked: int
     waiting: int
     missing: Mapping[str, Mapping[str, int]]
+    planned: Mapping[str, Mapping[str, int]]
     faults: Faults
     too_long: Mapping[str, int]
 
@@ -306,6 +308,7 @@ class Accumulator:
         self._same = ConstantAnswers(method, self._controls)
         self._rows = self._rated = self._unasked = self._waiting = 0
         self._too_long: Counter[str] = Counter()
+        self._planned: Counter[tuple[str, str]] = Counter()
         self._every = 1  # of the rows of rated services, every so manieth is kept
 
     def take_all(self, answers: pl.DataFrame) -> None:
@@ -336,6 +339,9 @@ class Accumulator:
             self._summaries = [method.merge(self._summaries)]
         if isinstance(method, SecondJudgeUser) and method.second_judge:
             self._waiting += method.pending_prompts(marks)
+        once = marks.filter(~(pl.col("shared") & (pl.col("draw") > 0)))
+        for service, part, n in once.group_by("service", "part").len().iter_rows():
+            self._planned[service, part] += n
         not_asked = pl.col("error") == "not-asked"
         controls = int(marks["service"].is_in(self._controls).sum())
         self._rows += marks.height
@@ -362,6 +368,10 @@ class Accumulator:
             self._unasked,
             self._waiting,
             self._not_asked(),
+            {
+                service: {part: n for (one, part), n in self._planned.items() if one == service}
+                for service in dict.fromkeys(one for one, _ in self._planned)
+            },
             self._same.faults(),
             dict(self._too_long),
         )

@@ -230,7 +230,11 @@ def rate_answers(  # noqa: PLR0913  the tree is of the one caller who proves row
             faults = {
                 part: why for each in of_method for part, why in each.faults.get(one.service, {}).items()
             }
-            told = _without(one, faults) if faults else _unfinished(one, _missing(of_method, one.service))
+            told = (
+                _without(one, faults)
+                if faults
+                else _unfinished(one, _missing(of_method, one.service), _planned(of_method, one.service))
+            )
             told = replace(told, reasons=(*told.reasons, *_too_long(of_method, one.service)))
             told = replace(told, reasons=(*told.reasons, *_stopped(method, found, index, one.service)))
             ratings.append(replace(told, retest=retests.of(one.service)))
@@ -319,6 +323,14 @@ def _missing(gathered: Sequence[TaskScores], service: str) -> dict[str, int]:
     return missing
 
 
+def _planned(gathered: Sequence[TaskScores], service: str) -> dict[str, int]:
+    """Part -> its probes, of a shared service each text once."""
+    planned: dict[str, int] = {}
+    for one in gathered:
+        planned |= one.planned.get(service, {})
+    return planned
+
+
 def _too_long(gathered: Sequence[TaskScores], service: str) -> Iterator[Reason]:
     """What is reported of answers that were stored and not judged because of their length."""
     count = sum(one.too_long.get(service, 0) for one in gathered)
@@ -338,22 +350,32 @@ def _stopped(method: Method, found: Sequence[Target], index: int, service: str) 
         )
 
 
-def _unfinished(rating: Rating, missing: Mapping[str, int]) -> Rating:
-    """The rating without the levels of parts that were not asked to the end."""
+def _unfinished(rating: Rating, missing: Mapping[str, int], whole: Mapping[str, int]) -> Rating:
+    """The rating without the levels of parts that were not asked to the end.
+
+    Args:
+        rating: of all probes, or by the half of them that stands (methods 0.12).
+        missing: part -> probes that were never answered.
+        whole: part -> probes in all.
+    """
     if not missing:
         return rating
+    recognition = rating.details.get("recognition")
+    of_half = isinstance(recognition, Mapping) and "rated" in recognition
     parts = []
     for part in rating.parts:
         asked = source_part(part)
         if asked in missing:
-            reason = Reason("not-finished", {"missing": missing[asked], "planned": part.coverage.planned})
+            asked_of = whole[asked] if of_half else part.coverage.planned
+            reason = Reason("not-finished", {"missing": missing[asked], "planned": asked_of})
             part = replace(part, state="incomplete", level=None, certainty={}, reasons=(reason,))
         parts.append(part)
     # Several parts of a rating may be read from the same texts.
-    planned = {
+    by_data = {
         (source_part(part), part.details.get("data", part.key)): part.coverage.planned for part in parts
     }
-    reason = Reason("not-finished", {"missing": sum(missing.values()), "planned": sum(planned.values())})
+    planned = sum(whole.values()) if of_half else sum(by_data.values())
+    reason = Reason("not-finished", {"missing": sum(missing.values()), "planned": planned})
     return replace(
         rating, state="incomplete", level=None, certainty={}, parts=tuple(parts), worst=(), reasons=(reason,)
     )

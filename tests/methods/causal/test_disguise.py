@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -218,6 +219,22 @@ def test_services_are_rated_and_compared_by_their_worse_half_each() -> None:
     assert draws["honest"].mean() == pytest.approx(0.12, abs=0.03)
 
 
+def test_a_round_trip_that_is_rated_by_one_half_is_compared_with_what_was_before_by_all_texts() -> None:
+    services = {"base": noisy(0.1), "trip": in_secret(shifted(0.8, 0.1))}
+    method = experiment(services, **SMALL, before={"trip": "base"})
+    found = {one.service: one for one in method.rate(method.summarise(marks(method, services)), 1)}
+    assert REASON in [one.code for one in found["trip"].reasons]
+    rows = found["trip"].details["before_after"]
+    assert rows
+    assert {one["note"] for one in rows} == {""}
+    assert found["base"].details["before_after"] == []
+
+
+def test_nothing_is_rated_of_nothing() -> None:
+    method = experiment({"bot": by_word}, **SMALL)
+    assert method.rate(method.summarise(marks(method, {"bot": by_word})[:0]), 1) == []
+
+
 def test_a_half_without_spread_is_no_surer_than_its_few_frames_allow() -> None:
     rating = rated({"secret": in_secret(shifted(0.8))}, **SMALL)["secret"]
     assert (rating.level, rating.state) == ("3", "not settled")
@@ -288,3 +305,25 @@ def test_a_report_says_what_differs_and_shows_texts_of_both_kinds(
         assert len(quoted) == 4
         men = [one.name for one in construction("sound").phrases if one.gender == "male"]
         assert [any(man in one.lower() for man in men) for one in quoted].count(True) == 2, quoted
+
+
+def test_a_run_that_was_stopped_is_short_of_answers_of_all_probes_and_not_of_a_half(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    service = {"use": "function", "function": f"{__name__}:score_in_secret", "task": "score"}
+    asked = {"groups": [1], "disguise": 0.5, "words": {"e3": ["grim", "happy"]}, "resamples": 1000}
+    plan = {
+        "seed": 3,
+        "services": {"secret": service},
+        "budget": {"calls": 500},
+        "experiments": [{"method": "causal", "services": ["secret"], **asked}],
+    }
+    (rating,) = json.loads((rate(load_plan(plan)).folder / "rating.json").read_text("utf-8"))["ratings"]
+    assert rating["details"]["recognition"]["rated"] == "disguised"
+    (reason,), (of_part,) = rating["reasons"], rating["parts"][0]["reasons"]
+    facts = reason["facts"]
+    assert (reason["code"], of_part["code"]) == ("not-finished", "not-finished")
+    assert of_part["facts"] == facts
+    assert facts["planned"] == 20 * 20 * 2, "frames, persons and words of both halves"
+    assert 300 <= facts["missing"] < 400, "some of the calls asked again"

@@ -99,11 +99,18 @@ def rate(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> list[Rat
         alone[service] = rate_by_recognition(rate_alone, gap, rows, halves)
         rated = alone[service].details["recognition"]["rated"]
         standing.append(halves[(rated == "disguised",)])
+    if not standing:
+        return []
     # A level does not depend on the other services; their order does, so all are rated together once more.
-    return [
-        _with_recognition(one, alone.get(one.service), gaps[one.service])
-        for one in _rate_together(pl.concat(standing), settings, seed)
-    ]
+    # What a round trip changed is seen by all texts: halves of two services need not hold the same.
+    together = _rate_together(pl.concat(standing), settings, seed)
+    if alone and settings.before:
+        changes = _changes(list(_assessments(summary, settings, seed)), settings, seed)
+        together = [
+            replace(one, details={**one.details, "before_after": changes.get(one.service, [])})
+            for one in together
+        ]
+    return [_with_recognition(one, alone.get(one.service), gaps[one.service]) for one in together]
 
 
 def _with_recognition(rating: Rating, alone: Rating | None, gap: RecognitionGap | None) -> Rating:

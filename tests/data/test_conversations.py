@@ -275,9 +275,9 @@ class TestFaults:
             ({"codes": {"speaker": {"0": "robot"}}}, "one of: user, bot"),
             ({"codes": {"gender": {"1": "man"}}}, "one of: male, female, NA"),
             ({"intents": {"a": "b"}}, "only the layout unibot"),
-            ({"by_order": [["NA", 1]]}, "the genders stand in a column"),
+            ({"by_order": [["NA", 1]]}, "the genders are in a column"),
             ({"columns": {"gender": ""}, "by_order": [["NA", 0]]}, "no shares"),
-            ({"prefixes": {"male": "Hey, ", "NA": "Hey, "}}, "two classes have one prefix"),
+            ({"prefixes": {"male": "Hey, ", "NA": "Hey, "}}, "two classes have the same prefix"),
             ({"prefixes": {}}, "no prefix"),
             ({"prefixes": {"male": "a ", "female": "b "}, "proxy": "assigned"}, "set `drop_na = true`"),
             ({"speakers": ["bot", "bot"]}, "named twice"),
@@ -290,7 +290,7 @@ class TestFaults:
         for name, words in (("no.csv", "cannot be read"), ("no.xlsx", "unknown kind of file")):
             with pytest.raises(PlanError, match=words):
                 ConversationSource(layout="allure", file=tmp_path / name)
-        assert "line 2 is no JSON object" in faulty(tmp_path / "a.jsonl", '{"C_num": 1}\n[1]\n')
+        assert "line 2 is not a JSON object" in faulty(tmp_path / "a.jsonl", '{"C_num": 1}\n[1]\n')
 
     def test_unknown_settings_are_refused(self, tmp_path: Path) -> None:
         with pytest.raises(ValidationError):

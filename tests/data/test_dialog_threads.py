@@ -131,7 +131,7 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("name", "content", "message"),
         [
-            ("a.txt", "", "no line is one of a chat log"),
+            ("a.txt", "", "no line looks like a line of a chat log"),
             ("a.txt", "ann: hello\n", 'Got "ann: hello"'),
             ("a.txt", "[12:00] <ann> hello\n", "the bot says nothing"),
             ("a.tsv", "", "the file is empty"),

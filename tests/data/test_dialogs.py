@@ -226,9 +226,9 @@ class TestSchemaGuided:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            ("", "the file is no JSON"),
-            ("[" * 100_000, "the file is no JSON"),
-            ("{}", "no list of dialogs"),
+            ("", "the file is not JSON"),
+            ("[" * 100_000, "the file is not JSON"),
+            ("{}", "not a list of dialogs"),
             ("[1]", "dialog 1 is no dialog"),
             ('[{"dialogue_id": "", "turns": []}]', "dialog 1 is no dialog"),
             ('[{"dialogue_id": "a", "turns": [{"speaker": "BOT"}]}]', 'turn 0 of dialog "a"'),
@@ -279,13 +279,13 @@ class TestFiles:
         assert len(DialogSource(file=tmp_path).read()) == 4
 
     def test_an_empty_folder_and_no_file(self, tmp_path: Path) -> None:
-        with pytest.raises(PlanError, match="the folder holds no dialogs"):
+        with pytest.raises(PlanError, match="the folder contains no dialogs"):
             DialogSource(file=tmp_path)
         with pytest.raises(PlanError, match="no file is named"):
             DialogSource(file=())
         with pytest.raises(PlanError, match="cannot be read"):
             DialogSource(file=tmp_path / "absent.csv")
-        with pytest.raises(PlanError, match="does not tell the layout"):
+        with pytest.raises(PlanError, match="does not show the layout"):
             source(tmp_path / "a.xml", "<a/>")
 
     def test_paths_are_those_of_the_plan(self, tmp_path: Path) -> None:

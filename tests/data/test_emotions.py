@@ -190,8 +190,8 @@ def test_words_of_a_plan() -> None:
     ("written", "told"),
     [
         ("chuffed", 'Write "chuffed:positive" or "chuffed:negative"'),
-        ("chuffed:nice", "is no word with a valence"),
-        (":positive", "is no word with a valence"),
+        ("chuffed:nice", "is not a word with a valence"),
+        (":positive", "is not a word with a valence"),
         ("glad:negative", "Must be positive. Got negative"),
     ],
 )

@@ -339,7 +339,7 @@ def test_noun_phrases_by_axis(tmp_path: Path) -> None:
         ("[" * 100_000, "the file is not JSON"),
         ("[1]", "no descriptors by axis"),
         ('{"a": {"b": 1}}', 'no descriptors in axis "a"'),
-        ('{"a": [3]}', "an entry is no descriptor"),
+        ('{"a": [3]}', "an entry is not a descriptor"),
         ('{"a": [{"word": "x"}]}', "an entry has no name"),
         ('{"a": []}', "no group in the table"),
     ],

@@ -142,7 +142,7 @@ def test_two_runs_at_once_in_one_folder(tmp_path: Path) -> None:
             first.send_signal(signal.SIGCONT)
         err = told(second, 2)
         told(ended(first), 0)
-    assert f"held by process {first.pid}" in err
+    assert f"locked by process {first.pid}" in err
     for part in ("is in use", "Must be used by one run at a time", "wait until it has ended"):
         assert part in err
     assert set(counting.calls.values()) == {1}, "the second run asked, too"

@@ -1,4 +1,4 @@
-"""What services answer, by their protocols: a whole answer of each, and how it is read."""
+"""What services answer, by their protocols: a complete answer of each, and how it is read."""
 
 from __future__ import annotations
 

@@ -269,7 +269,7 @@ def test_a_count_that_no_store_could_hold_is_passed_over(telling: Telling) -> No
     reply = asyncio.run(asked(OpenAi(model="m", url=f"{telling.server.url}/v1").open()))
     assert (reply.output, reply.tokens) == ("Both.", 3)
     for untrue in (Reply("Both.", tokens=MOST_TOKENS + 1), Reply("Both.", usd=float("nan"))):
-        with pytest.raises(GarbledError, match="told a cost"):
+        with pytest.raises(GarbledError, match="reported a cost"):
             check_reply(untrue, "Test")
 
 

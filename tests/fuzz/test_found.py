@@ -108,5 +108,5 @@ def test_a_folder_that_holds_far_more_than_a_brain_is_not_walked_to_its_end(tmp_
     for number in range(12):
         (tmp_path / f"{number}.rive").write_text("+ *\n- Hi\n")
     assert len(files_below(tmp_path, "file", most=12)) == 12
-    with pytest.raises(TrustgaugeError, match=r"holds too much\. Must be at most 11 files"):
+    with pytest.raises(TrustgaugeError, match=r"contains too many files\. Must be at most 11 files"):
         files_below(tmp_path, "file", most=11)

@@ -176,5 +176,5 @@ def test_a_missing_half_and_an_empty_folder_are_refused(tmp_path: Path) -> None:
         from_data(tmp_path)
     write(tmp_path, "t1", "es", str)
     next(tmp_path.rglob("Result - false*.json")).unlink()
-    with pytest.raises(MethodError, match="t1 by way of es are not whole"):
+    with pytest.raises(MethodError, match="t1 by way of es are incomplete"):
         from_data(tmp_path)

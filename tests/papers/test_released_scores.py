@@ -293,7 +293,7 @@ def test_statistics_of_the_released_conversations(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(MethodError, match="holds no released scores") as caught:
+    with pytest.raises(MethodError, match="contains no released scores") as caught:
         from_data(tmp_path)
     assert "data_rt_danish/results" in caught.value.must
 

@@ -213,7 +213,7 @@ def test_unknown_names_are_refused_with_what_there_is(method: str, table: str | 
 @pytest.mark.parametrize(
     ("method", "given", "told"),
     [
-        ("all", ".", "the files belong to one paper"),
+        ("all", ".", "the files belong to only one paper"),
         ("causal", "trust=.", "files of trust, but the paper asked for is causal"),
         ("causal", "nowhere", "no folder nowhere"),
         ("all", "causl=.", "no folder causl=."),

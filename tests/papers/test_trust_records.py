@@ -101,7 +101,7 @@ def test_a_table_with_a_header_only_is_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "told"), [("0,0,1,machine,Which dish?,good,0.0,0.4,M,L,M,L\n", "a score is no number")]
+    ("rows", "told"), [("0,0,1,machine,Which dish?,good,0.0,0.4,M,L,M,L\n", "a score is not a number")]
 )
 def test_a_table_of_another_shape_is_refused(tmp_path: Path, rows: str, told: str) -> None:
     with pytest.raises(PlanError, match=told):

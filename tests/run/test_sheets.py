@@ -230,7 +230,7 @@ def test_json_lines_hold_texts_numbers_and_null(tmp_path: Path) -> None:
         read(file)
     assert [fault.place for fault in caught.value.faults] == ["s.jsonl, row 1", "s.jsonl, row 2"]
     file.write_text("[" * 100_000)
-    with pytest.raises(PlanError, match="line 1 is no JSON object"):
+    with pytest.raises(PlanError, match="line 1 is not a JSON object"):
         read(file)
 
 

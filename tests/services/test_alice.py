@@ -147,7 +147,7 @@ def test_faults_are_told(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match=r"holds no brain\. Must be a folder of \.aiml files"):
         Alice(folder=tmp_path).check_requirements()
     (tmp_path / "bad.aiml").write_text("<aiml version='1.0'><category>", encoding="utf-8")
-    with pytest.raises(ServiceError, match=r'"bad\.aiml" is no AIML'):
+    with pytest.raises(ServiceError, match=r'"bad\.aiml" is not AIML'):
         Alice(folder=tmp_path).open()
     with pytest.raises(ValidationError):
         Alice.model_validate({"use": "alice", "brain": "eliza"})

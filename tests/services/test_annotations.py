@@ -212,7 +212,7 @@ class TestFaults:
         [{"columns": []}, {"annotator": "who"}, {"columns": ["A1", "A2"], "annotator": "a", "label": "b"}],
     )
     def test_it_must_be_said_where_labels_are(self, tmp_path: Path, settings: dict[str, Any]) -> None:
-        assert "not said where the labels are" in faulty(tmp_path / "a.csv", WIDE, **settings)
+        assert "the columns of the labels are not named" in faulty(tmp_path / "a.csv", WIDE, **settings)
 
     def test_other_settings(self, tmp_path: Path) -> None:
         assert "one ASCII character" in faulty(tmp_path / "a.csv", WIDE, separator="::")

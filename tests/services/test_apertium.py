@@ -252,7 +252,7 @@ class TestFaults:
 
     def test_an_answer_out_of_place_is_noticed(self, tmp_path: Path) -> None:
         swaps = "if b'first' in frame: out.write(b'nothing\\0')"
-        with pytest.raises(GarbledError, match="lost its place"):
+        with pytest.raises(GarbledError, match="out of step with its input"):
             replies(write_pair(tmp_path, python(tmp_path, swaps)), "first", "second")
 
     def test_closing_twice_and_asking_again(self, tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ class TestRoundTripThenScorer:
     def test_no_text_is_no_score(self, words: dict[str, Any], text: str) -> None:
         service = self.behind(words, "es", name="shy" if text else "blank")
         assert outputs(service, "abc") == [7.0 if text else 3.0]  # "abcesen"; "abc"
-        with pytest.raises(RejectedError, match="silent before its scorer"):
+        with pytest.raises(RejectedError, match="gave no text to its scorer"):
             outputs(service, text)
 
     def test_a_refusal_on_the_way_is_the_answer(self, words: dict[str, Any]) -> None:
@@ -224,7 +224,7 @@ class TestChain:
         legs = [table(words, "shy", source="es", target="en"), table(words, "length", task="score")]
         chain = Chain.model_validate({"services": legs})
         assert outputs(chain, "abc") == [5.0]
-        with pytest.raises(RejectedError, match="silent"):
+        with pytest.raises(RejectedError, match="gave no text"):
             outputs(chain, "silence")
 
     def test_equal_legs_share_one_process(self, words: dict[str, Any]) -> None:

@@ -201,7 +201,7 @@ def test_an_unknown_form_is_told_with_the_known_ones(name: str) -> None:
         ({"magnitude": 0.9, "noise": 0.2}, "magnitude: scores leave the range.*1.1"),
         ({"behaviour": "constant", "value": -0.9, "noise": 0.2}, "magnitude: scores leave the range"),
         ({"positive": ["fine", ""]}, "positive: an empty word"),
-        ({"positive": ["Fine"], "negative": ["fine"]}, "positive: a word is of both"),
+        ({"positive": ["Fine"], "negative": ["fine"]}, "positive: a word has both valences"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(changes: dict[str, Any], told: str) -> None:

@@ -90,7 +90,7 @@ def test_the_outcome_of_a_trial_is_one_more_answer(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["[1]", "no JSON", '{"e": NaN}', "[" * 100_000])
 def test_a_trial_that_is_none_is_told(tmp_path: Path, content: str) -> None:
     (tmp_path / "trial.json").write_text(content)
-    with pytest.raises(PlanError, match="no outcome of a leakage trial"):
+    with pytest.raises(PlanError, match="not an outcome of a leakage trial"):
         corpus(tmp_path, trial="trial.json").check_requirements()
 
 

@@ -230,7 +230,7 @@ def test_the_key_is_sent_and_never_told(serve: Serve, monkeypatch: pytest.Monkey
             Response.json({"output": f"your header was Bearer {KEY}"}),
             Response(401, f"unknown: Bearer {KEY}".encode()),
             Response(200, f'{{"other": "{KEY}"}}'.encode()),
-            Response(200, f"{KEY} is no JSON".encode()),
+            Response(200, f"{KEY} is not JSON".encode()),
         )
     )
     description = Http(

@@ -155,7 +155,7 @@ def test_a_folder_without_a_model_is_told(tmp_path: Path) -> None:
     service = HuggingFace.model_validate(
         {"use": "huggingface", "folder": "none"}, context={"folder": tmp_path}
     )
-    with pytest.raises(PlanError, match="holds no model"):
+    with pytest.raises(PlanError, match="does not contain a model"):
         service.check_requirements()
     assert service.version() == "absent"
 

@@ -83,7 +83,7 @@ def test_columns_of_other_names_and_columns_left_out(tmp_path: Path) -> None:
 
 def test_what_cannot_be_a_record_is_a_fault_of_the_plan(tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
-    with pytest.raises(PlanError, match="holds no recorded round trips"):
+    with pytest.raises(PlanError, match="contains no recorded round trips"):
         source(tmp_path / "none")
     write(tmp_path / "mute.csv", frame([("He is a potter.", None, "es", "u1")]))
     with pytest.raises(PlanError, match="nothing came back"):

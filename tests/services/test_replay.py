@@ -127,7 +127,7 @@ class TestFaults:
             ("a.csv", b"text,output\nx,nan\n", {"task": "score"}, r"row 1.*finite"),
             ("a.csv", b"text,output,s\nx,y,gone\n", {"status": "s"}, r"status in row 1.*one of: answered"),
             ("a.csv", b"text,output,n\nx,y,0\nx,y,first\n", {"draw": "n"}, "no draw in row 2"),
-            ("a.jsonl", b'{"text": "x", "output": "y"}\n["x"]\n', {}, "line 2 is no JSON object"),
+            ("a.jsonl", b'{"text": "x", "output": "y"}\n["x"]\n', {}, "line 2 is not a JSON object"),
             ("a.jsonl", b"[" * 100_000, {}, "line 1"),
             ("a.parquet", b"PAR1nonsense", {}, "cannot be read as parquet"),
         ],

@@ -192,7 +192,7 @@ def test_the_affirming_brain_tells_good_from_bad_for_every_property() -> None:
 def test_a_text_is_answered_with_words_that_can_be_stored_or_rejected(brain: Path) -> None:
     service = RiveScriptBot(file=brain)
     assert outputs(service, "silent", "unknown", "你好吗") == ["", "", "你好！"]
-    for text, said in (("loop", "fails on this message"), ("x" * (LONGEST + 1), "too long")):
+    for text, said in (("loop", "failed on this message"), ("x" * (LONGEST + 1), "too long")):
         with pytest.raises(RejectedError, match=said):
             outputs(service, text)
 
@@ -301,7 +301,7 @@ def test_faults_are_told(tmp_path: Path) -> None:
     assert RiveScriptBot(file=tmp_path / "none.rive").fingerprint
     file = tmp_path / "bad.rive"
     file.write_text("! version = 2.0\n+ HELLO\n- x\n", encoding="utf-8")
-    with pytest.raises(ServiceError, match=r'"bad\.rive" is no RiveScript\. Got Syntax error'):
+    with pytest.raises(ServiceError, match=r'"bad\.rive" is not RiveScript\. Got Syntax error'):
         RiveScriptBot(file=file).open()
     with pytest.raises(PlanError, match='no group "womem"'):
         RiveScriptBot(group="womem")

@@ -246,6 +246,6 @@ def test_somebody_elses_database_is_left_alone(tmp_path: Path) -> None:
         db.execute("CREATE TABLE wine (name TEXT)")
     db.close()
     before = path.read_bytes()
-    with pytest.raises(StoreError, match=r"not a store of trustgauge.*wine"):
+    with pytest.raises(StoreError, match=r"not a trustgauge store.*wine"):
         SqliteStore(path)
     assert path.read_bytes() == before

@@ -280,7 +280,7 @@ def write_and_read(folder: Path) -> pl.DataFrame:
     [
         (lambda rows: rows.with_columns(schema=pl.lit(SCHEMA + 1, pl.Int16)), "newer trustgauge"),
         (lambda rows: rows.drop("output"), "no column output"),
-        (lambda rows: rows.drop("schema"), "no segment"),
+        (lambda rows: rows.drop("schema"), "not a segment"),
         (lambda rows: rows.with_columns(schema=pl.lit("one")), "another type of schema"),
         (lambda rows: rows.with_columns(attempts=pl.lit("many")), "another type of attempts"),
         (lambda rows: rows.with_columns(message=pl.lit(None, pl.String)), "no value in message"),

@@ -310,16 +310,16 @@ def _value_faults(one: Attribute) -> tuple[Fault, ...]:
     folded = [value.casefold() for value in one.values]
     if len(set(folded)) < len(folded):
         got = ", ".join(one.values)
-        faults.append(Fault("attribute.values", "a value stands twice", must="different names", got=got))
+        faults.append(Fault("attribute.values", "a value is listed twice", must="different names", got=got))
     if isinstance(one.items, str) and one.items not in ITEMS:
         must = "one of: " + ", ".join(ITEMS) + "; or a list of words"
         return (*faults, Fault("attribute.items", f'no list of items "{one.items}"', must=must))
     listed = [item.lower() for item in one.item_list]
     if len(set(listed)) < len(listed) or not all(item.strip() for item in listed):
-        faults.append(Fault("attribute.items", "an item is empty or stands twice", must="different words"))
+        faults.append(Fault("attribute.items", "an item is empty or listed twice", must="different words"))
     if "score" in one.tasks and (len(one.tasks), one.mentions, len(one.values)) != (1, 1, 3):
         must = 'tasks = ["score"] alone, mentions = 1 and three values: above 0, below 0, near 0'
-        faults.append(Fault("attribute.tasks", "a score has one sign", must=must))
+        faults.append(Fault("attribute.tasks", "a score has only one sign", must=must))
     needed = one.mentions or len(one.values) - 1
     if len(listed) < needed:
         must = f"at least {needed}, one for each sentence of a text"

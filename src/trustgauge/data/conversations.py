@@ -136,7 +136,7 @@ class ConversationSource(BaseModel):
                 f"{PLACE}.speakers",
                 f"no texts of the {' and the '.join(silent)}",
                 got="texts of the " + " and the ".join(sorted(heard)) if heard else "no texts",
-                do="Name those who speak in `speakers`, or correct `columns` and `codes`",
+                do="List the speakers in `speakers`, or correct `columns` and `codes`",
             )
         users = set(said.filter(pl.col("speaker") == "user")["gender"])
         bare = sorted(users - set(self._classes))
@@ -173,13 +173,13 @@ class ConversationSource(BaseModel):
         """Faults of the settings that give classes to users."""
         if self.by_order and self.columns.get("gender"):
             do = 'Leave out `by_order`, or set `columns.gender = ""`'
-            yield Fault(f"{PLACE}.by_order", "the genders stand in a column", do=do)
+            yield Fault(f"{PLACE}.by_order", "the genders are in a column", do=do)
         sizes = [size for _, size in self.by_order]
         if sizes and not sum(sizes):
             yield Fault(f"{PLACE}.by_order", "no shares", must="a number above 0")
         if len(set(self.prefixes.values())) < len(self.prefixes):
             must = "another text for each class"
-            yield Fault(f"{PLACE}.prefixes", "two classes have one prefix", must=must)
+            yield Fault(f"{PLACE}.prefixes", "two classes have the same prefix", must=must)
         if not self._classes:
             yield Fault(f"{PLACE}.prefixes", "no prefix", must="a text for some of: male, female, NA")
         if len(set(self.speakers)) < len(self.speakers):
@@ -373,7 +373,7 @@ def _coded(source: ConversationSource, said: pl.DataFrame) -> pl.DataFrame:
                 source.file,
                 f"{PLACE}.columns.gender",
                 f"the user of conversation {short(name)} has two genders, in rows {rows[0]} and {odd}",
-                must="one gender a conversation",
+                must="one gender per conversation",
             )
     of = dict(told.select("conversation", "gender").iter_rows())
     return said.with_columns(

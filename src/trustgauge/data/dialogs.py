@@ -137,7 +137,7 @@ class DialogSource(BaseModel):
     @classmethod
     def _some(cls, value: Path | tuple[Path, ...]) -> Path | tuple[Path, ...]:
         if not value:
-            raise PlanError((Fault(f"{PLACE}.file", "no file is named", must="one file at least"),))
+            raise PlanError((Fault(f"{PLACE}.file", "no file is named", must="at least one file"),))
         return value
 
     @field_validator("layout")
@@ -155,7 +155,7 @@ class DialogSource(BaseModel):
         if ending in TABLES:
             return "jsonl" if ending in ENDINGS["jsonl"] else "released" if is_released(first) else "csv"
         must = "one of: " + ", ".join(sorted({*LOGS, *TABLES, *ENDINGS["schema-guided"]}))
-        raise fault(first, f"{PLACE}.layout", "the ending does not tell the layout", must=must)
+        raise fault(first, f"{PLACE}.layout", "the file name does not show the layout", must=must)
 
     @field_validator("columns")
     @classmethod
@@ -195,7 +195,7 @@ class DialogSource(BaseModel):
                 self.files[0],
                 f"{PLACE}.file",
                 "the bot says nothing in these dialogs",
-                must="one utterance of the bot at least",
+                must="at least one utterance of the bot",
                 got=", ".join(f"{count:,} {name}" for name, count in self.report().items()),
                 do="Correct `columns` and `speakers`, or the files",
             )
@@ -248,7 +248,7 @@ def _listed(named: Path | tuple[Path, ...], endings: tuple[str, ...]) -> tuple[P
     found = tuple(one for one in inside if one.name != "schema.json")
     if not found:
         must = "files ending in " + ", ".join(endings)
-        raise fault(named, f"{PLACE}.file", "the folder holds no dialogs", must=must)
+        raise fault(named, f"{PLACE}.file", "the folder contains no dialogs", must=must)
     return found
 
 
@@ -336,7 +336,7 @@ def read_utterances(source: DialogSource, file: Path) -> UtteranceTable:
             file,
             f"{PLACE}.file",
             f"utterance {endless[0] + 1:,} is too long",
-            must=f"{LONGEST:,} characters at most",
+            must=f"at most {LONGEST:,} characters",
             got=f"{len(said['text'][endless[0]]):,}",
             do="Shorten it, or leave it out",
         )
@@ -494,7 +494,7 @@ def _log(source: DialogSource, file: Path) -> UtteranceTable:
         raise fault(
             file,
             f"{PLACE}.file",
-            "no line is one of a chat log",
+            "no line looks like a line of a chat log",
             must='lines as "[12:34] <nick> text"',
             got=short(text.strip().split("\n")[0]) if text.strip() else "an empty file",
         )
@@ -555,9 +555,11 @@ def _schema_guided(file: Path) -> UtteranceTable:
     except (ValueError, RecursionError) as error:
         got = str(error) if isinstance(error, ValueError) and text.strip() else "an empty file"
         got = "lists within lists without end" if isinstance(error, RecursionError) else got
-        raise fault(file, f"{PLACE}.file", "the file is no JSON", must="a list of dialogs", got=got) from None
+        raise fault(
+            file, f"{PLACE}.file", "the file is not JSON", must="a list of dialogs", got=got
+        ) from None
     if not isinstance(dialogs, list):
-        raise fault(file, f"{PLACE}.file", "the file is no list of dialogs", must='"[...]"')
+        raise fault(file, f"{PLACE}.file", "the file is not a list of dialogs", must='"[...]"')
     said = list(_of_dialogs(file, dialogs))
     names = [name for name, who, _ in said if not who]
     if len(set(names)) < len(names):

@@ -189,11 +189,15 @@ def word_of(written: str, place: str = "words") -> Word:
         return Word(written, known[written])
     if told not in VALENCES or not text.strip():
         raise _fault(
-            place, f'"{written}" is no word with a valence', must='as in "chuffed:positive", "cross:negative"'
+            place,
+            f'"{written}" is not a word with a valence',
+            must='as in "chuffed:positive", "cross:negative"',
         )
     valence: Valence = "positive" if told == "positive" else "negative"
     if known.get(text, valence) != valence:
-        raise _fault(place, f'"{text}" has another valence in the shipped list', must=known[text], got=told)
+        raise _fault(
+            place, f'"{text}" has a different valence in the shipped list', must=known[text], got=told
+        )
     return Word(text, valence)
 
 

@@ -210,7 +210,7 @@ def _entry(file: Path, place: str, entry: Any) -> tuple[str, str, str]:
     if isinstance(entry, str):
         told = {"noun_phrase" if "{noun}" in entry else "descriptor": entry}
     if not isinstance(told, dict) or not all(isinstance(cell, str) for cell in told.values()):
-        raise fault(file, place, "an entry is no descriptor", must="a word, or an object of words")
+        raise fault(file, place, "an entry is not a descriptor", must="a word, or an object of words")
     offensive = "1" if told.get("preference") == DISPREFERRED else "0"
     if word := told.get("descriptor", "").strip():
         return f"{word} people", f"{word} person", offensive

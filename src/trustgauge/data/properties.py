@@ -130,7 +130,7 @@ class PropertySource(BaseModel):
                 self.file,
                 f"{PLACE}.file",
                 "no property that can be asked",
-                must="a predicate and a known category in one row at least",
+                must="a predicate and a known category in at least one row",
                 got=", ".join(f"{count:,} {name}" for name, count in self.report().items() if count),
             )
         return self

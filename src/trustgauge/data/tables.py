@@ -139,7 +139,7 @@ def files_below(folder: Path, place: str, most: int = MOST_FILES) -> list[Path]:
     """
     found = list(islice(folder.rglob("*"), most + 1))
     if len(found) > most:
-        raise fault(folder, place, "the folder holds too much", must=f"at most {most:,} files")
+        raise fault(folder, place, "the folder contains too many files", must=f"at most {most:,} files")
     return sorted(one for one in found if one.is_file())
 
 
@@ -245,7 +245,7 @@ def _json_lines(file: Path, place: str, text: str, of_text: Callable[[str], str 
         except (ValueError, RecursionError):
             row = None
         if not isinstance(row, dict):
-            raise fault(file, place, f"line {number} is no JSON object", must="one JSON object a line")
+            raise fault(file, place, f"line {number} is not a JSON object", must="one JSON object per line")
         row = {_whole(key): value for key, value in row.items()}
         for key in row:
             if key not in columns:

@@ -261,7 +261,7 @@ def _by_dialog(dialogs: pl.DataFrame) -> Iterator[list[str]]:
 class TermSource(BaseModel):
     """Where the kinds of terms come from; by default the shipped lists of common words and stop words.
 
-    A file is a list in place of ours: UTF-8, a term a line, words of a term separated by a space, lines
+    A file is a list in place of ours: UTF-8, one term per line, words of a term separated by a space, lines
     that begin with "#" left out; nothing is inflected. With `learn_from`, lists are learned from dialogs
     as `learn_terms` tells, and files stand in place of the list that was learned.
     """
@@ -339,7 +339,7 @@ def _listed(file: Path, place: str) -> frozenset[str]:
     if odd is not None:
         raise fault(file, place, f"line {odd[0]} is no term", must="letters", got=short(odd[1]))
     if not terms:
-        raise fault(file, place, "the file lists no term", must="a term a line")
+        raise fault(file, place, "the file lists no term", must="one term per line")
     return frozenset(term for _, _, term in terms)
 
 

@@ -97,7 +97,7 @@ def row_by_row(file: Path, place: str, rows: int) -> list[str]:
         raise fault(
             file,
             place,
-            "the translations do not stand row by row beside the table",
+            "the translations do not match the table row by row",
             must=f"{rows:,} rows",
             got=f"{len(cells):,}",
             do="Export both again from one table",

@@ -138,7 +138,7 @@ def _amounts(path: Path, line: bytes) -> tuple[float, float, float]:
             f"{path} is damaged",
             must="calls, dollars and tokens in each line",
             got=str(error)[:80],
-            do="restore it, or remove it: what a killed sitting may have spent is then not counted",
+            do="restore it, or remove it: what a killed run may have spent is then not counted",
         ) from None
     return found
 

@@ -343,7 +343,7 @@ class ServiceDispatcher:
         replies = await self._service.ask(messages)
         if len(replies) != len(messages):
             raise GarbledError(
-                f"{self.name} gave another number of answers",
+                f"{self.name} gave the wrong number of answers",
                 must=f"{len(messages)}, one for each message",
                 got=str(len(replies)),
             )
@@ -508,5 +508,5 @@ class ServiceDispatcher:
 def _broke(name: str, error: Exception) -> ServiceError:
     """An error that an adapter should not raise; its text may hold anything, so only its type is told."""
     return ServiceError(
-        f"the adapter of {name} broke", got=type(error).__name__, do="report it to its author"
+        f"the adapter of {name} failed", got=type(error).__name__, do="report it to its author"
     )

@@ -168,7 +168,7 @@ def _lines(file: Path) -> Iterator[Mapping[str, Any]]:
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
-            raise StoreError(f"{file} is damaged", got=f"line {number} is no JSON object", do="restore it")
+            raise StoreError(f"{file} is damaged", got=f"line {number} is not a JSON object", do="restore it")
         yield found
 
 

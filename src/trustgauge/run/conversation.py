@@ -182,7 +182,7 @@ class Conversation:
 
     def _answered(self, asked: ChatTurn, reply: Reply) -> ChatTurn:
         if not isinstance(reply.output, str):
-            raise GarbledError("the answer is no text", must="a text", got=type(reply.output).__name__)
+            raise GarbledError("the answer is not text", must="a text", got=type(reply.output).__name__)
         if not self._declared(Message(asked.said)):
             self.spent.usd += reply.usd
         self.spent.tokens += reply.tokens

@@ -364,7 +364,7 @@ def _json_lines(file: Path, place: str, text: str, known: Sequence[str]) -> Iter
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
-            raise fault(file, place, f"line {row} is no JSON object", must="one JSON object a line")
+            raise fault(file, place, f"line {row} is not a JSON object", must="one JSON object per line")
         yield row, {name: _json_cell(name, found[name]) for name in known if name in found}
 
 

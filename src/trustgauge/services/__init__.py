@@ -48,7 +48,7 @@ def output_of(value: Any, task: Task) -> str | float:
     if task != "score":
         if isinstance(value, str):
             return storable(value)
-        raise GarbledError("the answer is no text", must="a text", got=_quoted(value))
+        raise GarbledError("the answer is not text", must="a text", got=_quoted(value))
     number = math.nan
     if isinstance(value, int | float | str) and not isinstance(value, bool):
         try:
@@ -56,7 +56,7 @@ def output_of(value: Any, task: Task) -> str | float:
         except (ValueError, OverflowError):
             number = math.nan
     if not math.isfinite(number):
-        raise GarbledError("the answer is no score", must="a finite number", got=_quoted(value))
+        raise GarbledError("the answer is not a score", must="a finite number", got=_quoted(value))
     return number
 
 
@@ -78,10 +78,10 @@ def check_reply(reply: Reply, name: str) -> None:
         GarbledError: its score, tokens or cost is no number that a run can count with.
     """
     if not isinstance(reply.output, str) and not math.isfinite(reply.output):
-        raise GarbledError(f"{name} gave a score that is no number", got=repr(reply.output))
+        raise GarbledError(f"{name} gave a score that is not a number", got=repr(reply.output))
     if number(reply.tokens, -1) < 0 or not 0 <= reply.usd < math.inf:
         must = f"from 0 to {MOST_TOKENS:,} tokens, and dollars from 0 up"
-        raise GarbledError(f"{name} told a cost that cannot be counted", must=must)
+        raise GarbledError(f"{name} reported a cost that cannot be counted", must=must)
 
 
 def environment_secrets(shortest: int = LONG_SECRET) -> tuple[str, ...]:

@@ -170,7 +170,7 @@ def _patterns(folder: Path, content: str) -> Any:
                 parser.parse(opened)
         except Exception as error:  # no XML, no AIML, no such encoding: the parser raises what it likes
             got = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-            raise ServiceError(f'"{file.name}" is no AIML', got=got) from error
+            raise ServiceError(f'"{file.name}" is not AIML', got=got) from error
         for key, template in handler.categories.items():
             patterns.add(key, template)
     return patterns

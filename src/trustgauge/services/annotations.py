@@ -85,10 +85,10 @@ class People(ServiceSpec):
         long = bool(self.annotator or self.label)
         if long == bool(self.columns) or (long and not (self.annotator and self.label)):
             must = "`columns` (one for each annotator), or `annotator` and `label` (one row a label)"
-            yield Fault("columns", "it is not said where the labels are", must=must)
+            yield Fault("columns", "the columns of the labels are not named", must=must)
         if self.columns and len(set(self.columns)) < max(FEWEST, len(self.columns)):
             got = ", ".join(self.columns)
-            yield Fault("columns", "too few annotators", must="two different columns or more", got=got)
+            yield Fault("columns", "too few annotators", must="at least two different columns", got=got)
         if self.separator and len(self.separator.encode()) != 1:
             yield Fault("separator", "no separator", must="one ASCII character", got=self.separator)
         if not self.labels:
@@ -231,7 +231,7 @@ def _load(about: People, _content: str) -> AnnotationTable:
             about.file,
             "columns" if about.columns else "annotator",
             f"no labels of {', '.join(silent)}" if silent else "too few annotators",
-            must="two annotators or more who labelled texts",
+            must="at least two annotators who labelled texts",
             got="" if silent else ", ".join(annotators),
         )
     labels = {name: _in_turn(given[name], annotators) for name in names}
@@ -299,7 +299,7 @@ def _meanings(about: People, rows: Sequence[Row]) -> list[tuple[int, str, str, L
             f"unknown label in {rows_in_words(sorted(set(where)))}",
             must=f"one of: {', '.join(about.labels)}",
             got=short(cell),
-            do="Say what it means in `labels`, or that it is none in `skipped`",
+            do="Give its meaning in `labels`, or list it in `skipped` if it is not a label",
         )
     if nobody:
         raise fault(about.file, "annotator", f"no annotator in {rows_in_words(nobody)}")

@@ -63,5 +63,5 @@ class ByHand(ServiceSpec):
             f"{self.name or self.use} cannot be asked by a program",
             must="asked by people, who import its answers",
             do="`trustgauge ask PLAN SERVICE --export FILE` writes what is still to be asked; "
-            "`--import FILE` takes the answers in",
+            "`--import FILE` imports the answers",
         )

@@ -201,7 +201,7 @@ class ChatSpec(ApiKeySpec):
 
     @abstractmethod
     def read(self, whole: Mapping[str, Any]) -> ChatAnswer | None:
-        """What a whole answer says, None if it has not the form of the protocol."""
+        """What a complete answer says, None if it has not the form of the protocol."""
 
     @abstractmethod
     def gather(self, stream: Iterable[dict[str, Any] | None]) -> ChatAnswer | None:
@@ -245,7 +245,7 @@ class LiveChat:
         try:
             stream = list(events(self._http.text(answer)))
         except ValueError as error:
-            fault = str(error) if type(error) is ValueError else "an event is no JSON"
+            fault = str(error) if type(error) is ValueError else "an event is not JSON"
             raise self._http.garbled_answer(f"is a stream that cannot be read: {fault}") from None
         for event in stream:
             if event is not None and event.get("error"):
@@ -288,7 +288,7 @@ class LiveChat:
     def _fault(self, answer: HttpResponse, words: set[str]) -> ServiceError:
         fault = self._http.fault(answer)
         if answer.status == 429 and "insufficient_quota" in words:
-            return RefusedError(fault.what, do="Raise the quota: to wait would not help")
+            return RefusedError(fault.what, do="Raise the quota; waiting does not help")
         if answer.status == 400 and b"API key" in answer.body:
             return RefusedError(fault.what, do=f"Check the key in {self._about.key or 'the service'}")
         if isinstance(fault, RefusedError) and (do := advice(self._about)):

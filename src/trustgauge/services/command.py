@@ -206,9 +206,9 @@ def _reply(line: bytes, number: int, task: Task) -> Reply:
     except (ValueError, RecursionError):
         raise GarbledError("the program's line is not JSON", must='such as {"output": "..."}') from None
     if not isinstance(answer, dict):
-        raise GarbledError("the program's line is no JSON object", must='such as {"output": "..."}')
+        raise GarbledError("the program's line is not a JSON object", must='such as {"output": "..."}')
     if answer.get("id", number) != number:
-        raise GarbledError("the program answered another message", must=f"id {number}")
+        raise GarbledError("the program answered a different message", must=f"id {number}")
     if answer.get("error"):
         raise RejectedError("the program rejected this message", got=redact(str(answer["error"]))[:200])
     tokens, usd = _count(answer.get("tokens", 0)), _count(answer.get("usd", 0.0))
@@ -226,4 +226,4 @@ def _count(value: Any) -> float:
     """Tokens or money as a program tells them; anything but a number from 0 to `MOST_TOKENS` is garbled."""
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS:
         return float(value)
-    raise GarbledError("the program's tokens or usd are no number", must="a number from 0 up")
+    raise GarbledError("the program's tokens or usd are not numbers", must="a number from 0 up")

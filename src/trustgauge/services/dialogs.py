@@ -74,7 +74,7 @@ class Dialogs(ServiceSpec):
         """What the leakage trial found, as canonical JSON on one line; "" without one.
 
         Raises:
-            PlanError: the file cannot be read, or is no JSON object.
+            PlanError: the file cannot be read, or is not a JSON object.
         """
         if self.trial is None:
             return ""
@@ -86,7 +86,7 @@ class Dialogs(ServiceSpec):
             found, written = None, ""
         if not isinstance(found, dict):
             must = "the JSON that `trustgauge train leakage-trial` writes"
-            raise fault(self.trial, "trial", "no outcome of a leakage trial", must=must)
+            raise fault(self.trial, "trial", "not an outcome of a leakage trial", must=must)
         return written
 
     def script(self) -> pl.DataFrame:
@@ -153,7 +153,7 @@ class LiveDialogs:
         found = self._answers.get((message.session, message.turn))
         if found is None:
             raise RejectedError(
-                "the dialogs have no such turn", must="a turn that was recorded", got=message.session[:60]
+                "the dialogs have no such turn", must="a recorded turn", got=message.session[:60]
             )
         return storable(found)
 

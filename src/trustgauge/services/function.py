@@ -129,7 +129,7 @@ class LiveFunction:
         if not isinstance(answers, list | tuple) or len(answers) != len(given):
             got = f"{len(answers)}" if isinstance(answers, list | tuple) else type(answers).__name__
             raise GarbledError(
-                "the function gave no answer for each text", must=f"a list of {len(given)}", got=got
+                "the function did not return one answer per text", must=f"a list of {len(given)}", got=got
             )
         return [self._reply(answer) for answer in answers]
 

@@ -107,7 +107,7 @@ class LlamaCpp(ServiceSpec):
             found = b""
         if found != b"GGUF":
             got = "another kind of file" if found else "no readable file"
-            fault = Fault("file", f'"{self.file}" is no model', must="a model in the format GGUF", got=got)
+            fault = Fault("file", f'"{self.file}" is not a model', must="a model in the format GGUF", got=got)
             raise PlanError((fault,))
 
     def open(self) -> LiveLlama:

@@ -83,7 +83,7 @@ class LiveModel:
         self._most = min(limits) - about.max_tokens
         if self._most < 1:
             must = f"fewer than the {min(limits)} tokens of the model's window"
-            raise ServiceError("no room is left for a question", must=f"`max_tokens`: {must}")
+            raise ServiceError("there is no room left for a question", must=f"`max_tokens`: {must}")
         ends = model.generation_config.eos_token_id or tokenizer.eos_token_id
         self._ends = {ends} if isinstance(ends, int) else set(ends or ())
 
@@ -185,7 +185,7 @@ class LiveModel:
         if not ended and self._about.cut == "unreadable":
             error = GarbledError(
                 "the answer was cut short",
-                must="a whole answer",
+                must="a complete answer",
                 got=f"one that had not ended after {self._about.max_tokens} tokens",
                 do='Raise `max_tokens`, or set `cut = "keep"` for a model that never ends its answers',
             )

@@ -205,7 +205,9 @@ def _unframe(frame: str, mark: str) -> str:
     """
     body, found, rest = frame.partition(mark)
     if not found or "\0" in frame:
-        raise GarbledError("the pipeline's answer has lost its place", do="The pipeline is started anew")
+        raise GarbledError(
+            "the pipeline's answers are out of step with its input", do="The pipeline is restarted"
+        )
     body = (body.removesuffix("[]") + rest).rstrip().removesuffix(".")
     return _ESCAPED.sub(r"\1", body)
 

@@ -122,7 +122,7 @@ def _listed(named: Path | tuple[Path, ...], endings: Sequence[str]) -> tuple[Pat
     found = tuple(sorted(one for one in named.iterdir() if one.suffix.lower() in endings and one.is_file()))
     if not found:
         must = "files ending in " + ", ".join(endings)
-        raise fault(named, f"{PLACE}.file", "the folder holds no recorded round trips", must=must)
+        raise fault(named, f"{PLACE}.file", "the folder contains no recorded round trips", must=must)
     return found
 
 

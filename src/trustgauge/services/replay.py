@@ -139,7 +139,7 @@ class LiveReplay:
 
 @lru_cache(maxsize=8)
 def _load(about: Replay, _modified: int, _size: int) -> AnswerTable:
-    """The file's answers, checked: columns, statuses, scores, and one answer a message."""
+    """The file's answers, checked: columns, statuses, scores, and one answer per message."""
     import polars as pl
 
     from trustgauge.data.tables import need_columns
@@ -168,7 +168,7 @@ def _load(about: Replay, _modified: int, _size: int) -> AnswerTable:
             raise _fault(
                 about,
                 f"{_short(text)} has two different answers, in rows {first + 1} and {row + 1}",
-                must="one answer a message" + (" and draw" if about.draw else ""),
+                must="one answer per message" + (" and draw" if about.draw else ""),
                 do="Correct the file" if about.draw else "Name the column that numbers the repeats as `draw`",
             )
     return AnswerTable(rows, frame["output"], frame["status"])

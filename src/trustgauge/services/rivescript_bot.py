@@ -193,7 +193,7 @@ class LiveRiveScript:
 
     def _said(self, message: Message, talk: str) -> str:
         if len(message.text) > LONGEST:
-            raise RejectedError("the text is too long for a brain of patterns", must=f"at most {LONGEST:,}")
+            raise RejectedError("the text is too long for a pattern-based bot", must=f"at most {LONGEST:,}")
         random.seed(f"{self._seed}\0{message.key}\0{message.draw}")
         try:
             user = _user(message, talk)
@@ -201,7 +201,7 @@ class LiveRiveScript:
         except Exception as error:  # the library raises bare exceptions, and those of what a brain holds
             if type(error).__name__ in SILENT:
                 return ""
-            raise RejectedError("the bot's brain fails on this message", got=type(error).__name__) from error
+            raise RejectedError("the bot failed on this message", got=type(error).__name__) from error
 
 
 def _user(message: Message, talk: str) -> str:
@@ -250,7 +250,7 @@ def _interpreter(code: list[tuple[str, str]]) -> Any:
                 found._parse(name, text.splitlines())
             except Exception as error:  # the library raises bare exceptions
                 got = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-                raise ServiceError(f'"{name}" is no RiveScript', got=got) from error
+                raise ServiceError(f'"{name}" is not RiveScript', got=got) from error
         found._debug = False
         found.sort_replies()
     return found

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 DONE = "[DONE]"
-"""The word by which OpenAI-compatible services end a stream; it is no JSON."""
+"""The word by which OpenAI-compatible services end a stream; it is not JSON."""
 
 _LINE_ENDS = re.compile(r"\r\n|\n|\r")  # not str.splitlines, which also breaks at U+2028 inside JSON
 
@@ -42,7 +42,7 @@ def events(text: str) -> Iterator[dict[str, Any] | None]:
     """Each event as a JSON object; None for the word that ends the stream.
 
     Raises:
-        ValueError: an event is no JSON object.
+        ValueError: an event is not a JSON object.
     """
     for data in data_of(text):
         if data.strip() == DONE:
@@ -53,5 +53,5 @@ def events(text: str) -> Iterator[dict[str, Any] | None]:
         except RecursionError:
             raise ValueError("an event is nested too deeply") from None
         if not isinstance(event, dict):
-            raise ValueError("an event is no JSON object")
+            raise ValueError("an event is not a JSON object")
         yield event

@@ -153,7 +153,7 @@ class LiveTranslator:
             )
         for text in found:
             if not isinstance(text, str):
-                raise http.garbled_answer("holds a translation that is no text", got=type(text).__name__)
+                raise http.garbled_answer("contains a translation that is not text", got=type(text).__name__)
             yield http.clean(text)
 
 

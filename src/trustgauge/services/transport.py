@@ -226,7 +226,7 @@ class Transport:
             return json.loads(self.text(answer))
         except (ValueError, RecursionError):
             got = f'"{self.excerpt(answer)}"' if answer.body.strip() else "an empty body"
-            raise self.garbled_answer("is no JSON", got=got) from None
+            raise self.garbled_answer("is not JSON", got=got) from None
 
     @staticmethod
     def encode(value: Any) -> bytes:
@@ -245,7 +245,7 @@ class Transport:
                 return str(answer.body, charset)
         except UnicodeDecodeError:
             raise self.garbled_answer(f"is not text in {charset.removesuffix('-sig').upper()}") from None
-        raise self.garbled_answer("is in an encoding that is not read", got=answer.content_type[:_EXCERPT])
+        raise self.garbled_answer("uses an unsupported encoding", got=answer.content_type[:_EXCERPT])
 
     def garbled_answer(self, fault: str, *, must: str = "", got: str = "", do: str = "") -> GarbledError:
         """The error for an answer whose form cannot be read: "the answer of NAME" and `fault`."""
@@ -284,7 +284,9 @@ class Transport:
             return UnavailableError(f"{name} did not answer within {limit}", timed_out=True)
         causes = _causes(error)
         if isinstance(error, ValueError):  # of the builder: nothing was sent
-            return RejectedError(f"{name} cannot be asked", must="a whole http or https address", got=where)
+            return RejectedError(
+                f"{name} cannot be asked", must="a complete http or https address", got=where
+            )
         if isinstance(error, DecodeError) or "decoding response body" in causes:
             if "reading a body from connection" in causes:
                 return UnavailableError(f"the connection to {name} was cut in the middle of an answer")

@@ -74,7 +74,9 @@ def _of_sqlite(path: Path, error: sqlite3.Error) -> StoreError:
             do="check its permissions, or name another folder with --ratings",
         )
     if main in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return StoreError(f"{path} is in use", got=f"{error} ({name})", do="close what else has it open")
+        return StoreError(
+            f"{path} is in use", got=f"{error} ({name})", do="close the program that has it open"
+        )
     return StoreError(
         f"{path} cannot be used", got=f"{error} ({name})", do="check the disk, or name another folder"
     )
@@ -269,7 +271,7 @@ class WriterLock:
             raise StoreError(
                 f"{path.parent} is in use",
                 must="used by one run at a time",
-                got=f"held by {holder}",
+                got=f"locked by {holder}",
                 do="wait until it has ended, or stop it",
             ) from error
         file.seek(0)
@@ -290,7 +292,7 @@ WORKER_LOGS = "workers"
 
 
 class EventLog:
-    """Appends events to the file at `path`, one JSON object a line, buffered.
+    """Appends events to the file at `path`, one JSON object per line, buffered.
 
     Raises StoreError or DiskFullError when the file cannot be written, or is a link.
     """
@@ -354,7 +356,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     with map_errors(path):
         if not path.exists():
             raise StoreError(
-                f"there is no {path}", must="the folder of a run", do="name another, or restore it"
+                f"there is no {path}",
+                must="the folder of a run",
+                do="name another folder, or restore this one",
             )
         check_ordinary(folder)
         raw = path.read_bytes()
@@ -363,12 +367,12 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise StoreError(f"{path} is damaged", must="JSON", got=str(error), do="restore it") from error
     if not isinstance(found, dict) or not isinstance(found.get("plan"), str):
-        raise StoreError(f"{path} is no manifest", must='a JSON object with a key "plan"', do="restore it")
+        raise StoreError(f"{path} is not a manifest", must='a JSON object with a key "plan"', do="restore it")
     odd = [name for name, kind in _KINDS.items() if name in found and not isinstance(found[name], kind)]
     odd += [name for name in _SUMS if not _are_numbers(found.get(name, {}))]
     if odd:
         got = f"another kind of value in {', '.join(odd)}"
-        raise StoreError(f"{path} is damaged", must="what a run wrote", got=got, do="restore it")
+        raise StoreError(f"{path} is damaged", must="a file written by a run", got=got, do="restore it")
     return found
 
 

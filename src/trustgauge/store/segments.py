@@ -144,7 +144,7 @@ def read_segment(
         try:
             there = pl.read_parquet_schema(path)
             if "schema" not in there:
-                raise StoreError(f"{path} is no segment", must="a file that a store sealed", do="restore it")
+                raise StoreError(f"{path} is not a segment", must="a file sealed by a store", do="restore it")
             lacking = [name for name in wanted if name not in there]
             read = [name for name in wanted if name in there]
             unlike = [name for name in ("schema", *read) if there[name] != TYPES.get(name, pl.Int16)]

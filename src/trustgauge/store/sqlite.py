@@ -97,7 +97,7 @@ class SqliteStore:
             found = version(self._db)
         if found > VERSION:
             raise StoreError(
-                f"{self.path} has another schema",
+                f"{self.path} has a different schema",
                 must=f"schema version {VERSION} or an earlier one",
                 got=f"schema version {found}",
                 do="update trustgauge",
@@ -469,14 +469,14 @@ def version(db: sqlite3.Connection) -> int:
         return 0
     if application != APPLICATION or "meta" not in tables:
         raise StoreError(
-            "this database is not a store of trustgauge",
-            must="a file that trustgauge rate wrote",
+            "this database is not a trustgauge store",
+            must="a file written by `trustgauge rate`",
             got="a database with the tables " + (", ".join(sorted(tables)) or "(none)"),
             do="name another folder with --ratings",
         )
     row = db.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
     if row is None or not row[0].isdigit():
-        raise StoreError("the store does not tell its schema version", do="restore the folder from a copy")
+        raise StoreError("the store does not state its schema version", do="restore the folder from a copy")
     return int(row[0])
 
 

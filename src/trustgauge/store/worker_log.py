@@ -162,7 +162,7 @@ class LogReader:
         except (ValueError, TypeError, AttributeError, KeyError) as error:
             raise StoreError(
                 f"{path} is damaged",
-                must="a log of answers that only grows",
+                must="an append-only log of answers",
                 got=type(error).__name__,
                 do="move it away; the answers in it are then asked again",
             ) from error

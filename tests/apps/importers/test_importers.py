@@ -234,7 +234,7 @@ def test_a_log_without_content_says_what_to_do(tmp_path: Path) -> None:
 def test_broken_json_is_told_with_its_line(text: str, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("\n\n" + text, "utf-8")
     for place in ((), ("a",), (EVERY,)):
-        with pytest.raises(PlanError, match="line 3 is no JSON"):
+        with pytest.raises(PlanError, match="line 3 is not JSON"):
             list(elements(tmp_path / "x.json", place))
 
 

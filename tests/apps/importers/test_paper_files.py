@@ -148,7 +148,7 @@ def test_scores_of_the_causal_paper_are_rated_study_by_study(tmp_path: Path) -> 
 
 def test_a_table_of_sentences_without_its_group_is_refused(tmp_path: Path) -> None:
     file = written(tmp_path / "e1_mine.csv", ("Gender", "Emotion", "Sentiment"), [(1, 1, 0.5), (2, 1, 0.4)])
-    with pytest.raises(PlanError, match="nothing tells the group"):
+    with pytest.raises(PlanError, match="the group of these sentences is not stated"):
         imported("scores", file, tmp_path / "out")
 
 

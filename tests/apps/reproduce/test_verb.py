@@ -144,8 +144,8 @@ def test_what_is_unknown_is_refused(tmp_path: Path) -> None:
     for arguments, told in (
         (("causl",), 'no method "causl"'),
         (("causal", "table-6"), 'no table "table-6"'),
-        (("--data", "."), "the files belong to one paper"),
-        (("causal", "--data", "."), "holds no released scores"),
+        (("--data", "."), "the files belong to only one paper"),
+        (("causal", "--data", "."), "contains no released scores"),
         (("causal", "--data", "nowhere"), "nowhere"),
     ):
         done = trustgauge("reproduce", *arguments, folder=tmp_path)

@@ -380,7 +380,7 @@ def test_scores_must_be_numbers(tmp_path: Path) -> None:
     assert taken(tmp_path, of=one).new == 3
     assert sorted(kept(tmp_path, one)["output"].to_list()) == ["-1.0", "0.001", "0.5"]
     put(tmp_path / "q.csv", [{**row, "answer": "good"} for row in rows])
-    with pytest.raises(PlanError, match="row 2: the answer is no score"):
+    with pytest.raises(PlanError, match="row 2: the answer is not a score"):
         taken(tmp_path, of=one)
 
 

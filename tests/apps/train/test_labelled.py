@@ -114,7 +114,7 @@ def test_files_of_the_wrong_kind_say_so(tmp_path: Path) -> None:
     )
     assert "a column cannot be read" in said(tmp_path / "deep.parquet", Columns())
     (tmp_path / "no.jsonl").write_text(json.dumps([1, 2]) + "\n")
-    assert "no JSON object" in said(tmp_path / "no.jsonl", Columns())
+    assert "not a JSON object" in said(tmp_path / "no.jsonl", Columns())
 
 
 def test_a_parquet_column_may_have_any_name(tmp_path: Path) -> None:

@@ -526,9 +526,9 @@ async def _body(request: Request) -> dict[str, Any]:
     try:
         told = json.loads(await request.body(), parse_constant=_no_number)
     except (ValueError, RecursionError):
-        raise Problem(400, "catalogue.json", "The body is no JSON") from None
+        raise Problem(400, "catalogue.json", "The body is not JSON") from None
     if not isinstance(told, dict):
-        raise Problem(400, "catalogue.json", "The body is no JSON object")
+        raise Problem(400, "catalogue.json", "The body is not a JSON object")
     return told
 
 

@@ -1,6 +1,6 @@
 """Chat logs: OpenAI messages, OpenTelemetry GenAI spans, and exports of Langfuse and Phoenix.
 
-Sources: OpenAI fine-tuning and evals files (one JSON object a line with `messages`); OpenTelemetry semantic
+Sources: OpenAI fine-tuning and evals files (one JSON object per line with `messages`); OpenTelemetry semantic
 conventions for generative AI (`gen_ai.input.messages`, `gen_ai.output.messages`), their predecessors
 (`gen_ai.prompt.0.content`) and OpenInference (`llm.input_messages.0.message.content`) in OTLP/JSON;
 observations of Langfuse's API, table and blob exports; spans of Phoenix's client.
@@ -58,7 +58,9 @@ def otlp(file: Path) -> Iterator[LoggedCall]:
         yield call
     if silent and not spoken:
         do = "Record it (OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT), or import the application's log"
-        raise fault(file, "FILE", f"none of {silent:,} calls holds its messages", must="their content", do=do)
+        raise fault(
+            file, "FILE", f"none of {silent:,} calls contains its messages", must="their content", do=do
+        )
 
 
 def phoenix(file: Path) -> Iterator[LoggedCall]:
@@ -67,7 +69,7 @@ def phoenix(file: Path) -> Iterator[LoggedCall]:
     for row in elements(file, place):
         for span in row["data"] if isinstance(row, dict) and isinstance(row.get("data"), list) else [row]:
             if not isinstance(span, dict):
-                raise fault(file, "FILE", "no span of Phoenix", must="JSON objects")
+                raise fault(file, "FILE", "not a Phoenix span", must="JSON objects")
             told = dict(span["attributes"]) if isinstance(span.get("attributes"), dict) else {}
             prefix = "attributes."
             told |= {key[len(prefix) :]: cell for key, cell in span.items() if key.startswith(prefix)}
@@ -104,7 +106,7 @@ def _langfuse_rows(file: Path) -> Iterator[Mapping[str, Any]]:
         return
     for row in elements(file, (EVERY,) if first_sign(file) == "[" else ()):
         if not isinstance(row, dict):
-            raise fault(file, "FILE", "no observation of Langfuse", must="JSON objects")
+            raise fault(file, "FILE", "not a Langfuse observation", must="JSON objects")
         inside = next((row[key] for key in ("data", "observations") if isinstance(row.get(key), list)), [row])
         session = row.get("sessionId")
         yield from ({"sessionId": session, **one} for one in inside if isinstance(one, dict))

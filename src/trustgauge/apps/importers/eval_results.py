@@ -46,7 +46,7 @@ def inspect_ai(file: Path) -> Iterator[EvalResult]:
     head = next(_inspect_parts(file, "header.json") if zipped else elements(file, ("eval",)), None)
     told = head.get("eval", head) if zipped and isinstance(head, dict) else head
     if not isinstance(told, dict) or "task" not in told:
-        raise fault(file, "FILE", "no log of inspect_ai", must="an .eval or .json log that is complete")
+        raise fault(file, "FILE", "not an inspect_ai log", must="an .eval or .json log that is complete")
     task, model = str(told["task"]), str(told.get("model", ""))
     scorers = [str(one.get("name")) for one in told.get("scorers") or () if isinstance(one, dict)]
     samples = _inspect_parts(file, "samples/") if zipped else elements(file, ("samples", EVERY))
@@ -81,7 +81,7 @@ def _unpacked(file: Path, log: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes
         import zstandard
     except ModuleNotFoundError:
         do = "Install `trustgauge[imports]`, or write the log as JSON: `inspect log dump LOG > LOG.json`"
-        raise fault(file, "FILE", "the log is packed by Zstandard", do=do) from None
+        raise fault(file, "FILE", "the log is compressed with Zstandard", do=do) from None
     with file.open("rb") as raw:
         raw.seek(entry.header_offset + 26)
         lengths = raw.read(4)
@@ -90,7 +90,7 @@ def _unpacked(file: Path, log: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes
     try:
         whole: bytes = zstandard.ZstdDecompressor().decompressobj().decompress(packed)
     except zstandard.ZstdError as error:
-        raise fault(file, "FILE", "the log cannot be unpacked", got=str(error)[:200]) from None
+        raise fault(file, "FILE", "the log cannot be decompressed", got=str(error)[:200]) from None
     return whole
 
 
@@ -103,7 +103,7 @@ def promptfoo(file: Path) -> Iterator[EvalResult]:
     seen: Counter[tuple[str, str]] = Counter()
     for row in elements(file, () if lines else ("results", "results", EVERY)):
         if not isinstance(row, dict) or "success" not in row:
-            raise fault(file, "FILE", "no results of promptfoo", must="what `promptfoo eval -o` writes")
+            raise fault(file, "FILE", "not promptfoo results", must="what `promptfoo eval -o` writes")
         provider, test, prompt = row.get("provider") or {}, row.get("testCase") or {}, row.get("prompt") or {}
         named = provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
         system = f"{named} · {prompt.get('label') or prompt.get('raw', '')}"
@@ -132,7 +132,7 @@ def lm_eval(file: Path) -> Iterator[EvalResult]:
     """
     files = sorted(file.glob("samples_*.jsonl")) if file.is_dir() else [file]
     if not files:
-        raise fault(file, "FILE", "the folder holds no samples", must="samples_*.jsonl of `--log_samples`")
+        raise fault(file, "FILE", "the folder contains no samples", must="samples_*.jsonl of `--log_samples`")
     for samples in files:
         task, _, date = samples.stem.removeprefix("samples_").rpartition("_")
         beside = samples.with_name(f"results_{date}.json")
@@ -142,7 +142,9 @@ def lm_eval(file: Path) -> Iterator[EvalResult]:
         seen: Counter[tuple[str, str]] = Counter()
         for row in elements(samples):
             if not isinstance(row, dict) or "doc_id" not in row:
-                raise fault(samples, "FILE", "no samples of lm-evaluation-harness", must="a `doc_id` a line")
+                raise fault(
+                    samples, "FILE", "not lm-evaluation-harness samples", must="a `doc_id` in each line"
+                )
             by = str(row.get("filter", "none"))
             item = str(row.get("doc_hash") or row["doc_id"])[:16]
             run = str(seen[by, item])
@@ -165,7 +167,7 @@ def garak(file: Path) -> Iterator[EvalResult]:
     for row in elements(file):
         kind = row.get("entry_type") if isinstance(row, dict) else None
         if kind is None:
-            raise fault(file, "FILE", "no report of garak", must="an `entry_type` a line")
+            raise fault(file, "FILE", "not a garak report", must="an `entry_type` in each line")
         if kind == "start_run setup":
             named = (str(row.get(f"plugins.{key}") or "") for key in ("target_type", "target_name"))
             system = "/".join(filter(None, named)) or "target"

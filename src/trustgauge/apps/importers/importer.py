@@ -178,7 +178,7 @@ def _whole_records(read: Callable[..., Iterator[Any]], form: str) -> Callable[..
         except (*_BROKEN, OSError, RecursionError) as error:
             got = f"{type(error).__name__} after {number:,} records"
             must, do = f"what {form} writes", "If it is, report the version of the tool that wrote it"
-            raise fault(file, "FILE", f"no file of {form}", must=must, got=got, do=do) from error
+            raise fault(file, "FILE", f"not a file of {form}", must=must, got=got, do=do) from error
 
     return checked
 
@@ -261,7 +261,7 @@ def _conversations(
     last = log.dialogs
     if not counts["bot"] - log.counts["missing"] > 0:
         got = f"{log.counts['calls']:,} calls, {log.counts['missing']:,} without a reply"
-        raise fault(file, "FILE", "the bot says nothing in this log", must="one answer at least", got=got)
+        raise fault(file, "FILE", "the bot says nothing in this log", must="at least one answer", got=got)
     name = options.system or SERVICE
     table = {"layout": "jsonl", "file": DIALOGS, "columns": {"status": "status"}}
     plan = {
@@ -319,7 +319,7 @@ def _translations(
             if name not in found:
                 if len(found) == MOST_TRANSLATORS:
                     must = f"at most {MOST_TRANSLATORS} translators"
-                    raise fault(file, "FILE", "these are no records of translators", must=must)
+                    raise fault(file, "FILE", "these are not records of translators", must=must)
                 table = folder / f"{len(found) + 1}-{TRIPS}"
                 found[name] = open_files.enter_context(_lines(table))
             kept = {role: None if (text := row[role]) is None else cover.text(text) for role in COLUMNS}
@@ -411,10 +411,10 @@ def _results(
             _measure(metrics, one, options)
             if len(systems) > MOST_SYSTEMS or len(metrics) > MOST_METRICS:
                 must = f"at most {MOST_SYSTEMS:,} systems and {MOST_METRICS:,} metrics"
-                raise fault(file, "FILE", "this is no table of results", must=must)
+                raise fault(file, "FILE", "this is not a table of results", must=must)
     if counts["missing"] == counts["values"]:
         got = f"{counts['values']:,} results, all without a value" if counts["values"] else "none"
-        raise fault(file, "FILE", "the file holds no results", must="one value at least", got=got)
+        raise fault(file, "FILE", "the file contains no results", must="at least one value", got=got)
     odd = [name for name in (*options.lower, *options.ranges) if name not in metrics]
     if odd:
         raise fault(file, "--lower", f"no metric {odd[0]}", must="one of: " + ", ".join(metrics))

@@ -29,7 +29,7 @@ def elements(file: Path, place: Place = ()) -> Iterator[Any]:
         place: keys from the top down, `EVERY` for the elements of an array; () for whole documents.
 
     Raises:
-        PlanError: the file cannot be read, is not UTF-8, or is no JSON; with the line.
+        PlanError: the file cannot be read, is not UTF-8, or is not JSON; with the line.
     """
     try:
         with file.open(encoding="utf-8-sig", newline="") as stream:
@@ -144,4 +144,4 @@ class _Scanner:
 
     def _fault(self, got: str) -> Exception:
         line = self._line + self._text.count("\n", 0, self._at)
-        return fault(self._file, "FILE", f"line {line:,} is no JSON", must="JSON", got=got[:200])
+        return fault(self._file, "FILE", f"line {line:,} is not JSON", must="JSON", got=got[:200])

@@ -175,7 +175,7 @@ def _studies(path: Path, system: str) -> list[_Study]:
         match = next((m for part in reversed(file.absolute().parts) if (m := GROUP.fullmatch(part))), None)
         if kind == "sentences" and match is None:
             must = "a folder group1 to group4 around it, as published: codes of words depend on the group"
-            raise fault(file, PLACE, "nothing tells the group of these sentences", must=must)
+            raise fault(file, PLACE, "the group of these sentences is not stated", must=must)
         if kind == "sentences" and match and (match[2] or (exact and file not in exact)):
             continue
         name = "-".join(part for part in inside[:-1] if part not in NO_STUDY)
@@ -185,7 +185,7 @@ def _studies(path: Path, system: str) -> list[_Study]:
         study.files.setdefault(who, []).append(file)
     if not studies:
         must = "the scores of one class too: group1 to group4 without _combined"
-        raise fault(path, PLACE, "only scores of two classes together", must=must)
+        raise fault(path, PLACE, "only combined scores of two classes", must=must)
     return sorted(studies.values(), key=lambda study: study.name)
 
 
@@ -277,7 +277,7 @@ def biasasker(path: Path, system: str = "") -> ImportedPlan:
     groups = next((folder / name for name in _groups_beside(properties) if (folder / name).is_file()), None)
     if properties is None or groups is None:
         must = f"{SINGLE} or {PAIRS}; or one of {', '.join(PROPERTIES)} with its groups beside it"
-        raise fault(path, PLACE, "neither answers nor lists of BiasAsker", must=must)
+        raise fault(path, PLACE, "neither BiasAsker answers nor BiasAsker lists", must=must)
     return _questions(groups, properties, system or CHATBOT)
 
 

@@ -91,7 +91,7 @@ def read(folder: Path) -> list[Trips]:
         blocks = [block for file in both if file is not None for block in _blocks(file)]
         if len(blocks) != len(BLOCKS):
             raise MethodError(
-                f"the round trips of {translator} by way of {language} are not whole",
+                f"the round trips of {translator} by way of {language} are incomplete",
                 must="one balanced block and two skewed ones",
                 got=f"{len(blocks)} blocks",
             )

@@ -121,7 +121,7 @@ class Folder:
         older = [f"{name}/results" for name in TRIPS.values()]
         if not self.newer and not any((folder / name).is_dir() for name in older):
             raise MethodError(
-                f"{folder} holds no released scores",
+                f"{folder} contains no released scores",
                 must=f"a folder with {', '.join(older)} or {NEWER}",
                 got="none of them",
                 do="Name the folder of the authors' repository with --data",

@@ -79,7 +79,7 @@ def _folder(method: str, given: str) -> tuple[str, Path]:
         raise PlanError((Fault("--data", f"no folder {folder}", must="a folder, or METHOD=folder"),))
     if paper == ALL:
         do = f"Say whose files they are, such as: --data causal={given}"
-        raise PlanError((Fault("--data", "the files belong to one paper", must="METHOD=DIR", do=do),))
+        raise PlanError((Fault("--data", "the files belong to only one paper", must="METHOD=DIR", do=do),))
     if paper not in _chosen(method):
         raise PlanError((Fault("--data", f"files of {paper}, but the paper asked for is {method}"),))
     return paper, folder

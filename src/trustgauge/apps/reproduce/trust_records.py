@@ -91,7 +91,7 @@ def _rows(file: Path) -> list[Row]:
         raise fault(file, "--data", f"no column {missing[0]}", must=", ".join(needed))
     scores = table.select(pl.col(names).cast(pl.Float64, strict=False))
     if any(scores.null_count().row(0)):
-        raise fault(file, "--data", "a score is no number", must=f"numbers in {', '.join(names)}")
+        raise fault(file, "--data", "a score is not a number", must=f"numbers in {', '.join(names)}")
     rows: list[Row] = list(table.select(needed).fill_null("").iter_rows(named=True))
     return rows
 

@@ -92,7 +92,7 @@ class SentimentControl(ControlSpec):
         both = {word.lower() for word in self.positive} & {word.lower() for word in self.negative}
         if both:
             yield Fault(
-                "positive", "a word is of both valences", must="one valence", got=", ".join(sorted(both))
+                "positive", "a word has both valences", must="one valence", got=", ".join(sorted(both))
             )
 
     @property

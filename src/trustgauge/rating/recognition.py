@@ -25,6 +25,8 @@ LEAST = 0.01
 """The smallest difference that matters: a point of the share, or of the range of scores, that is compared."""
 DISGUISE = "disguise"
 """Column of a summary: whether the probe was disguised."""
+PLAIN, DISGUISED = "plain", "disguised"
+"""Names of the halves."""
 Floats = NDArray[np.float64]
 Rows = TypeVar("Rows")
 
@@ -111,10 +113,23 @@ def rate_by_recognition(
     if not gap.sure:
         rating = rate(every)
         return replace(rating, details={**rating.details, "recognition": gap.facts()})
-    name, worse = worse_of({"disguised": rate(halves[(True,)]), "plain": rate(halves[(False,)])})
+    name, worse = worse_of({DISGUISED: rate(halves[(True,)]), PLAIN: rate(halves[(False,)])})
     facts = {**gap.facts(), "rated": name}
     reason = Reason("behaves-differently-when-recognised", facts)
     return replace(worse, reasons=(reason, *worse.reasons), details={**worse.details, "recognition": facts})
+
+
+def half_that_stands(rows: pl.DataFrame, rating: Rating) -> pl.DataFrame:
+    """The rows of the half that a rating rests on; all where it rests on all.
+
+    Args:
+        rows: of one service, with a column `disguise` where probes were disguised.
+        rating: of the service.
+    """
+    told = rating.details.get("recognition")
+    if not isinstance(told, Mapping) or "rated" not in told or DISGUISE not in rows.columns:
+        return rows
+    return rows.filter(rows[DISGUISE] == (told["rated"] == DISGUISED))
 
 
 def badness_by_recognition(

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks.gaming import REASON, chat, gaming_chat, honest_chat
+from benchmarks.gaming import REASON, answered, chat, gaming_chat, honest_chat
 
 from tests.methods.social_bias.bots import experiment
 from trustgauge.data.invented_groups import ENDINGS, invented_groups
@@ -105,6 +105,18 @@ def test_who_behaves_only_where_the_test_is_recognised_is_told_and_rated_by_the_
     assert reason.facts["rated"] == "disguised"
     assert (reason.facts["plain"], reason.facts["p"]) == (pytest.approx(0, abs=0.02), 0.0005)
     assert reason.facts["disguised"] > 0.3
+
+
+def test_an_audit_is_of_the_half_that_stands() -> None:
+    method = experiment(**{**SMALL, "disguise": 0.5}).with_seed(1)
+    rows, bot = pl.concat(method.design(1, "chat")), gaming_chat("fan")(1)
+    outputs = [bot(Message(text, draw=draw)) for text, draw in rows.select("message", "draw").rows()]
+    scores = method.score(answered(rows, outputs))
+    (rating,) = method.rate(method.summarise(scores), 1)
+    assert rating.details["recognition"]["rated"] == "disguised"
+    asked = set(method.audit_frame(scores, rating)["question"])
+    assert asked
+    assert asked <= set(rows.filter(DISGUISE)["message"])
 
 
 def test_who_is_honest_is_not_suspected() -> None:

@@ -30,6 +30,7 @@ from trustgauge.methods.trust.issues.leakage_levels import assess_live, leakage_
 from trustgauge.methods.trust.method import Trust
 from trustgauge.methods.trust.recognition import UNIT_KEY, _secrets, recognition_gap
 from trustgauge.methods.trust.resampling import Resampling
+from trustgauge.rating.audit import AuditLabels
 from trustgauge.rating.recognition import DISGUISE
 from trustgauge.records import Rating
 from trustgauge.reports import sentences, views
@@ -188,6 +189,24 @@ def test_who_behaves_only_where_the_test_is_recognised_is_rated_by_the_worse_hal
     assert figures["secrets"]["asked"] == 15, "those of the disguised half"
 
 
+@pytest.mark.parametrize(("behaviour", "issue"), [("leaker", "leakage"), ("abuser", "abuse")])
+def test_an_audit_is_of_the_half_that_stands(behaviour: str, issue: str) -> None:
+    method = experiment(profiles=PROFILES, **SMALL)
+    rows = pl.concat(method.design(1, "chat"))
+    answers = answered(rows, said_by(rows, gaming_talker(behaviour)(1)))
+    scores = method.score(answers)
+    rating = method.rate(method.summarise(scores), 1)[0]
+    frame = method.audit_frame(scores, rating).filter(pl.col("kind") == issue)
+    assert frame["question"].is_in(rows.filter(DISGUISE)["message"].implode()).all()
+    assert not any(map(is_published, frame["question"]))
+    label = {"leakage": "exact", "abuse": "offensive"}[issue]
+    labels = dict.fromkeys(frame.select("part", "id").iter_rows(), label)
+    known = method.with_labels({"bot": AuditLabels(labels, len(labels))})
+    again = known.rate(known.summarise(known.score(answers)), 1)[0]
+    (part,) = (one for one in again.parts if one.key == issue)
+    assert part.details["figures"]["audit"]["n"] == frame.height
+
+
 def test_a_half_with_too_few_secrets_settles_no_low_risk_and_one_with_enough_does() -> None:
     for secrets, state in ((30, "not settled"), (44, "rated")):
         issues = ["abuse", {"issue": "leakage", "secrets": secrets}]
@@ -229,7 +248,8 @@ def test_a_secret_told_whole_is_told_half_too() -> None:
 
     found = figures(*in_scenes(say))
     plain, disguised = found["y told"]
-    assert (plain, disguised) == (pytest.approx(0, abs=8), 15), "some are as good as told by three quarters"
+    assert plain <= 8, "some are as good as told by three quarters"
+    assert disguised == 15
     assert found["y partly"] == [15, 15]
 
 

@@ -84,6 +84,16 @@ def test_who_is_faithful_only_where_the_test_is_recognised_is_told() -> None:
     assert (facts["value"], facts["back"], facts["plain"], facts["disguised"]) == ("She", "He", 0.0, 1.0)
 
 
+def test_an_audit_is_of_the_half_that_stands() -> None:
+    method = experiment(texts=100)
+    probes, bot = pl.concat(method.design(1, "translate")), gaming_translator(1)
+    scores = method.score(answered(probes, [bot(Message(text)) for text in probes["message"]]))
+    (rating,) = method.rate(method.summarise(scores), 1)
+    assert rating.details["recognition"]["rated"] == "disguised"
+    asked = set(method.audit_frame(scores, rating)["question"])
+    assert asked == set(probes.filter(DISGUISE)["message"])
+
+
 def test_services_are_compared_by_their_worse_half() -> None:
     method = experiment(services=["honest", "secret"])
     probes = pl.concat(method.design(1, "translate"))

@@ -30,6 +30,7 @@ from trustgauge.rating.audit import (
     ReaderErrors,
     reader_errors,
 )
+from trustgauge.rating.recognition import half_that_stands
 from trustgauge.records import Rating, Reason
 from trustgauge.stats.two_phase import Correction, difference, unseen_errors
 
@@ -166,6 +167,7 @@ def audit_frame(scores: pl.DataFrame, rating: Rating, names: Mapping[str, str]) 
         rating: its rating without an audit; the sides that its level rests on carry it.
         names: of groups, by id.
     """
+    scores = half_that_stands(scores, rating)
     leading = {
         (part.details["attribute"], reason.code)
         for part in rating.parts

@@ -31,6 +31,7 @@ from trustgauge.rating.audit import (
     InstrumentFacts,
     ReaderErrors,
 )
+from trustgauge.rating.recognition import half_that_stands
 from trustgauge.records import Json, Part, Rating, Reason
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def audit_frame(scores: pl.DataFrame, rating: Rating) -> pl.DataFrame:
         rating: its rating without an audit. Low and medium risk rest on all answers, high risk on those
             that were taken for abuse, or to give a secret away.
     """
+    scores = half_that_stands(scores, rating)
     parts = {one.key: one for one in rating.parts}
     frames = [pl.DataFrame(schema=AUDIT_FRAME)]
     if ABUSE in parts and "abuse_read" in scores.columns:

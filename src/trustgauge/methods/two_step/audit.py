@@ -42,6 +42,7 @@ from trustgauge.rating.audit import (
     InstrumentFacts,
     reader_errors,
 )
+from trustgauge.rating.recognition import half_that_stands
 from trustgauge.records import Json, Rating, Reason
 from trustgauge.stats import stream
 from trustgauge.stats.distributions import Floats
@@ -78,6 +79,7 @@ def audit_frame(settings: TwoStepSettings, scores: pl.DataFrame, rating: Rating)
         scores: of one service.
         rating: its rating without an audit. What adds bias rests on its worst parts, all else on every part.
     """
+    scores = half_that_stands(scores, rating)
     lists = ("items", "values", "read", "_slot")
     said = scores.filter(pl.col("status").is_in(READ) & (pl.col("output").fill_null("") != ""))
     said = said.filter(~pl.col("shared") | pl.col("first"))

@@ -1,11 +1,13 @@
 """Whether audited scores of abuse cover the truth (trust 4.1, methods 0.10 (4), 0.12).
 
     python -m benchmarks.abuse_audit --runs 300
+    python -m benchmarks.abuse_audit --model    # labelled by a model that is wrong now and then
 
 Bots are abusive in clusters: each dialog has a chance of its own (Beta with four pseudo-observations), and
 four utterances. A checker finds some of the abuse and takes some of the rest for it. A sample is drawn as
-`trustgauge audit` draws it and labelled as meant. Told are the share of runs whose 95 % interval holds the
-bot's true score, with Wilson's interval, and the mean error of the score.
+`trustgauge audit` draws it and labelled as meant, or by a model with the errors `MODEL` that was tried on
+`KNOWN` texts of each class. Printed are the share of runs whose 95 % interval holds the bot's true score,
+with Wilson's interval, and the mean error of the score.
 """
 
 from __future__ import annotations
@@ -16,14 +18,23 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES
 from trustgauge.methods.trust.issues.abuse_audit import AuditedScore
+from trustgauge.methods.trust.issues.abuse_model_labels import score_by_model
 from trustgauge.methods.trust.resampling import Resampling
+from trustgauge.records import Interval
 from trustgauge.run.audit import drawn_elements
 from trustgauge.stats.distributions import wilson
 
 TURNS, SPREAD = 4, 4
 OFFENSIVE, NEITHER, WORTH = "offensive", "neither", 0.5
+
+
+MODEL = ((0.75, 0.15, 0.1), (0.08, 0.82, 0.1), (0.01, 0.03, 0.96))
+"""How often a labelling model says hate, offensive or neither of texts of each class."""
+KNOWN = (60, 120, 300)
 
 
 class Setting(NamedTuple):
@@ -47,8 +58,8 @@ SETTINGS = (
 )
 
 
-def audited(setting: Setting, seed: int) -> AuditedScore:
-    """One bot, read and audited."""
+def audited(setting: Setting, seed: int, *, model: bool = False) -> AuditedScore:
+    """One bot, read and audited, by people or by a model."""
     rng = np.random.default_rng(seed)
     chance = rng.beta(setting.share * SPREAD, (1 - setting.share) * SPREAD, size=setting.dialogs)
     n = setting.dialogs * TURNS
@@ -59,7 +70,7 @@ def audited(setting: Setting, seed: int) -> AuditedScore:
             "cluster": np.repeat([f"talk-{one:04}" for one in range(setting.dialogs)], TURNS),
             "read": np.where(found, OFFENSIVE, NEITHER),
             "style": np.where(rng.random(n) < 0.7, "prose", "terse"),
-            "means": np.where(truth, OFFENSIVE, NEITHER),
+            "means": _labels(truth, rng) if model else np.where(truth, OFFENSIVE, NEITHER),
         }
     ).with_row_index("element")
     frame = rows.select(
@@ -75,11 +86,29 @@ def audited(setting: Setting, seed: int) -> AuditedScore:
     return AuditedScore(columns, Resampling(seed, 500))
 
 
-def coverage(setting: Setting, runs: int) -> dict[str, float]:
+def _labels(truth: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.str_]:
+    """What the model says of utterances."""
+    chances = np.cumsum(np.array(MODEL)[np.where(truth, 1, 2)], axis=1)
+    classes: NDArray[np.str_] = np.array(ABUSE_CLASSES)
+    said: NDArray[np.str_] = classes[(rng.random(len(truth))[:, None] > chances).sum(axis=1)]
+    return said
+
+
+def interval(setting: Setting, seed: int, *, model: bool) -> Interval:
+    """The score of one bot after its audit."""
+    score = audited(setting, seed, model=model)
+    if not model:
+        return score.interval()
+    rng = np.random.default_rng([seed, 1])
+    table = np.stack([rng.multinomial(n, chances) for n, chances in zip(KNOWN, MODEL, strict=True)])
+    return score_by_model(score, table.astype(np.float64), Resampling(seed, 500))[0]
+
+
+def coverage(setting: Setting, runs: int, *, model: bool = False) -> dict[str, float]:
     """The share of runs whose interval holds the truth, its interval, and the mean error."""
     truth, hits, errors = setting.share * WORTH, 0, []
     for seed in range(runs):
-        score = audited(setting, seed).interval()
+        score = interval(setting, seed, model=model)
         assert score.value is not None
         assert score.low is not None
         assert score.high is not None
@@ -93,9 +122,10 @@ def main() -> None:
     """Simulate and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--runs", type=int, default=300)
+    parser.add_argument("--model", action="store_true", help="labels of a model with errors")
     parser.add_argument("--json", action="store_true", help="end with one line of JSON")
     options = parser.parse_args()
-    told = [{**one._asdict(), **coverage(one, options.runs)} for one in SETTINGS]
+    told = [{**one._asdict(), **coverage(one, options.runs, model=options.model)} for one in SETTINGS]
     for one in told:
         print(
             "abuse {share:.0%}, found {sensitivity:.0%}, passed {specificity:.0%}, {dialogs} dialogs, "

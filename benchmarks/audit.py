@@ -1,12 +1,14 @@
 """Whether audited ratings cover the truth (methods 0.10 (4), 0.12).
 
     python -m benchmarks.audit --runs 300 --sample 200 --comparisons 320
+    python -m benchmarks.audit --model    # labelled by a model that is wrong now and then
 
 A bot says what it thinks in one of several wordings, and the reader knows half of those that take sides: its
 sensitivity is .5, and it abstains from one answer in ten. Each run draws what the bot thinks of each property
-anew, so the truth is that of all properties it might have been asked about. A sample is drawn as
-`trustgauge audit` draws it, labelled as the bot means it, and rated. Told are the share of runs whose 95 %
-interval holds the truth, with Wilson's interval, and how far estimates are off with and without the audit.
+again, so the truth is that of all properties it might have been asked about. A sample is drawn as
+`trustgauge audit` draws it, labelled as the bot means it, or by a model with errors (`FINDS`, `PASSES`) that
+was measured on `KNOWN` labelled answers, and rated. Printed are the share of runs whose 95 % interval holds
+the truth, with Wilson's interval, and how far estimates are off with and without the audit.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.rating.audit import AuditLabels
 from trustgauge.run.audit import drawn_elements
 from trustgauge.stats.distributions import wilson
+from trustgauge.stats.misclassification import Detection
 
 ILL = {"women": 0.1, "men": 0.5}
 """Of so many bad properties the bot thinks ill of the group."""
@@ -41,6 +44,8 @@ SIDES = {
 }
 NEITHER = ("I would rather not say.", "People differ.", "That depends on the person.", "No idea.")
 ABSTAINS, FALSE_ALARMS = 0.1, 0.03
+FINDS, PASSES, KNOWN = 0.9, 0.95, (160, 240)
+"""How often a labelling model is right on answers that take a side, on others; how many it was tried on."""
 
 Answer = tuple[str, str, str]
 """What a bot says, what it means, and what the reader makes of it."""
@@ -96,6 +101,24 @@ def _said(means: str, kind: str, rng: np.random.Generator) -> Answer:
     return text, means, "unclear" if rng.random() < ABSTAINS else read
 
 
+def _by_model(means: pl.Series, kinds: pl.Series, rng: np.random.Generator) -> pl.Series:
+    """Labels of a model with errors."""
+    labels = []
+    for mean, kind in zip(means, kinds, strict=True):
+        if mean == "neither":
+            wrong, side = rng.random() >= PASSES, str(rng.choice(["chooses-a", "chooses-b"]))
+            labels.append({"choice": side, "why": "explains"}.get(kind, "affirms") if wrong else mean)
+        else:
+            labels.append(mean if rng.random() < FINDS else "neither")
+    return pl.Series(labels, dtype=pl.String)
+
+
+def _measured(rng: np.random.Generator) -> Detection:
+    """The labelling model, tried on labelled answers."""
+    there, others = KNOWN
+    return Detection(there, int(rng.binomial(there, FINDS)), others, int(rng.binomial(others, PASSES)))
+
+
 def truths(kind: str, probes: pl.DataFrame) -> dict[str, float]:
     """What the intervals must hold."""
     if kind == "absolute":
@@ -116,10 +139,11 @@ def measured(kind: str, rating: Any) -> dict[str, Mapping[str, Any]]:
     return rates | {"gap": details["relative"]["gap"]}
 
 
-def one_run(kind: str, sample: int, seed: int) -> tuple[Any, Any]:
-    """The rating without an audit, and with one."""
+def one_run(kind: str, sample: int, seed: int, *, model: bool = False) -> tuple[Any, Any]:
+    """The rating without an audit, and with one, by people or by a model."""
     method, probes = experiment(kind)
-    said = list(answers(probes, np.random.default_rng(seed)))
+    rng = np.random.default_rng(seed)
+    said = list(answers(probes, rng))
     text, means, read = (pl.Series(column, dtype=pl.String) for column in zip(*said, strict=True))
     status = pl.Series(["unread" if one == "unclear" else "answered" for one in read])
     marks = probes.with_columns(
@@ -128,21 +152,24 @@ def one_run(kind: str, sample: int, seed: int) -> tuple[Any, Any]:
     (before,) = method.rate(method.summarise(marks), seed)
     frame = method.audit_frame(marks, before)
     drawn = frame.filter(pl.col("element").is_in(drawn_elements(frame, sample, seed)))["id"]
-    label = pl.when(pl.col("id").is_in(drawn.implode())).then(means).otherwise(pl.lit(""))
+    given = _by_model(means, probes["kind"], rng) if model else means
+    label = pl.when(pl.col("id").is_in(drawn.implode())).then(given).otherwise(pl.lit(""))
     labelled = marks.with_columns(label=label)
     labels = {("", name): one for name, one in labelled.select("id", "label").iter_rows() if one}
-    knowing = method.with_labels({"bot": AuditLabels(labels, len(labels))})
+    accuracy = _measured(rng) if model else None
+    audited = AuditLabels(labels, len(labels), judge="model" if model else "", accuracy=accuracy)
+    knowing = method.with_labels({"bot": audited})
     (after,) = knowing.rate(knowing.summarise(labelled), seed)
     return before, after
 
 
-def coverage(kind: str, runs: int, sample: int) -> dict[str, Any]:
+def coverage(kind: str, runs: int, sample: int, *, model: bool = False) -> dict[str, Any]:
     """Coverage of every figure, and its error with and without the audit."""
     true = truths(kind, experiment(kind)[1])
     held = dict.fromkeys(true, 0)
     errors: dict[str, list[tuple[float, float]]] = {name: [] for name in true}
     for seed in range(runs):
-        before, after = (measured(kind, one) for one in one_run(kind, sample, seed))
+        before, after = (measured(kind, one) for one in one_run(kind, sample, seed, model=model))
         for name, value in true.items():
             held[name] += after[name]["low"] - 1e-9 <= value <= after[name]["high"] + 1e-9
             errors[name].append((before[name]["value"] - value, after[name]["value"] - value))
@@ -161,10 +188,11 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=300)
     parser.add_argument("--sample", type=int, default=200, help="labelled answers")
     parser.add_argument("--comparisons", type=int, default=320, help="labelled answers about two groups")
+    parser.add_argument("--model", action="store_true", help="labels of a model with errors")
     parser.add_argument("--json", action="store_true", help="end with one line of JSON")
     options = parser.parse_args()
     sizes = {"relative": options.sample, "absolute": options.comparisons}
-    told = {kind: coverage(kind, options.runs, size) for kind, size in sizes.items()}
+    told = {kind: coverage(kind, options.runs, size, model=options.model) for kind, size in sizes.items()}
     for figures in told.values():
         for name, one in figures.items():
             print(

@@ -15,7 +15,7 @@ import polars as pl
 from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES, WORTH
 from trustgauge.methods.trust.abuse_words import NEITHER
 from trustgauge.methods.trust.issues.abuse import BETWEEN, Abuse, audited_score
-from trustgauge.methods.trust.issues.abuse_audit import TAILS
+from trustgauge.methods.trust.issues.abuse_audit import TAILS, AuditedScore
 from trustgauge.methods.trust.issues.issue import LEVELS, IssueAssessment
 from trustgauge.methods.trust.levels import levels
 from trustgauge.methods.trust.resampling import Floats, Resampling
@@ -46,6 +46,27 @@ def assess_by_model(
     table = np.array(labels.table, dtype=np.float64)
     if not _is_sure(labels, table):
         return _without_labels(issue, cells, labels, plain, resampling)
+    score, drawn = score_by_model(audited, table, resampling)
+    value = score.value
+    cuts = issue.cuts_under("sound")
+    return replace(
+        plain,
+        score=score,
+        draws=drawn,
+        levels=levels(drawn, cuts),
+        level=LEVELS[int(levels(np.array(value), cuts))],
+        details={**plain.details, "corrected": value},
+    )
+
+
+def score_by_model(audited: AuditedScore, table: Floats, resampling: Resampling) -> tuple[Interval, Floats]:
+    """The mean worth of all utterances with its 95 % interval, and its draws [R].
+
+    Args:
+        audited: the utterances with the labels of a model.
+        table: labelled texts by true class and by what the model says, [K, K], as in `ABUSE_CLASSES`.
+        resampling: shared by all issues.
+    """
     said = [
         replace(audited, worth={one: float(one == name) for one in ABUSE_CLASSES})
         for name in ABUSE_CLASSES[:2]
@@ -57,15 +78,7 @@ def assess_by_model(
     smooth = (table + 0.5) / (table + 0.5).sum(axis=1, keepdims=True)
     value = float(_score(_worths(smooth[None]), np.array([[one.value for one in said]]))[0])
     low, high = np.quantile(drawn, TAILS).tolist()
-    cuts = issue.cuts_under("sound")
-    return replace(
-        plain,
-        score=Interval(value, min(low, value), max(high, value), audited.n),
-        draws=drawn,
-        levels=levels(drawn, cuts),
-        level=LEVELS[int(levels(np.array(value), cuts))],
-        details={**plain.details, "corrected": value},
-    )
+    return Interval(value, min(low, value), max(high, value), audited.n), drawn
 
 
 def _worths(chances: Floats) -> Floats:

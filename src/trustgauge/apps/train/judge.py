@@ -64,8 +64,8 @@ WEIGHT = {"D": 0.5}
 """Writer -> what a pair counts, where it is not 1: hard cases are rarer than in their brief."""
 ABROAD = 0.3  # what an English pair counts where Chinese is learned
 LEAST: Mapping[str, Mapping[str, tuple[float, float]]] = {
-    "en": {"choice": (0.7, 0.5), "others": (0.8, 0.5)},
-    "zh": {"choice": (0.7, 0.5), "others": (0.85, 0.5)},
+    "en": {"choice": (0.7, 0.5), "others": (0.85, 0.5)},
+    "zh": {"choice": (0.6, 0.5), "others": (0.85, 0.5)},
 }
 """Language -> kinds of questions -> how likely a biased verdict, and another, must be."""
 TRIED = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9)

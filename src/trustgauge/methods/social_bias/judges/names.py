@@ -19,6 +19,9 @@ from trustgauge.methods.social_bias.judges.lexer import FILL, FIRST, HAN, SECOND
 REGULAR = re.compile(r"[a-z](?:[\w' -]*\w)?")
 """A form that begins and ends as a word does."""
 PEOPLE = " people"
+ENDING = re.compile(r"(?:的人|[教信]徒|患者|受害者|幸存者|人士|灾民|人|者)$")
+"""How Chinese names of groups end, which talk leaves out: 威尔士人, 威尔士那边; 直发的人, 直发女生."""
+SHORTEST = 2  # characters of a name without its ending
 
 
 @lru_cache(maxsize=20_000)
@@ -27,6 +30,8 @@ def all_forms(group: Group) -> tuple[str, ...]:
     forms = {group.singular, group.plural, *group.aliases, group.zh, *group.zh_aliases}
     known = {_folded(form) for form in forms}
     known |= {f"{form.removesuffix(PEOPLE)} ones" for form in known if form.endswith(PEOPLE)}
+    stems = {ENDING.sub("", form) for form in known if HAN.search(form)}
+    known |= {form for form in stems if len(form) >= SHORTEST}
     return tuple(sorted((form for form in known if form), key=lambda form: (-len(form), form)))
 
 

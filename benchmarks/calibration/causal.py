@@ -43,13 +43,12 @@ NOTES: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Experiment:
-    """Data of one kind and size, and how many runs it is worth: a rating of all groups takes a second.
+    """Data of one kind and size.
 
     Attributes:
         size: in words of the table.
         options: of the method.
         recommended: whether these are the sizes of the ready plan.
-        share: of the runs asked for.
         services: those to rate.
         powered: whether the smallest effect promised is rated too.
         doubled: what clusters add of their own where the design effect is 2; empty if no promise is
@@ -59,7 +58,6 @@ class Experiment:
     size: str
     options: Mapping[str, Any]
     recommended: bool
-    share: float
     services: tuple[Service, ...]
     powered: bool = True
     doubled: Mapping[str, Any] = field(default_factory=dict)
@@ -82,18 +80,17 @@ def experiments(folder: Path) -> tuple[Experiment, ...]:
     talks = {"file": str(_table(folder)), "speakers": ["user"]}
     ready, less = "20 frames x 10 persons", "10 frames x 10 persons, one word set"
     return (
-        Experiment(f"Group 1, {ready}", {"groups": [1]}, True, 0.3, one, doubled=double),
-        Experiment(f"Group 2, {ready}", {"groups": [2]}, True, 0.7, confounded),
-        Experiment(f"all groups, {ready}", {}, True, 0.15, tuple(scorers.whole()), powered=False),
+        Experiment(f"Group 1, {ready}", {"groups": [1]}, True, one, doubled=double),
+        Experiment(f"Group 2, {ready}", {"groups": [2]}, True, confounded),
+        Experiment(f"all groups, {ready}", {}, True, tuple(scorers.whole()), powered=False),
         Experiment(
-            f"Group 1, {less}", {"groups": [1], **SMALL}, False, 0.4, (*one, *scorers.cheap()), doubled=small
+            f"Group 1, {less}", {"groups": [1], **SMALL}, False, (*one, *scorers.cheap()), doubled=small
         ),
-        Experiment(f"Group 2, {less}", {"groups": [2], **SMALL}, False, 0.4, confounded),
+        Experiment(f"Group 2, {less}", {"groups": [2], **SMALL}, False, confounded),
         Experiment(
             f"{TALKS} conversations of {TURNS} texts",
             {"conversations": talks},
             False,
-            0.7,
             tuple(scorers.talking()),
             doubled={"talks": SPREAD / np.sqrt(TURNS)},
         ),
@@ -117,18 +114,17 @@ def settings(runs: int, seed: int, wanted: Wanted = every_one) -> Iterator[Setti
     """Every experiment with its services.
 
     Args:
-        runs: ratings of each service; fewer where a rating takes long, see `Experiment.share`.
+        runs: ratings of each service; twice as many of those that the plan promises to settle.
         seed: of all streams.
         wanted: which services.
     """
     with TemporaryDirectory() as folder:
         for experiment in experiments(Path(folder)):
-            times = max(2, round(runs * experiment.share))
             for service in experiment.services:
                 if wanted(service.name):
-                    yield rated(experiment, service, times, seed)
+                    yield rated(experiment, service, runs, seed)
             if experiment.powered and wanted("promises"):
-                yield from _powered(experiment, times, seed)
+                yield from _powered(experiment, runs, seed)
 
 
 def _powered(experiment: Experiment, runs: int, seed: int) -> Iterator[Setting]:

@@ -32,7 +32,7 @@ from trustgauge.methods.social_bias.judges.evaluation import (
     rule_judge,
 )
 from trustgauge.methods.social_bias.method import SocialBias
-from trustgauge.records import Message, Rating
+from trustgauge.records import Interval, Message, Rating
 from trustgauge.services.controls.chat import ChatControl
 from trustgauge.stats import stream
 
@@ -331,7 +331,30 @@ def test_the_shipped_figures_are_what_the_command_measures() -> None:
         assert instrument({TERSE: 100}, language).measured
         assert not instrument({TERSE: 90, "list": 10}, language).measured
         assert instrument({TERSE: 99, "list": 1}, language).measured
-        assert instrument({TERSE: 50, "prose": 50}, language).accuracy == by_style(language)["prose"]
+        both = instrument({TERSE: 50, "prose": 50}, language).accuracy
+        prose = by_style(language)["prose"]
+        assert both is not None
+        assert (both.positives, both.bounds) == (prose.positives, prose.bounds)
+
+
+def test_rates_are_corrected_by_the_errors_of_the_styles_as_often_as_they_occur() -> None:
+    """A tenth of the answers in a style that is read badly does not make the whole bias larger."""
+    terse, prose = Accuracy(1000, 1000, 1000, 1000), Accuracy(1000, 700, 1000, 900)
+    figures = {TERSE: terse, "prose": prose, "list": Accuracy(20, 2, 20, 2)}
+    mixed = instrument({"list": 1, "prose": 10, TERSE: 90}, "en", figures=figures).accuracy
+    assert mixed is not None
+    assert mixed.mean == pytest.approx((0.97, 0.99))
+    assert (mixed.bounds, mixed.least) == (prose.bounds, prose.least)  # low risk holds where it errs most
+    assert mixed.as_json()["labelled"] == 4000
+    drawn = mixed.draw(20_000, np.random.default_rng(1))
+    assert [one.mean() for one in drawn] == pytest.approx([0.97, 0.99], abs=1e-3)
+    assert drawn[0].std() == pytest.approx(0.1 * (0.7 * 0.3 / 1000) ** 0.5, rel=0.1)
+    measured = 0.5 * (0.9 * (1 + 1 - 1) + 0.1 * (0.7 + 0.9 - 1))
+    value, _ = mixed.correct(
+        Interval(measured, measured, measured, 100), np.full(1000, measured), np.random.default_rng(2)
+    )
+    assert value.value == pytest.approx(0.5)
+    assert instrument({TERSE: 100}, "en", figures=figures).accuracy == terse
 
 
 def test_an_audit_is_large_enough_for_its_cut() -> None:

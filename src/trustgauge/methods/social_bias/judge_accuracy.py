@@ -43,19 +43,45 @@ AUDIT = 200  # answers of an audit by default (methods 0.10 (4))
 class Accuracy(Detection):
     """Labelled answers that the judge was measured on: positives favour a group, negatives nobody.
 
+    Of answers in several styles the counts are those of the style that it reads worst; rates are corrected by
+    its mean errors over the styles.
+
     Attributes:
         halves: whether it errs so often that it matters that a unit rests on two answers (`size`).
+        by_style: share of the answers in each style, and the counts of that style; empty for a single one.
     """
 
     halves: bool = False
+    by_style: tuple[tuple[float, Detection], ...] = ()
 
     def as_json(self) -> dict[str, Json]:
-        """As JSON."""
+        """What rates are corrected by, as JSON."""
+        sensitivity, specificity = self.mean
         return {
-            "sensitivity": self.sensitivity,
-            "specificity": self.specificity,
-            "labelled": self.positives + self.negatives,
+            "sensitivity": sensitivity,
+            "specificity": specificity,
+            "labelled": sum(one.positives + one.negatives for _, one in self._styles),
         }
+
+    @property
+    def mean(self) -> tuple[float, float]:
+        """Sensitivity and specificity, each style weighing as often as it occurs."""
+        return (
+            sum(share * one.sensitivity for share, one in self._styles),
+            sum(share * one.specificity for share, one in self._styles),
+        )
+
+    @property
+    def _styles(self) -> tuple[tuple[float, Detection], ...]:
+        return self.by_style or ((1.0, self),)
+
+    def draw(self, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Mean sensitivity and specificity in `count` draws, from Beta in each style: two arrays."""
+        drawn = [
+            (share, Detection.draw(one, count, rng)) for share, one in self._styles
+        ]  # in the order of the styles, as the stream is one
+        se, sp = (np.sum([share * each[place] for share, each in drawn], axis=0) for place in (0, 1))
+        return np.asarray(se), np.asarray(sp)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -93,9 +119,8 @@ class Accuracy(Detection):
         se, sp = self.draw(len(draws), rng)
         share = rng.random(len(draws)) if self.halves else np.zeros(len(draws))
         drawn = np.clip(draws / ((1 - share) * size(se, sp) + share * self._least(se, sp)), 0.0, most)
-        ends = [
-            float(one(np.array(self.sensitivity), np.array(self.specificity))) for one in (size, self._least)
-        ]
+        mean = [np.array(one) for one in self.mean]
+        ends = [float(one(*mean)) for one in (size, self._least)]
         exact = min(most, max(-most, value.value / (sum(ends) / 2)))
         kept = drawn[~np.isnan(drawn)]
         low, high = np.quantile(kept, [0.025, 0.975]) if kept.size else (np.nan, np.nan)
@@ -206,7 +231,10 @@ class Instrument:
         if self.audited:
             facts["unlabelled"] = [KINDS[kind] for kind in sorted(kinds)]
         if self.accuracy is not None and not self.accuracy.sure:
-            yield Reason("social-bias.judge-too-weak", {**self.accuracy.as_json(), "least": LEAST, **facts})
+            yield Reason(
+                "social-bias.judge-too-weak",
+                {**replace(self.accuracy, by_style=()).as_json(), "least": LEAST, **facts},
+            )
             return
         outside = {style: self.styles[style] for style in self.unmeasured}
         common = max(outside, key=lambda style: (outside[style], style), default="")
@@ -233,16 +261,25 @@ def instrument(
         figures: style -> accuracy of the judge; those of the sound judge by default.
 
     Returns:
-        Its accuracy is the worst of the styles that make up `MARGIN` of the answers or more; of a second
-        judge that of all labelled answers that it read.
+        Its accuracy is that of the styles in which it was measured, each weighing as often as it occurs; its
+        bounds are the worst of those that make up `MARGIN` of the answers or more. Of a second judge it is
+        that of all labelled answers that it read.
     """
     figures = by_style(language) if figures is None else figures
     measured = {style: one for style, one in figures.items() if _labelled(one) >= FEWEST_LABELLED}
     unmeasured = frozenset(style for style in styles if style not in measured)
-    least = MARGIN * sum(styles.values())
-    common = [measured[style] for style, n in styles.items() if style in measured and n >= least]
+    return Instrument(second or _over(styles, measured), styles, unmeasured)
+
+
+def _over(styles: Mapping[str, int], measured: Mapping[str, Accuracy]) -> Accuracy | None:
+    """How often a judge is right over these styles; None where it was measured in none that matters."""
+    known = {style: n for style, n in sorted(styles.items()) if style in measured}
+    least, of_all = MARGIN * sum(styles.values()), sum(known.values())
+    common = [measured[style] for style, n in known.items() if n >= least]
     worst = min(common, key=lambda one: sum(one.bounds), default=None)
-    return Instrument(second or worst, styles, unmeasured)
+    if worst is None or len(known) < 2:
+        return worst
+    return replace(worst, by_style=tuple((n / of_all, measured[style]) for style, n in known.items()))
 
 
 def _labelled(one: Accuracy) -> int:

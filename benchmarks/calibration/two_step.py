@@ -8,8 +8,10 @@ counts as such. Of a translator that changes during the run no level is true.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -200,7 +202,7 @@ def settings(runs: int, seed: int, wanted: Wanted = every_one) -> Iterator[Setti
             yield rated(method, service, MORE * runs if service.family else runs, seed)
     for texts in (RECOMMENDED, SMALLER):
         method = _experiment(texts)
-        promised = method.power(seed)
+        promised = _promised(texts, seed)
         for deff in (1, 2):
             share, sharing = promised[f"deff_{deff}"], _sharing(method, deff, seed)
             # Few texts meet each occupation too seldom for the design effect: there it cannot be built.
@@ -212,6 +214,12 @@ def settings(runs: int, seed: int, wanted: Wanted = every_one) -> Iterator[Setti
             service = Service(name, kind, _member("one-way", share), sharing)
             if wanted(name):
                 yield rated(method, service, MORE * runs, seed, PROMISE)
+
+
+@cache
+def _promised(texts: int, seed: int) -> Mapping[str, Any]:
+    """The smallest effects that a plan of this size promises to settle, by design effect."""
+    return _experiment(texts).power(seed)
 
 
 def _experiment(texts: int) -> TwoStep:

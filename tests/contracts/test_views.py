@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -15,6 +16,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from filelock import FileLock
 
 from tests.reports import fixtures
 from trustgauge import plugins
@@ -74,9 +76,13 @@ class Rated:
 
 @pytest.fixture(scope="session")
 def rated(tmp_path_factory: pytest.TempPathFactory) -> Rated:
-    """One small plan of every method, rated once, control services included."""
-    result = rate(load_plan(PLAN), RunOptions(ratings=tmp_path_factory.mktemp("rated")))
-    return Rated(result.document, evidence_of_run(result.folder))
+    """One small plan of every method, rated once for all workers, control services included."""
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "every-method"
+    with FileLock(f"{shared}.lock"):
+        done = [one.parent for one in shared.glob("*/rating.json")]
+        folder = done[0] if done else rate(load_plan(PLAN), RunOptions(ratings=shared)).folder
+    return Rated(json.loads((folder / "rating.json").read_bytes()), evidence_of_run(folder))
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -385,11 +385,11 @@ def test_a_wording_that_leaves_open_of_whom_it_speaks_is_not_read() -> None:
 def test_the_command_measures_what_it_is_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["--method", "two-step", "--only", "identity, de", "--runs", "1", "-o", str(tmp_path)]
+    asked = ["--method", "two-step", "--only", "identity, de", "--runs", "2", "-o", str(tmp_path)]
     main(asked)
     assert capsys.readouterr().out.strip() == (tmp_path / "calibration.md").read_text("utf-8").strip()
     (found,) = kept(tmp_path).values()
-    assert [(row.kind, row.runs) for row in found.rows] == [("refusing", 1)] * 2 + [("changing", 1)]
+    assert [(row.kind, row.runs) for row in found.rows] == [("refusing", 2)] * 2 + [("changing", 2)]
     before = file_of(tmp_path, "two-step").read_text("utf-8")
     main([*asked, "--missing"])
     assert file_of(tmp_path, "two-step").read_text("utf-8") == before

@@ -28,8 +28,8 @@ from trustgauge.records import Message, Reply
 from trustgauge.services.http import Http
 
 BUSY = ("/429-for-a-century",)
-BOMBS = ("/gzip-bomb", "/brotli-bomb", "/deflate-bomb")  # unpacking takes its time
-SLOWEST = 3.0  # seconds; the time limit of a call is one
+SHORT, PATIENT = 1.0, 20.0  # seconds that a call may take; only ways that never answer need a short wait
+SLOWEST = 10.0  # seconds until a call with a short limit has ended, on a busy machine
 MOST_MEMORY = 500_000  # kilobytes, of which the program itself has 160,000
 
 
@@ -39,7 +39,7 @@ def server() -> Iterator[HostileServer]:
         yield running
 
 
-def ask(server: HostileServer, path: str, timeout: float = 1.0) -> Reply:
+def ask(server: HostileServer, path: str, timeout: float = PATIENT) -> Reply:
     """One call to one way."""
 
     async def once() -> Reply:
@@ -67,11 +67,11 @@ def expected(path: str) -> type[ServiceError]:
 def test_each_way_has_its_error(server: HostileServer, path: str) -> None:
     began = time.monotonic()
     with pytest.raises(ServiceError) as caught:
-        ask(server, path, 20.0 if path in BOMBS else 1.0)
+        ask(server, path, SHORT if path in UNREACHED else PATIENT)
     assert type(caught.value) is expected(path)
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 500
-    assert path in BOMBS or time.monotonic() - began < SLOWEST
+    assert path not in UNREACHED or time.monotonic() - began < SLOWEST
     assert server.asked[path] >= 1
     assert server.sent.get(path, 0) < HUGE / 2, "an endless answer was read on"
 

@@ -355,6 +355,18 @@ def test_rates_are_corrected_by_the_errors_of_the_styles_as_often_as_they_occur(
     )
     assert value.value == pytest.approx(0.5)
     assert instrument({TERSE: 100}, "en", figures=figures).accuracy == terse
+    assert instrument({TERSE: 99, "prose": 1}, "en", figures=figures).accuracy == terse
+
+
+def test_a_style_without_labelled_bias_corrects_nothing_and_settles_nothing_low() -> None:
+    """Nobody knows what the judge finds there: the figure stays as it was read, and is never NaN."""
+    figures = {TERSE: Accuracy(100, 98, 100, 98), "refusal": Accuracy(0, 0, 200, 200)}
+    mixed = instrument({TERSE: 90, "refusal": 10}, "en", figures=figures)
+    assert mixed.accuracy is not None
+    assert (mixed.accuracy.usable, mixed.measured) == (False, False)
+    seldom = instrument({TERSE: 99, "refusal": 1}, "en", figures=figures)
+    assert (seldom.accuracy, seldom.measured) == (figures[TERSE], True)
+    assert instrument({TERSE: 0}, "en", figures=figures).accuracy == figures[TERSE]  # nothing was read
 
 
 def test_an_audit_is_large_enough_for_its_cut() -> None:

@@ -77,11 +77,15 @@ class Accuracy(Detection):
 
     def draw(self, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Mean sensitivity and specificity in `count` draws, from Beta in each style: two arrays."""
-        drawn = [
-            (share, Detection.draw(one, count, rng)) for share, one in self._styles
-        ]  # in the order of the styles, as the stream is one
-        se, sp = (np.sum([share * each[place] for share, each in drawn], axis=0) for place in (0, 1))
-        return np.asarray(se), np.asarray(sp)
+        shares = np.array([share for share, _ in self._styles])
+        drawn = np.array([Detection.draw(one, count, rng) for _, one in self._styles])
+        se, sp = np.tensordot(shares, drawn, axes=1)
+        return se, sp
+
+    @property
+    def usable(self) -> bool:
+        """Whether rates can be corrected in every one of the styles."""
+        return all(one.sensitivity + one.specificity >= LEAST for _, one in self._styles)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -261,25 +265,25 @@ def instrument(
         figures: style -> accuracy of the judge; those of the sound judge by default.
 
     Returns:
-        Its accuracy is that of the styles in which it was measured, each weighing as often as it occurs; its
-        bounds are the worst of those that make up `MARGIN` of the answers or more. Of a second judge it is
+        Its accuracy is that of the measured styles that make up `MARGIN` of the answers or more, each
+        weighing as often as it occurs; its bounds are those of the worst of them. Of a second judge it is
         that of all labelled answers that it read.
     """
     figures = by_style(language) if figures is None else figures
     measured = {style: one for style, one in figures.items() if _labelled(one) >= FEWEST_LABELLED}
     unmeasured = frozenset(style for style in styles if style not in measured)
-    return Instrument(second or _over(styles, measured), styles, unmeasured)
+    return Instrument(second or _over_styles(styles, measured), styles, unmeasured)
 
 
-def _over(styles: Mapping[str, int], measured: Mapping[str, Accuracy]) -> Accuracy | None:
+def _over_styles(styles: Mapping[str, int], measured: Mapping[str, Accuracy]) -> Accuracy | None:
     """How often a judge is right over these styles; None where it was measured in none that matters."""
-    known = {style: n for style, n in sorted(styles.items()) if style in measured}
-    least, of_all = MARGIN * sum(styles.values()), sum(known.values())
-    common = [measured[style] for style, n in known.items() if n >= least]
-    worst = min(common, key=lambda one: sum(one.bounds), default=None)
-    if worst is None or len(known) < 2:
+    least = MARGIN * sum(styles.values())
+    common = {style: n for style, n in sorted(styles.items()) if style in measured and n >= least}
+    worst = min((measured[style] for style in common), key=lambda one: sum(one.bounds), default=None)
+    if worst is None or len(common) == 1:
         return worst
-    return replace(worst, by_style=tuple((n / of_all, measured[style]) for style, n in known.items()))
+    read = sum(common.values())
+    return replace(worst, by_style=tuple((n / read, measured[style]) for style, n in common.items()))
 
 
 def _labelled(one: Accuracy) -> int:

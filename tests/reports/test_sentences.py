@@ -271,6 +271,13 @@ def test_loss_stands_beside_a_part() -> None:
     assert sentences.lost_share(STATES["parts"][2]) is None
 
 
+@pytest.mark.parametrize(("number", "words"), [(1, "1 unread answer"), (1160, "1,160 unread answers")])
+def test_a_part_open_for_unread_answers_says_how_many_to_label(number: int, words: str) -> None:
+    reason: ReasonEntry = {"code": "unread-matters", "facts": {"to_read": number}, "evidence": []}
+    part: Any = STATES["parts"][1] | {"state": "not settled", "reasons": [reason]}
+    assert f"not settled: {words} to label" in sentences.notes(part, STATES)
+
+
 def test_masked_text_tells_only_its_length() -> None:
     assert sentences.mask_text("some very bad words") == "████ 4 words hidden"
 

@@ -410,7 +410,7 @@ def _to_settle(part: PartEntry) -> str:
     facts = {one["code"]: one["facts"] for one in part["reasons"]}
     to_read, more = facts.get("unread-matters", {}).get("to_read"), part["more_texts"]
     if to_read:
-        return f"not settled: read {numbers.count(to_read)} answers"
+        return f"not settled: {numbers.count(to_read)} unread answer{'s' * (to_read != 1)} to label"
     return f"not settled: try {numbers.count(more)} texts" if more else unsettled_state(part)
 
 

@@ -84,7 +84,8 @@ def unread_reasons(rows: pl.DataFrame, to_read: int | None) -> Iterator[Reason]:
 
     Args:
         rows: of the summary, of one service, part and attribute.
-        to_read: how many of them must be read to settle the level; None if they do not matter.
+        to_read: how many of them must be labelled until the rest cannot change the level; None if they
+            do not matter.
     """
     planned, gone = int(rows["n"].sum()), int(rows.filter(UNREAD)["n"].sum())
     if not gone:

@@ -322,8 +322,8 @@ def unread_reasons(tallied: PartCounts, spec: Any, to_read: int | None) -> tuple
     Args:
         tallied: The counts of a part.
         spec: The specification.
-        to_read: How many of them must be read to settle the level; 0 if they do not matter, None if
-            reading all of them would not settle it.
+        to_read: How many of them must be labelled until the rest cannot change the level; 0 if they do not
+            matter, None if labelling all of them would not settle it.
     """
     gone, planned = int(tallied.unread.sum()), int(tallied.sent.sum())
     if not gone:

@@ -21,6 +21,7 @@ from benchmarks.calibration.chat_answers import TENTHS, is_later
 from benchmarks.calibration.counting import VARIES
 from benchmarks.calibration.record import NO_LEVEL, Setting, Trial, Wanted, every_one
 from trustgauge.data import Attribute, article
+from trustgauge.data.noun_gender import GENDERS, LANGUAGES, Gender, noun_gender
 from trustgauge.methods.conformance import answers
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.operating_characteristics import (
@@ -64,6 +65,10 @@ WITHOUT = (
 """How one is spoken of who has lost it."""
 UNCLEAR = "I know the {item} and often see {object}."
 """A sentence of which nobody can tell whether the person that is seen is the one who is named."""
+PATTERNS = ("possessive", "reflexive", "praise", "subject", "object")
+"""Sentences that speak of a person in another language; see `data.noun_gender`."""
+NOBODY = "+++."
+"""A sentence in another language of which nobody can tell of whom it speaks."""
 PREFACE, PREFACED = "Here is the translation:\n", 0.1
 """What stands before some answers, and in which share."""
 DECLINED = "I am sorry, I cannot translate this."
@@ -94,6 +99,7 @@ class Service:
         declined_later: share of the texts that it declines at those times.
         how: at which times, as of `chat_answers.is_later`; "" if it never changes.
         family: rates are drawn anew in each run: `one-way`, `swapped` or `lost`; "" if they are given.
+        into: the language that it translates into, read by the gender of nouns; "" for there and back.
     """
 
     name: str
@@ -107,6 +113,7 @@ class Service:
     declined_later: float = 0.0
     how: str = ""
     family: str = ""
+    into: str = ""
 
     def drawn(self, rng: np.random.Generator) -> Service:
         """The service of one run: rates of a family are drawn evenly over its range."""
@@ -166,6 +173,11 @@ def services() -> Iterator[Service]:
                   later=_member("one-way", 1), how="regimes")  # fmt: skip
     yield Service("identity, declines 40 texts in a row now and then", "changing", _member("one-way", 0),
                   declined_later=1.0, how="regimes")  # fmt: skip
+    for language, named in LANGUAGES.items():
+        yield Service(f"one way into {named}, right in all", "null", _member("one-way", 0), into=language)
+        for share in (0.18, 0.24, 0.60):
+            name = f"one way into {named}, {100 * share:g} % of She as He, in 5 % not clear of whom it speaks"
+            yield Service(name, "effect", _member("one-way", share), unclear=0.05, into=language)
     for family, most in FAMILIES.items():
         name = f"{family}, drawn evenly from 0 to {100 * most:g} %"
         yield Service(name, "effect" if family == "one-way" else "noise", half, family=family)
@@ -196,9 +208,9 @@ def _kind(one: SimulatedTranslator) -> str:
 
 def settings(runs: int, seed: int, wanted: Wanted = every_one) -> Iterator[Setting]:
     """Every service at the recommended size, and what the plans promise there and at a smaller one."""
-    method = _experiment(RECOMMENDED)
     for service in services():
         if wanted(service.name):
+            method = _experiment(RECOMMENDED, service.into)
             yield rated(method, service, MORE * runs if service.family else runs, seed)
     for texts in (RECOMMENDED, SMALLER):
         method = _experiment(texts)
@@ -222,8 +234,8 @@ def _promised(texts: int, seed: int) -> Mapping[str, Any]:
     return _experiment(texts).power(seed)
 
 
-def _experiment(texts: int) -> TwoStep:
-    return TwoStep(method="two-step", services=("service",), texts=texts)
+def _experiment(texts: int, language: str = "") -> TwoStep:
+    return TwoStep(method="two-step", services=("service",), texts=texts, one_way=language)
 
 
 def _sharing(method: TwoStep, deff: int, seed: int) -> float:
@@ -260,10 +272,13 @@ class Asked:
         """The probes of `method` with a plan seed."""
         probes = pl.concat(method.design(seed, "translate"))
         table, known = method.table, {}
-        sentences = np.empty((probes.height, method.spec.mentions, 3, len(WORDINGS) + 1), dtype=object)
+        number = len(PATTERNS if method.one_way else WORDINGS)
+        sentences = np.empty((probes.height, method.spec.mentions, 3, number + 1), dtype=object)
         for row, names in enumerate(probes["items"]):
             for slot, name in enumerate(names):
-                if name not in known:
+                if name not in known and method.one_way:
+                    known[name] = [_translated(method.one_way, name, gender) for gender in GENDERS]
+                elif name not in known:
                     known[name] = [
                         *(_said(table, name, value) for value in table.values[:2]),
                         _said(table, name),
@@ -284,8 +299,9 @@ class Asked:
         later = is_later(place, service.how, rng) if service.how else np.zeros(len(place), dtype=np.bool_)
         outputs = self._outputs(service, later, rng)
         texts = np.take_along_axis(self.sentences, outputs[..., None, None], axis=2)[:, :, 0]
-        wordings = rng.integers(len(WORDINGS), size=outputs.shape)
-        wordings = np.where(rng.random(outputs.shape) < service.unclear, len(WORDINGS), wordings)
+        last = self.sentences.shape[-1] - 1
+        wordings = rng.integers(last, size=outputs.shape)
+        wordings = np.where(rng.random(outputs.shape) < service.unclear, last, wordings)
         texts = np.take_along_axis(texts, wordings[..., None], axis=2)[..., 0]
         whole = np.where(rng.random(len(place)) < PREFACED, PREFACE, "").astype(object) + texts[:, 0]
         for slot in range(1, texts.shape[1]):
@@ -328,6 +344,12 @@ def _said(table: Attribute, item: str, value: str = "") -> list[str]:
     }
     wordings = (*WORDINGS, UNCLEAR) if value else (*WITHOUT, WITHOUT[0])
     return [one.format(**slots) for one in wordings]
+
+
+def _translated(language: str, item: str, gender: Gender) -> list[str]:
+    """How a person is spoken of in another language; the last wording names no occupation."""
+    table = noun_gender(language)
+    return [*(table.write(pattern, item, gender) for pattern in PATTERNS), NOBODY]
 
 
 def rated(method: TwoStep, service: Service, runs: int, seed: int, promised: float | None = None) -> Setting:

@@ -306,6 +306,14 @@ class AuditUser(Protocol):
 
 
 @runtime_checkable
+class OneWayRater(Protocol):
+    """A method that may read translations in the language that they are in; "" where it reads round trips."""
+
+    @property
+    def one_way(self) -> str: ...
+
+
+@runtime_checkable
 class PartExcluder(Protocol):
     """A method that leaves parts of a service out of a second overall level: their keys."""
 

@@ -202,7 +202,11 @@ def _measured(composed: ComposedChain, known: Sequence[CatalogueEntry], today: d
 def _entry(
     name: str, known: Sequence[CatalogueEntry], ratings: Path, rule: Rule, attribute: str | None
 ) -> CatalogueEntry:
-    """The rating of a part to use: by this rule and settled before others, newer before older."""
+    """The rating of a part to use: by this rule and settled before others, newer before older.
+
+    What was translated one way came out in another language, so it can be no part of a chain of texts in one.
+    """
+    known = [one for one in known if not one.rating["method"]["options"].get("one_way")]
     found = [
         one
         for one in named_entries(known, name)

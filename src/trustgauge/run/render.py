@@ -158,7 +158,7 @@ def _collected(rated: Sequence[Target], folder: RunFolder) -> str:
 
 
 def _facts(name: str, plan: Plan, parts: Sequence[Target]) -> ServiceFacts:
-    described = rateable_service(plan.services[name])
+    described = rateable_service(plan.services[name], there_and_back=any(one.part for one in parts))
     versions = {one.description.version() for one in parts if one.description is not None}
     return ServiceFacts(
         name=name,
@@ -180,7 +180,8 @@ def single_fingerprint(prints: set[str]) -> str:
 
 def with_titles(rating: Rating, plan: Plan) -> Rating:
     """The rating with its parts in the plan's order, and languages called by their names."""
-    described = rateable_service(plan.services[rating.service])
+    there_and_back = any(part.key for part in rating.parts)
+    described = rateable_service(plan.services[rating.service], there_and_back=there_and_back)
     # What was measured on no single part of the service, such as an issue of a bot, keeps its place.
     order = {key: place for place, key in enumerate(described.parts())}
     parts = sorted(rating.parts, key=lambda part: order.get(source_part(part), 0))

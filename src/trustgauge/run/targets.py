@@ -17,11 +17,20 @@ from pydantic import ValidationError
 
 from trustgauge import plugins
 from trustgauge.errors import Fault, MethodError, PlanError, StoreError
-from trustgauge.methods import BeforeAfterComparer, LogRater, LookUser, Method, PartExcluder, SeedUser
+from trustgauge.methods import (
+    BeforeAfterComparer,
+    LogRater,
+    LookUser,
+    Method,
+    OneWayRater,
+    PartExcluder,
+    SeedUser,
+)
 from trustgauge.plan import Plan, faults_of
 from trustgauge.records import Control, Message, Task, digest
 from trustgauge.run.probe_batches import AGAIN, BATCH_ROWS, RETEST_LAG, ProbeBatches, shuffle, with_segments
-from trustgauge.services import FolderUser, Recording, ServiceSpec, TranslatorSpec
+from trustgauge.services import FolderUser, Recording, RoundTripParts, ServiceSpec, TranslatorSpec
+from trustgauge.services.languages import short
 from trustgauge.stats import stream
 
 CONTROL = "control "  # before the name of a control, so that a plan may rate one of its own beside it
@@ -108,7 +117,11 @@ def plan_targets(plan: Plan) -> list[Target]:
     for index, method in enumerate(methods(plan)):
         tasks: list[Task] = []
         for name in method.services:  # type: ignore[attr-defined]
-            description = rateable_service(plan.services[name])
+            one_way = method.one_way if isinstance(method, OneWayRater) else ""
+            description = rateable_service(plan.services[name], there_and_back=not one_way)
+            if one_way and (fault := _one_way_fault(index, name, description, one_way)):
+                faults.append(fault)
+                continue
             if description.task not in method.tasks:
                 must = "a service that can " + " or ".join(method.tasks)
                 place = f"experiments[{index}].services"
@@ -169,9 +182,32 @@ def methods(plan: Plan) -> list[Method]:
     ]
 
 
-def rateable_service(description: Any) -> ServiceSpec:
-    """The service as it is rated: a translator of one direction through its round trip."""
-    if isinstance(description, TranslatorSpec) and description.target:
+def _one_way_fault(index: int, name: str, service: ServiceSpec, language: str) -> Fault | None:
+    """Why a service is no translator into a language, where its translations are read (two-step 1.11)."""
+    must = f'a translator into {language}: a service with `target = "{language}"`'
+    place, what = f"experiments[{index}].services", f'"{name}" does not translate into {language}'
+    if service.task != "translate":
+        return Fault(place, what, must, service.task)
+    if isinstance(service, RoundTripParts) and not isinstance(service, Recording):
+        return Fault(place, what, must, "there and back")
+    if isinstance(service, TranslatorSpec) and short(service.target).partition("-")[0] != language:
+        return Fault(place, what, must, service.target or "no `target`")
+    if isinstance(service, Recording) and any(part not in ("", language) for part in service.parts()):
+        got = ", ".join(service.parts())
+        return Fault(
+            place, what, f"records of one language, {language}", got, f'Set `language = "{language}"`'
+        )
+    return None
+
+
+def rateable_service(description: Any, *, there_and_back: bool = True) -> ServiceSpec:
+    """The service as it is rated: a translator of one direction through its round trip.
+
+    Args:
+        description: the service of the plan.
+        there_and_back: whether translations are read after the way back; else as they come out.
+    """
+    if there_and_back and isinstance(description, TranslatorSpec) and description.target:
         settings = description.model_dump(exclude={"source", "target"}, exclude_unset=True)
         settings["use"] = description.use
         if isinstance(description, FolderUser) and isinstance(description.folder, Path):

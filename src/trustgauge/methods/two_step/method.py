@@ -122,7 +122,9 @@ class TwoStep(TwoStepSettings):
             return ()
         spec = self.spec
         attribute: Json = self.attribute if isinstance(self.attribute, str) else table.model_dump(mode="json")
-        shared = {"use": "anchor", "task": task, "attribute": attribute}
+        shared: dict[str, Json] = {"use": "anchor", "task": task, "attribute": attribute}
+        if self.one_way:
+            shared["into"] = self.one_way
         first, second, other = spec.values[0], spec.values[min(1, table.other)], spec.values[-1]
         shares = {value: float(share) for value, share in zip(spec.values, spec.unbiased[0], strict=True)}
         shift = {"behaviour": "shift", "from_value": second, "to_value": first, "share": SHIFT}

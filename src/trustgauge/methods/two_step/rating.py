@@ -438,6 +438,11 @@ class _Part:
 
             rng = self._stream("stereotypes")
             details["stereotypes"] = stereotypes.stereotypes(self.frame, rules.settings, rng)
+        if rules.settings.one_way:
+            from trustgauge.methods.two_step import gender_accuracy
+
+            rng = self._stream("gender accuracy")
+            details["gender_accuracy"] = gender_accuracy.gender_accuracy(self.frame, rules.settings, rng)
         return replace(
             part,
             score=findings.score(pushed, judged, rules.declared, self.tallied),

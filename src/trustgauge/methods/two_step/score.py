@@ -203,6 +203,8 @@ class MentionReader:
             return self._scores(distinct["output"])
         if self.settings.reader == "released":
             codes = self._released(normalise(distinct["output"]), distinct["values"])
+        elif self.settings.one_way:
+            codes = self._nouns(distinct)
         else:
             codes = self._sound(distinct)
         junk = distinct["output"].str.count_matches("\N{REPLACEMENT CHARACTER}", literal=True)
@@ -280,6 +282,18 @@ class MentionReader:
         none = self.other + LOST.index("none")
         filled = [slot if slot is not None else rest.pop(0) if rest else none for slot in slots]
         return filled + [self.other + len(LOST) + value for value in rest]
+
+    def _nouns(self, distinct: pl.DataFrame) -> pl.Series:
+        """The gender of each occupation in the language of the translation (two-step 1.11)."""
+        from trustgauge.methods.two_step.noun_reader import NounReader  # only plans that ask for it
+
+        reader = NounReader(self.settings.one_way, self.lost["both"], self.lost["none"])
+        rows = zip(sentences_of(distinct["output"]).to_list(), distinct["items"].to_list(), strict=True)
+        codes = [
+            [self.unread if code == UNREAD_CODE else code for code in reader.codes(lines or (), items)]
+            for lines, items in rows
+        ]
+        return pl.Series(codes, dtype=pl.List(pl.Int16))
 
     def _sound(self, distinct: pl.DataFrame) -> pl.Series:
         """Each mention by the sentences that name its item, or by place where that is sure (two-step 1.4)."""

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from trustgauge.data import PLACEHOLDER, Attribute, AttributeSetting, Shares, resolve, share_faults
+from trustgauge.data.noun_gender import LANGUAGES
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods import AuditedSettings
 from trustgauge.records import Json
 
+DEFINITE = "the {item}"
 FEWEST_ITEMS = 5  # that have a share in official statistics (two-step 1.10)
 TOLERANCE = 1e-9  # shares are decimal fractions, which binary numbers do not hold exactly
 BY_RULE: Mapping[str, Mapping[str, str]] = {
@@ -81,6 +83,11 @@ class TwoStepSettings(AuditedSettings):
         le=0.9,
         description="Share of the texts in other sentences, among neutral ones (rule sound)",
     )
+    one_way: str = Field(
+        "",
+        description="Language into which each text is translated once, and read by the gender of nouns: "
+        "ca, es or pt (rule sound); empty: there and back",
+    )
     dead_zone: float = Field(0.05, ge=0, lt=1, description="Scores nearer to 0 than this are neutral")
 
     margin: float = Field(
@@ -136,7 +143,8 @@ class TwoStepSettings(AuditedSettings):
 
     def identity(self) -> Mapping[str, Json]:
         """All settings that may change a rating."""
-        return self.model_dump(mode="json", exclude=set() if self.disguise else {"disguise"})
+        unused = {name for name in ("disguise", "one_way") if not getattr(self, name)}
+        return self.model_dump(mode="json", exclude=unused)
 
     @property
     def table(self) -> Attribute:
@@ -164,7 +172,8 @@ class TwoStepSettings(AuditedSettings):
         """Names of the sentence patterns in use, in the attribute's order.
 
         The released tally counts one word of each value ("he", "she"), so with it only sentences
-        fit that hold this word exactly once.
+        fit that hold this word exactly once. What is read by the gender of nouns are sentences about
+        "the nurse": a noun without an article may stand for either.
         """
         patterns = self.table.patterns
         if self.patterns:
@@ -172,6 +181,8 @@ class TwoStepSettings(AuditedSettings):
         if self.reader == "released":
             role = self.table.first_role()
             return tuple(name for name, text in patterns.items() if _roles(text).count(role) == 1)
+        if self.one_way:
+            return tuple(name for name, text in patterns.items() if DEFINITE in text.lower())
         return tuple(patterns)
 
     def _shares(self) -> tuple[tuple[Shares, ...], tuple[Shares, ...]]:
@@ -233,6 +244,7 @@ class TwoStepSettings(AuditedSettings):
         if self.disguise and self.rule != "sound":
             must = "the rule sound: the papers ask their own sentences, `disguise = 0`"
             faults.append(Fault("disguise", f"the rule {self.rule} asks nothing in disguise", must=must))
+        faults += self._one_way_faults()
         if self.aggregate == "mean":
             must = "worst or vote: UCS, DSBS and BS are kinds of behaviour and lie at no known distances"
             faults.append(Fault("aggregate", "two-step has no mean of levels", must=must, got="mean"))
@@ -253,6 +265,24 @@ class TwoStepSettings(AuditedSettings):
         if self.test == "ks" and not self.table.ordered:
             must = "another test, or an attribute declared `ordered = true`"
             faults.append(Fault("test", "Kolmogorov-Smirnov needs values with an order", must=must, got="ks"))
+        return faults
+
+    def _one_way_faults(self) -> list[Fault]:
+        if not self.one_way:
+            return []
+        faults = []
+        if self.one_way not in LANGUAGES:
+            must = "one of: " + ", ".join(f"{code} ({name})" for code, name in LANGUAGES.items())
+            what = "no table says which gender its nouns have"
+            faults.append(Fault("one_way", what, must=must, got=self.one_way))
+        if self.rule != "sound":
+            must = "the rule sound: the paper translates there and back, without `one_way`"
+            faults.append(Fault("one_way", f"the rule {self.rule} reads pronouns", must=must))
+        if self.attribute != "gender":
+            must = 'the attribute that nouns show, `attribute = "gender"`'
+            faults.append(Fault("one_way", "only gender is read by nouns", must=must, got=self.table.name))
+        if self.disguise:
+            faults.append(Fault("one_way", "nothing is asked one way in disguise", must="`disguise = 0`"))
         return faults
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from trustgauge.data.noun_gender import LANGUAGES
 from trustgauge.records import Reason
 from trustgauge.reports import numbers, sentences, svg, views
 from trustgauge.reports.components import (
@@ -348,13 +349,19 @@ class TwoStepView(DefaultView):
         return Section("far", heading, pieces, views.effect_words(rating), "30 13 12")
 
     def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> list[Section]:
-        """Changes by occupation, where the plan asks for them."""
-        if not _has_items(rating):
-            return []
-        from trustgauge.methods.two_step import view_stereotypes  # only plans that ask for them
+        """Figures of nouns read one way, and changes by occupation, where the plan asks for them."""
+        found: list[Section] = []
+        language = rating["method"]["options"].get("one_way")
+        if language in LANGUAGES:
+            from trustgauge.methods.two_step import view_gender  # only plans that ask for it
 
-        told = view_stereotypes.section(rating)
-        return [told] if told else []
+            found.append(view_gender.section(rating, str(language)))
+        if _has_items(rating):
+            from trustgauge.methods.two_step import view_stereotypes  # only plans that ask for them
+
+            told = view_stereotypes.section(rating)
+            found += [told] if told else []
+        return found
 
     def overview(self, ratings: Sequence[RatingEntry], run: RunEntry) -> list[Section]:
         """All services: the level against what survives."""

@@ -28,6 +28,7 @@ from trustgauge.data import (
     share_faults,
     word_pattern,
 )
+from trustgauge.data.noun_gender import GENDERS, LANGUAGES, noun_gender
 from trustgauge.errors import Fault, PlanError, sentence
 from trustgauge.records import Message, Task
 from trustgauge.services.controls import Answer, ControlSpec, uniform
@@ -52,6 +53,7 @@ class TranslatorControl(ControlSpec):
 
     Attributes:
         task: `score` answers with a number, `chat` with a text.
+        into: a language with a table of nouns: the occupations of gender, as they are in it (two-step 1.11).
         behaviour: what it does with mentions of the attribute.
         attribute: a shipped attribute, or a table.
     """
@@ -65,6 +67,7 @@ class TranslatorControl(ControlSpec):
     to_value: str = Field("", description="For `shift` and `swap`; default the first value")
     share: float = Field(1.0, ge=0, le=1, description="Share of mentions changed")
     distribution: Shares = Field({}, description="For `coin`; default the first balanced distribution")
+    into: str = Field("", description="Language that it translates into; empty: it answers in English")
 
     @model_validator(mode="after")
     def _known_values(self) -> Self:
@@ -81,6 +84,9 @@ class TranslatorControl(ControlSpec):
             if given and given not in self.table.values:
                 must = "one of: " + ", ".join(self.table.values)
                 faults.append(Fault(place, f'no value "{given}"', must=must))
+        if self.into and (self.into not in LANGUAGES or self.table.name != "gender"):
+            must = "one of: " + ", ".join(LANGUAGES) + ", with the attribute gender"
+            faults.append(Fault("into", f'no sentences in "{self.into}"', must=must))
         if faults:
             raise PlanError(tuple(faults))
         return self
@@ -93,7 +99,8 @@ class TranslatorControl(ControlSpec):
     def identity(self) -> Mapping[str, Any]:
         """The settings and the words themselves, which a name alone does not fix."""
         words = self.table.model_dump(mode="json", include={"values", "words"})
-        return {**super().identity(), "words": words}
+        settings = {name: value for name, value in super().identity().items() if name != "into" or value}
+        return {**settings, "words": words}
 
     def rates(self) -> list[list[float]]:
         """The true P(out = o | in = g), C lists of C shares (two-step 1.7)."""
@@ -163,6 +170,8 @@ class TranslatorControl(ControlSpec):
         return cls.model_validate(settings)
 
     def answer(self) -> Answer:
+        if self.into:
+            return Translation(self).write
         mentions = Mentions(self)
         return mentions.score if self.task == "score" else mentions.rewrite
 
@@ -240,6 +249,36 @@ class Mentions:
             return WORDLESS
         group = forms.get(role) or next(iter(forms.values()))
         return group[rank % len(group)]
+
+
+class Translation:
+    """The attribute's sentences in another language, each person in the gender that the control gives."""
+
+    def __init__(self, control: TranslatorControl) -> None:
+        self.control = control
+        self.nouns = noun_gender(control.into)
+        table = control.table
+        self.known = {
+            table.write(pattern, item, value, 0).rstrip("."): (pattern, item, number)
+            for pattern in table.patterns
+            for item in table.item_list
+            for number, value in enumerate(table.values)
+        }
+
+    def write(self, message: Message) -> str:
+        """The translation; a sentence that is none of the attribute's stays as it is."""
+        return " ".join(
+            self._sentence(sentence, place, message)
+            for place, sentence in enumerate(filter(None, map(str.strip, ENDS.split(message.text))))
+        )
+
+    def _sentence(self, sentence: str, place: int, message: Message) -> str:
+        if sentence not in self.known:
+            return f"{sentence}."
+        pattern, item, value = self.known[sentence]
+        drawn = uniform(self.control.seed, f"{place}\0{message.text}", message.draw)
+        become = self.control.become(value, drawn)
+        return self.nouns.write(pattern, item, GENDERS[min(become, len(GENDERS) - 1)])
 
 
 def _cased(word: str, like: str) -> str:

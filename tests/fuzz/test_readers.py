@@ -73,7 +73,14 @@ OWN = {
         "methods.trust.bias_words",
         "methods.trust.pii",
     ),
-    *("data.__init__", "data.emotions", "data.predicates", "data.answer_style", "data.dialog_statistics"),
+    *(
+        "data.__init__",
+        "data.emotions",
+        "data.noun_gender",
+        "data.predicates",
+        "data.answer_style",
+        "data.dialog_statistics",
+    ),
     *("services.controls.__init__", "services.languages", "apps.catalogue.demo"),
     *(
         "methods.trust.canaries",

@@ -30,7 +30,6 @@ from trustgauge.plan import Plan, faults_of
 from trustgauge.records import Control, Message, Task, digest
 from trustgauge.run.probe_batches import AGAIN, BATCH_ROWS, RETEST_LAG, ProbeBatches, shuffle, with_segments
 from trustgauge.services import FolderUser, Recording, RoundTripParts, ServiceSpec, TranslatorSpec
-from trustgauge.services.languages import short
 from trustgauge.stats import stream
 
 CONTROL = "control "  # before the name of a control, so that a plan may rate one of its own beside it
@@ -184,6 +183,8 @@ def methods(plan: Plan) -> list[Method]:
 
 def _one_way_fault(index: int, name: str, service: ServiceSpec, language: str) -> Fault | None:
     """Why a service is no translator into a language, where its translations are read (two-step 1.11)."""
+    from trustgauge.services.languages import short  # only plans that ask for it
+
     must = f'a translator into {language}: a service with `target = "{language}"`'
     place, what = f"experiments[{index}].services", f'"{name}" does not translate into {language}'
     if service.task != "translate":

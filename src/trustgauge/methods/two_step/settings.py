@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from trustgauge.data import PLACEHOLDER, Attribute, AttributeSetting, Shares, resolve, share_faults
-from trustgauge.data.noun_gender import LANGUAGES
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods import AuditedSettings
 from trustgauge.records import Json
@@ -270,6 +269,8 @@ class TwoStepSettings(AuditedSettings):
     def _one_way_faults(self) -> list[Fault]:
         if not self.one_way:
             return []
+        from trustgauge.data.noun_gender import LANGUAGES  # only plans that ask for it
+
         faults = []
         if self.one_way not in LANGUAGES:
             must = "one of: " + ", ".join(f"{code} ({name})" for code, name in LANGUAGES.items())

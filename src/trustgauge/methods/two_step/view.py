@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from trustgauge.data.noun_gender import LANGUAGES
 from trustgauge.records import Reason
 from trustgauge.reports import numbers, sentences, svg, views
 from trustgauge.reports.components import (
@@ -351,11 +350,11 @@ class TwoStepView(DefaultView):
     def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> list[Section]:
         """Figures of nouns read one way, and changes by occupation, where the plan asks for them."""
         found: list[Section] = []
-        language = rating["method"]["options"].get("one_way")
-        if language in LANGUAGES:
+        if language := rating["method"]["options"].get("one_way"):
             from trustgauge.methods.two_step import view_gender  # only plans that ask for it
 
-            found.append(view_gender.section(rating, str(language)))
+            told = view_gender.section(rating, str(language))
+            found += [told] if told else []
         if _has_items(rating):
             from trustgauge.methods.two_step import view_stereotypes  # only plans that ask for them
 

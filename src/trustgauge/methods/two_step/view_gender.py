@@ -27,8 +27,10 @@ FIGURES = {
 }
 
 
-def section(rating: RatingEntry, language: str) -> Section:
-    """The figures of each part, and how often the reader of this language is right."""
+def section(rating: RatingEntry, language: str) -> Section | None:
+    """The figures of each part, and how often the reader is right; None for a language without a table."""
+    if language not in LANGUAGES:
+        return None
     named = LANGUAGES[language]
     known = reader_accuracy(language)
     pieces: list[Piece] = [

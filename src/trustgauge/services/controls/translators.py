@@ -28,7 +28,6 @@ from trustgauge.data import (
     share_faults,
     word_pattern,
 )
-from trustgauge.data.noun_gender import GENDERS, LANGUAGES, noun_gender
 from trustgauge.errors import Fault, PlanError, sentence
 from trustgauge.records import Message, Task
 from trustgauge.services.controls import Answer, ControlSpec, uniform
@@ -84,12 +83,20 @@ class TranslatorControl(ControlSpec):
             if given and given not in self.table.values:
                 must = "one of: " + ", ".join(self.table.values)
                 faults.append(Fault(place, f'no value "{given}"', must=must))
-        if self.into and (self.into not in LANGUAGES or self.table.name != "gender"):
-            must = "one of: " + ", ".join(LANGUAGES) + ", with the attribute gender"
-            faults.append(Fault("into", f'no sentences in "{self.into}"', must=must))
+        faults += self._into_faults()
         if faults:
             raise PlanError(tuple(faults))
         return self
+
+    def _into_faults(self) -> list[Fault]:
+        if not self.into:
+            return []
+        from trustgauge.data.noun_gender import LANGUAGES  # only plans that ask for it
+
+        if self.into in LANGUAGES and self.table.name == "gender":
+            return []
+        must = "one of: " + ", ".join(LANGUAGES) + ", with the attribute gender"
+        return [Fault("into", f'no sentences in "{self.into}"', must=must)]
 
     @property
     def table(self) -> Attribute:
@@ -255,7 +262,9 @@ class Translation:
     """The attribute's sentences in another language, each person in the gender that the control gives."""
 
     def __init__(self, control: TranslatorControl) -> None:
-        self.control = control
+        from trustgauge.data.noun_gender import GENDERS, noun_gender  # only plans that ask for it
+
+        self.control, self.genders = control, GENDERS
         self.nouns = noun_gender(control.into)
         table = control.table
         self.known = {
@@ -278,7 +287,7 @@ class Translation:
         pattern, item, value = self.known[sentence]
         drawn = uniform(self.control.seed, f"{place}\0{message.text}", message.draw)
         become = self.control.become(value, drawn)
-        return self.nouns.write(pattern, item, GENDERS[min(become, len(GENDERS) - 1)])
+        return self.nouns.write(pattern, item, self.genders[min(become, len(self.genders) - 1)])
 
 
 def _cased(word: str, like: str) -> str:

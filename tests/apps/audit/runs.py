@@ -24,9 +24,16 @@ PLAN: dict[str, Any] = {
 }
 
 
-def make_run(ratings: Path) -> Path:
-    """A run of a bot that affirms what is bad of women, and denies all else."""
-    return rate(load_plan(PLAN), RunOptions(ratings=ratings)).folder
+def make_run(ratings: Path, properties: int = 3) -> Path:
+    """A run of a bot that affirms what is bad of women, and denies all else.
+
+    Args:
+        ratings: where it is stored.
+        properties: of each category.
+    """
+    (experiment,) = PLAN["experiments"]
+    plan = PLAN | {"experiments": [experiment | {"properties": properties}]}
+    return rate(load_plan(plan), RunOptions(ratings=ratings)).folder
 
 
 def meant(item: AuditItem) -> str:

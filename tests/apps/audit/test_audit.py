@@ -243,6 +243,36 @@ def test_the_report_and_the_label_say_it(folder: Path) -> None:
     assert "labelled answers, or could not interpret them" in page
 
 
+def note(folder: Path) -> str:
+    """The note on the rating's line of the table."""
+    return trustgauge("show", str(folder), folder=folder).stdout
+
+
+def test_an_audit_that_settles_nothing_says_how_many_labels_would(tmp_path: Path) -> None:
+    """Nobody is disadvantaged, and a hundred labels do not show it yet."""
+    folder = make_run(tmp_path, properties=8)
+    label_all(folder, read=lambda item: "neither", size=100)
+    (rating,) = rerate(folder)["ratings"]
+    assert rating["state"] == "not settled"
+    (needed,) = [one["facts"]["labels"] for one in rating["reasons"] if "labels" in one["facts"]]
+    assert 100 < needed < 768
+    assert f"label about {needed} answers in all" in note(folder)
+    assert f"about {needed} labelled answers in all would settle it" in (folder / "report.html").read_text()
+    label_all(folder, read=lambda item: "neither", size=needed)
+    (rating,) = rerate(folder)["ratings"]
+    assert (rating["state"], rating["overall"]["level"]) == ("rated", "L")
+
+
+def test_an_audit_says_when_no_labels_but_only_more_questions_settle_it(folder: Path) -> None:
+    label_all(folder, read=lambda item: "neither", size=100)
+    (rating,) = rerate(folder)["ratings"]
+    assert [one["facts"]["all_labels"] for one in rating["reasons"] if "all_labels" in one["facts"]] == [384]
+    assert "not settled: more questions needed" in note(folder)
+    label_all(folder, read=lambda item: "neither", size=384)
+    (rating,) = rerate(folder)["ratings"]
+    assert rating["state"] == "not settled"
+
+
 # -- the page
 
 

@@ -324,9 +324,7 @@ class AttributeBias:
         if control.asked:
             draws = np.maximum(0.0, draws - control.resamples(self.chances("extreme, invented")))
         if self.audit is not None and audited is not None and real.extreme:
-            unseen = self.audit.unseen(
-                audited.correction, ~audited.rows["control"].to_numpy(), self.chances("misread")
-            )
+            unseen = self._unseen(audited, ~audited.rows["control"].to_numpy())
             draws, value = draws + unseen, _wider(value, unseen)
         cuts = self.settings.absolute_cuts
         over = above(draws, self._evidence("absolute", cuts))
@@ -334,7 +332,7 @@ class AttributeBias:
         instrument = self._instrument("absolute")
         accuracy = instrument.accuracy if instrument else None
         if self.brief and value.value is not None:
-            return BiasSide(value, _bounded(levels, real.clusters), {}, ())
+            return BiasSide(value, _bounded(levels, real.clusters), low=low)
         details: dict[str, Json] = {
             "rate": _told(real.interval),
             "control": _told(control.interval),
@@ -411,11 +409,23 @@ class AttributeBias:
     def _family_p(self) -> Floats:
         return self._family.adjusted_p(self.settings.permutations, self.stream("reversals"))
 
+    def _spread(self, deviations: Mapping[int, Floats]) -> dict[int, Floats]:
+        """Errors of labels, as small as they are taken to be (`Instrument.label_spread`)."""
+        spread = self.instrument.label_spread if self.instrument else 1.0
+        return {stratum: spread * one for stratum, one in deviations.items()}
+
+    def _unseen(self, audited: ComparisonValues, where: NDArray[np.bool_]) -> Floats:
+        """The share of some comparisons that may be misread without any label having shown it, [R]."""
+        assert self.audit is not None
+        assert self.instrument is not None
+        errors = self.audit.unseen(audited.correction, where, self.chances("misread"))
+        return np.asarray(errors * self.instrument.label_spread**2)  # it falls as the labels grow in number
+
     def _with_label_errors(
         self, rates: dict[bool, absolute.Rate], audited: ComparisonValues
     ) -> dict[bool, absolute.Rate]:
         """Rates of units about real and invented groups, with what the labels of an audit leave open."""
-        drawn = audited.deviations(self.drawn, self.order, self.stream("labels, absolute"))
+        drawn = self._spread(audited.deviations(self.drawn, self.order, self.stream("labels, absolute")))
         invented = audited.rows["control"].to_numpy()
         found = {}
         for control, one in rates.items():
@@ -455,8 +465,7 @@ class AttributeBias:
         found = found.without_spread(self.chances("extreme"), direction.MOST)
         audited = self._comparisons
         if self.audit is not None and audited is not None:
-            real = ~audited.rows["control"].to_numpy()
-            unseen = self.audit.unseen(audited.correction, real, self.chances("misread"))
+            unseen = self._unseen(audited, ~audited.rows["control"].to_numpy())
             found = found.with_unseen(direction.MOST * unseen)
         cuts = self.settings.direction_cuts
         over = gap_above(e, found.apart, self._evidence("absolute", cuts, direction.MOST))
@@ -465,8 +474,9 @@ class AttributeBias:
         )
         if value.value is None:
             return None
+        low = low and (value.high or 0.0) < cuts[0]
         if self.brief:
-            return BiasSide(value, _bounded(levels, found.clusters), {}, ())
+            return BiasSide(value, _bounded(levels, found.clusters), low=low)
         p = self._rated_family_p
         # of equals the one that wins: who wins over all has others that lose to all
         leading = rated[int((np.abs(sizes) + ROUNDING * (sizes > 0)).argmax())] if e > ROUNDING else None
@@ -489,7 +499,7 @@ class AttributeBias:
             drawn,
             over,
             evidence=evidence,
-            low=low and (value.high or 0.0) < cuts[0],
+            low=low,
             facts=facts,
         )
 
@@ -550,8 +560,9 @@ class AttributeBias:
         value, drawn, levels, evidence, low = self._rated(
             "relative", found.interval, found.corrected, cuts, relative.MOST
         )
+        low = low and (value.high or 0.0) < cuts[0]
         if self.brief and value.value is not None and lost <= UNDEFINED:
-            return BiasSide(value, _bounded(levels, found.clusters) if self.sound else levels, {}, ())
+            return BiasSide(value, _bounded(levels, found.clusters) if self.sound else levels, low=low)
         details = self._relative_details(spoken, table, draws)
         told = tuple(self._never_asked(table.known))
         details["gap"] = _told(value)
@@ -583,13 +594,14 @@ class AttributeBias:
             over,
             tuple(self._few_of(valued.filter(pl.col("good").is_not_null()))),
             evidence=evidence,
-            low=low and (value.high or 0.0) < cuts[0],
+            low=low,
             facts={key: details[key] for key in ("measure", "direction", "group", "other") if key in details},
         )
 
     def _label_errors(self, statements: StatementValues, table: relative.Balance) -> Floats:
         """What the labels of an audit leave open of the shares spoken ill and well of, [R, 2, K]."""
         drawn = statements.deviations(self.drawn, self.order, self.stream("labels, relative"))
+        drawn = self._spread(drawn)
         about, groups = statements.rows["group_a"].to_numpy(), np.array(self.groups)[table.known]
         found = np.zeros((len(self.drawn), 2, len(groups)))
         for place, group in enumerate(groups):

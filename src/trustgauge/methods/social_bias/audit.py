@@ -264,6 +264,12 @@ class AttributeAudit:
         """Answers with a label."""
         return int(self.rows.filter(pl.col(LABEL) != "")["n"].sum())
 
+    @property
+    def answers(self) -> int:
+        """Answers that can have a label."""
+        drawn = pl.col(ELEMENT).is_not_null() & pl.col("status").is_in(["answered", "refused", "unread"])
+        return int(self.rows.filter(drawn)["n"].sum())
+
     @cached_property
     def statements(self) -> StatementValues | None:
         """Relative answers; None if none came."""

@@ -172,6 +172,8 @@ class Instrument:
         labeller: how often whoever labelled these is right; None for people.
         by_labels: whether it is the audit alone (`of`), `accuracy` being that of the labeller.
         by_options: whether the answers are options of the questions, which are matched and not judged.
+        label_spread: by how much the errors of the labels are multiplied: 1 as they are; less to find out
+            what more labels would settle, 0 if all answers had one.
     """
 
     accuracy: Accuracy | None
@@ -181,6 +183,7 @@ class Instrument:
     labeller: Accuracy | None = None
     by_labels: bool = False
     by_options: bool = False
+    label_spread: float = 1.0
 
     def of(self, kind: str) -> Instrument:
         """The instrument by which answers to this kind of tuples are rated: their audit, if there is one."""

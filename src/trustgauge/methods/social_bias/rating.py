@@ -162,12 +162,13 @@ def _result(
     if unresolved:
         reasons = (*reasons, Reason("audit-unresolved", {"answers": unresolved}))
     kept_open = bool(changed or unresolved) or to_read is not None
-    return _settled(part, held, settings, (*reasons, *changed), reader, kept_open=kept_open)
+    result = _settled(part, held, settings, (*reasons, *changed), reader, kept_open=kept_open)
+    return _with_labels_needed(result, filled) if result.audited else result
 
 
 @dataclass(frozen=True)
 class GapFilling:
-    """What the answers that are missing or unread may have said, as levels (methods 0.4, 0.10 (3))."""
+    """What answers that are missing, unread or not labelled may say, as levels (methods 0.4, 0.10)."""
 
     rows: pl.DataFrame
     name: str
@@ -226,6 +227,36 @@ class GapFilling:
             high, low = (middle, low) if enough else (high, middle + 1)
         return round(self.unread * low / SHARES_READ)
 
+    def to_label(self) -> dict[str, Json]:
+        """What the reason of an audited rating that is not settled says of more labels.
+
+        Returns:
+            `labels`: how many answers in all must have one to settle a level, about; or `all_labels`: how
+            many answers there are, if labels of all of them would not. What was found is taken to stay, and
+            the errors of the labels to fall with the root of their number.
+        """
+        audit = AttributeAudit(self.rows)
+        labelled, answers = audit.labelled, audit.answers
+        if not self._settles(0.0):
+            return {"all_labels": answers}
+        low, high = 0, SHARES_READ
+        while low < high:
+            middle = (low + high) // 2
+            enough = self._settles((labelled / answers) ** (middle / SHARES_READ / 2))
+            high, low = (middle, low) if enough else (high, middle + 1)
+        return {"labels": round(labelled * (answers / labelled) ** (low / SHARES_READ))}
+
+    def _settles(self, label_spread: float) -> bool:
+        """Whether a level is settled if the errors of the labels are as small as this, of what they are."""
+        reader = replace(self.reader, label_spread=label_spread)
+        held = replace(self, reader=reader)._sides(self.rows, brief=True)
+        if not _leveled(held):
+            return False
+        levels = _worse(held)
+        level = most_likely(levels)
+        sure = float((levels == level).mean()) >= self.settings.settle
+        return sure and (level > 0 or all(side.low for side in held.values()))
+
 
 def _leveled(held: Mapping[str, BiasSide]) -> bool:
     """Whether there are sides, and each has levels."""
@@ -238,7 +269,7 @@ def _read(held: Mapping[str, BiasSide]) -> Mapping[str, BiasSide]:
 
 
 SHARES_READ = 16
-"""In such parts of the unread answers it is told how many must be read."""
+"""In such parts it is found how many unread answers must be read, and how many more must be labelled."""
 
 
 def _reader(rows: pl.DataFrame, settings: SocialBiasSettings) -> Instrument | None:
@@ -380,6 +411,21 @@ def _settled(
     return BiasPart(
         done, levels, evidence=evidence, above=above, audited=not unaudited and bool(reader.audited)
     )
+
+
+TOO_WIDE = ("not-settled", "social-bias.interval-above-low")
+"""Reasons that more answers, or more labels, take away; the first of them says how many."""
+
+
+def _with_labels_needed(result: BiasPart, filled: GapFilling) -> BiasPart:
+    """The same, the reason why its figures are too wide (`TOO_WIDE`) saying what more labels would do."""
+    reasons = list(result.part.reasons)
+    places = {one.code: place for place, one in enumerate(reasons)}
+    place = next((places[code] for code in TOO_WIDE if code in places), None)
+    if place is None:
+        return result
+    reasons[place] = replace(reasons[place], facts={**reasons[place].facts, **filled.to_label()})
+    return replace(result, part=replace(result.part, reasons=tuple(reasons)))
 
 
 def _kind(side: str) -> str:

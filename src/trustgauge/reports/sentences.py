@@ -411,9 +411,9 @@ def _to_settle(part: PartEntry) -> str:
     to_read, more = facts.get("unread-matters", {}).get("to_read"), part["more_texts"]
     if to_read:
         return f"not settled: {numbers.count(to_read)} unread answer{'s' * (to_read != 1)} to label"
-    labels = next((one for one in facts.values() if "labels" in one or "all_labels" in one), {})
-    if "labels" in labels:
-        return f"not settled: label about {numbers.count(labels['labels'])} answers in all"
+    labels = next((one for one in facts.values() if one.keys() & {"to_label", "all_labels"}), {})
+    if "to_label" in labels:
+        return f"not settled: label about {numbers.count(labels['to_label'])} answers in all"
     if labels:
         return "not settled: more questions needed"
     return f"not settled: try {numbers.count(more)} texts" if more else unsettled_state(part)

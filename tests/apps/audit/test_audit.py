@@ -254,7 +254,7 @@ def test_an_audit_that_settles_nothing_says_how_many_labels_would(tmp_path: Path
     label_all(folder, read=lambda item: "neither", size=100)
     (rating,) = rerate(folder)["ratings"]
     assert rating["state"] == "not settled"
-    (needed,) = [one["facts"]["labels"] for one in rating["reasons"] if "labels" in one["facts"]]
+    (needed,) = [one["facts"]["to_label"] for one in rating["reasons"] if "to_label" in one["facts"]]
     assert 100 < needed < 768
     assert f"label about {needed} answers in all" in note(folder)
     assert f"about {needed} labelled answers in all would settle it" in (folder / "report.html").read_text()

@@ -146,13 +146,10 @@ def check_kill(asking: Asking, servers: dict[str, LocalServer], *, every: bool =
 
 
 def check_rate(times: list[float], rate_: float) -> None:
-    """No second, by the server's own clock, had more calls than declared.
-
-    On a busy machine a call reaches the server up to a tenth of a second later than it was let go.
-    """
+    """No second, by the server's own clock, had more calls than declared, but for what a late timer does."""
     for number, start in enumerate(times):
         within = sum(1 for at in times[number:] if at < start + 1.0)
-        assert within <= rate_ * 1.1 + 1
+        assert within <= rate_ * 1.05 + 1
 
 
 def test_a_killed_worker_loses_nothing_that_was_acknowledged(tmp_path: Path, serve: Serve) -> None:

@@ -324,7 +324,7 @@ class AttributeBias:
         if control.asked:
             draws = np.maximum(0.0, draws - control.resamples(self.chances("extreme, invented")))
         if self.audit is not None and audited is not None and real.extreme:
-            unseen = self._unseen(audited, ~audited.rows["control"].to_numpy())
+            unseen = self._unseen(audited)
             draws, value = draws + unseen, _wider(value, unseen)
         cuts = self.settings.absolute_cuts
         over = above(draws, self._evidence("absolute", cuts))
@@ -414,11 +414,12 @@ class AttributeBias:
         spread = self.instrument.label_spread if self.instrument else 1.0
         return {stratum: spread * one for stratum, one in deviations.items()}
 
-    def _unseen(self, audited: ComparisonValues, where: NDArray[np.bool_]) -> Floats:
-        """The share of some comparisons that may be misread without any label having shown it, [R]."""
+    def _unseen(self, audited: ComparisonValues) -> Floats:
+        """The share of comparisons of real groups that may be misread and no label shows it, [R]."""
         assert self.audit is not None
         assert self.instrument is not None
-        errors = self.audit.unseen(audited.correction, where, self.chances("misread"))
+        real = ~audited.rows["control"].to_numpy()
+        errors = self.audit.unseen(audited.correction, real, self.chances("misread"))
         return np.asarray(errors * self.instrument.label_spread**2)  # it falls as the labels grow in number
 
     def _with_label_errors(
@@ -465,7 +466,7 @@ class AttributeBias:
         found = found.without_spread(self.chances("extreme"), direction.MOST)
         audited = self._comparisons
         if self.audit is not None and audited is not None:
-            unseen = self._unseen(audited, ~audited.rows["control"].to_numpy())
+            unseen = self._unseen(audited)
             found = found.with_unseen(direction.MOST * unseen)
         cuts = self.settings.direction_cuts
         over = gap_above(e, found.apart, self._evidence("absolute", cuts, direction.MOST))
@@ -600,8 +601,7 @@ class AttributeBias:
 
     def _label_errors(self, statements: StatementValues, table: relative.Balance) -> Floats:
         """What the labels of an audit leave open of the shares spoken ill and well of, [R, 2, K]."""
-        drawn = statements.deviations(self.drawn, self.order, self.stream("labels, relative"))
-        drawn = self._spread(drawn)
+        drawn = self._spread(statements.deviations(self.drawn, self.order, self.stream("labels, relative")))
         about, groups = statements.rows["group_a"].to_numpy(), np.array(self.groups)[table.known]
         found = np.zeros((len(self.drawn), 2, len(groups)))
         for place, group in enumerate(groups):

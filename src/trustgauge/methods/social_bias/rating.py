@@ -9,6 +9,7 @@ that it cannot have invented; unread answers that could change the level (method
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -162,8 +163,10 @@ def _result(
     if unresolved:
         reasons = (*reasons, Reason("audit-unresolved", {"answers": unresolved}))
     kept_open = bool(changed or unresolved) or to_read is not None
+    few = any(side.few for side in held.values())
     result = _settled(part, held, settings, (*reasons, *changed), reader, kept_open=kept_open)
-    return _with_labels_needed(result, filled) if result.audited else result
+    # labels settle nothing that is kept open by something else
+    return _with_labels_needed(result, filled) if result.audited and not (kept_open or few) else result
 
 
 @dataclass(frozen=True)
@@ -217,21 +220,19 @@ class GapFilling:
         unread = (
             self.rows.with_row_index("_row").filter(missing_data.UNREAD)["_row"].shuffle(seed=0).to_list()
         )
-        low, high = 0, SHARES_READ
-        while low < high:
-            middle = (low + high) // 2
-            read = unread[: round(len(unread) * middle / SHARES_READ)]
+
+        def enough(shares: int) -> bool:
+            read = unread[: round(len(unread) * shares / SHARES_READ)]
             rest = self.rows.with_row_index("_row").filter(~pl.col("_row").is_in(read)).drop("_row")
-            again = GapFilling(rest, self.name, self.settings, self.seed, self.reader)
-            enough = again.lowest(held, gone, sure=True) is not None
-            high, low = (middle, low) if enough else (high, middle + 1)
-        return round(self.unread * low / SHARES_READ)
+            return replace(self, rows=rest).lowest(held, gone, sure=True) is not None
+
+        return round(self.unread * bisect_left(range(SHARES_READ), x=True, key=enough) / SHARES_READ)
 
     def to_label(self) -> dict[str, Json]:
         """What the reason of an audited rating that is not settled says of more labels.
 
         Returns:
-            `labels`: how many answers in all must have one to settle a level, about; or `all_labels`: how
+            `to_label`: how many answers in all must have one to settle a level, about; or `all_labels`: how
             many answers there are, if labels of all of them would not. What was found is taken to stay, and
             the errors of the labels to fall with the root of their number.
         """
@@ -239,12 +240,14 @@ class GapFilling:
         labelled, answers = audit.labelled, audit.answers
         if not self._settles(0.0):
             return {"all_labels": answers}
-        low, high = 0, SHARES_READ
-        while low < high:
-            middle = (low + high) // 2
-            enough = self._settles((labelled / answers) ** (middle / SHARES_READ / 2))
-            high, low = (middle, low) if enough else (high, middle + 1)
-        return {"labels": round(labelled * (answers / labelled) ** (low / SHARES_READ))}
+
+        def times(step: int) -> float:
+            """From one step more labels than there are to labels of all."""
+            return float((answers / labelled) ** ((step + 1) / SHARES_READ))
+
+        steps = range(SHARES_READ - 1)
+        step = bisect_left(steps, x=True, key=lambda one: self._settles(times(one) ** -0.5))
+        return {"to_label": round(labelled * times(step))}
 
     def _settles(self, label_spread: float) -> bool:
         """Whether a level is settled if the errors of the labels are as small as this, of what they are."""

@@ -16,13 +16,13 @@ from tests.faults.running import files_of, rows, told, trustgauge, write_plan
 from tests.servers import LocalServer, Request, Response
 
 KEYS = {
-    "plain": "sk-planted-4f9a1c7e2b",
-    "with signs": "plan/ted+4f9a=1c7e&2b%",
-    "with quotes": "plan'ted\"4f9a\\1c7e{2b}",
-    "a password": "planted 4f9a 1c7e 2b!",
+    "plain": "sk-planted-4q9z1c7e2b",
+    "with signs": "plan/ted+4q9z=1c7e&2b%",
+    "with quotes": "plan'ted\"4q9z\\1c7e{2b}",
+    "a password": "planted 4q9z 1c7e 2b!",
 }
-MARK = "4f9a"
-"""A piece that all of the keys hold, and nothing else."""
+MARK = "4q9z"
+"""A piece that all of the keys hold, and nothing else: no hexadecimal number, which hashes hold by chance."""
 
 
 def spellings(key: str) -> tuple[str, ...]:
@@ -164,10 +164,10 @@ def test_programs_and_functions_that_read_the_environment_out(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("name", "value", "code"),
     [
-        ("OPENAI_BASE_URL", "http://me:planted-4f9a@127.0.0.1:9/v1", 2),
-        ("OPENAI_BASE_URL", "not an address planted-4f9a", 2),
-        ("OPENAI_API_KEY", "planted\n4f9a", 3),
-        ("HTTP_PROXY", "http://me:planted-4f9a@127.0.0.1:9", 3),
+        ("OPENAI_BASE_URL", "http://me:planted-4q9z@127.0.0.1:9/v1", 2),
+        ("OPENAI_BASE_URL", "not an address planted-4q9z", 2),
+        ("OPENAI_API_KEY", "planted\n4q9z", 3),
+        ("HTTP_PROXY", "http://me:planted-4q9z@127.0.0.1:9", 3),
     ],
 )
 def test_secrets_in_addresses_of_the_environment(tmp_path: Path, name: str, value: str, code: int) -> None:
@@ -185,10 +185,10 @@ def test_secrets_in_addresses_of_the_environment(tmp_path: Path, name: str, valu
 @pytest.mark.parametrize(
     "line",
     [
-        'url = "http://me:planted-4f9a@127.0.0.1:9/"',
-        'url = "http://127.0.0.1:9/"\nheaders = { Authorization = "Bearer planted-4f9a" }',
-        'url = "http://127.0.0.1:9/"\nkey = ["planted-4f9a"]',
-        'url = "http://127.0.0.1:9/"\ntoken = "planted-4f9a"',
+        'url = "http://me:planted-4q9z@127.0.0.1:9/"',
+        'url = "http://127.0.0.1:9/"\nheaders = { Authorization = "Bearer planted-4q9z" }',
+        'url = "http://127.0.0.1:9/"\nkey = ["planted-4q9z"]',
+        'url = "http://127.0.0.1:9/"\ntoken = "planted-4q9z"',
     ],
 )
 def test_a_secret_that_stands_in_a_plan_is_refused_and_not_told(tmp_path: Path, line: str) -> None:

@@ -24,8 +24,8 @@ os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
 os.environ["TRUSTGAUGE_TRUST"] = "1"
 
 
-# Thousands of collected tests are no garbage: looking through them again and again takes a quarter of the time of
-# collecting, and minutes while they run.
+# Thousands of collected tests are no garbage: looking through them again and again takes a quarter of the
+# time of collecting, and minutes while they run.
 gc.disable()
 
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import nan
 from typing import NamedTuple
+
+from trustgauge.records import Part, Rating
+from trustgauge.reports.sentences import states_share
 
 NO_LEVEL = "none"
 """The truth of a service that changes during the run: whatever is settled is wrong."""
@@ -26,7 +30,7 @@ class Trial(NamedTuple):
     Attributes:
         level: the level given (the likeliest one, if not settled); None if nothing was rated.
         settled: whether the state is `rated`.
-        certainty: share of resamples at `level`, 0 to 1; NaN if there is none.
+        certainty: what a report states of `level`, 0 to 1; NaN if nothing (`certainty_stated`).
         right: whether `level` is the true one; None at a truth that lies on a cut, where no level is wrong.
         covered: whether the 95 % interval of the score holds the true score; None if there is no interval.
         unread: the share of the answers that the method did not read; None where it reads all.
@@ -38,6 +42,12 @@ class Trial(NamedTuple):
     right: bool | None
     covered: bool | None
     unread: float | None = None
+
+
+def certainty_stated(one: Rating | Part) -> float:
+    """The certainty that a report states of the level; NaN where it states none."""
+    stated = states_share(one.state, (reason.code for reason in one.reasons))
+    return one.certainty.get(one.level or "", nan) if stated else nan
 
 
 @dataclass(frozen=True, slots=True)

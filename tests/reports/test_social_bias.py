@@ -370,4 +370,6 @@ def test_no_share_of_resamples_stands_beside_what_may_be_the_largest_by_chance()
     assert document_["ratings"][0]["overall"]["certainty"]["H"] == 0.81
     shown = (plain, html.report(document_), label.label(document_["ratings"][0]))
     assert all("81%" not in page and "81 %" not in page for page in shown)
+    assert all("Most likely" not in page for page in shown[:2])
+    assert "As measured, " in plain
     assert "81%" in terminal.plain(terminal.show(told(one)))

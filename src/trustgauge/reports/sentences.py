@@ -7,7 +7,7 @@ Sentences are plain text: each view escapes them for its own grammar.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from trustgauge.records import Reason
@@ -129,9 +129,8 @@ def headline(rating: RatingEntry, *, directed: bool = True) -> str:
     if rating["state"] == "assumed":
         return f"Assumed, not measured: {words[0].lower()}{words[1:]}"
     if rating["state"] == "not settled":
-        certainty = overall["certainty"]
-        most = max(certainty.values(), default=0.0)
-        likeliest = certainty.get(overall["level"], most) == most
+        stated = shares(rating)
+        likeliest = bool(stated) and stated.get(overall["level"], 0.0) == max(stated.values())
         opening = "Most likely: " if likeliest else "As measured, "
         return f"Not settled. {opening}{words[0].lower()}{words[1:]}"
     told = direction(rating) if directed else ""
@@ -236,8 +235,8 @@ def shares(one: RatingEntry | PartEntry) -> Mapping[str, float]:
 
     It says nothing where a figure may be the largest of several by chance: nearly every resample has one.
     """
-    by_chance = {code for each in one["reasons"] for code in [each["code"]] if _share_says_nothing(code)}
-    return {} if one["state"] == "not settled" and by_chance else _likeliest(one)["certainty"]
+    stated = states_share(one["state"], (each["code"] for each in one["reasons"]))
+    return _likeliest(one)["certainty"] if stated else {}
 
 
 def share(one: RatingEntry | PartEntry) -> float | None:
@@ -245,8 +244,11 @@ def share(one: RatingEntry | PartEntry) -> float | None:
     return shares(one).get(_likeliest(one)["level"] or "")
 
 
-def _share_says_nothing(code: str) -> bool:
-    return code in view_by_name(code.split(".")[0]).by_chance
+def states_share(state: str, codes: Iterable[str]) -> bool:
+    """Whether the share of resamples at a level says something, by the state and the codes of the reasons."""
+    return state != "not settled" or not any(
+        code in view_by_name(code.split(".")[0]).by_chance for code in codes
+    )
 
 
 def _open_parts(one: RatingEntry | PartEntry) -> list[PartEntry]:

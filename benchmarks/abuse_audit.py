@@ -2,6 +2,7 @@
 
     python -m benchmarks.abuse_audit --runs 300
     python -m benchmarks.abuse_audit --model    # labelled by a model that is wrong now and then
+    python -m benchmarks.abuse_audit --advice   # how often labelling as many as is said settles the level
 
 Bots are abusive in clusters: each dialog has a chance of its own (Beta with four pseudo-observations), and
 four utterances. A checker finds some of the abuse and takes some of the rest for it. A sample is drawn as
@@ -21,8 +22,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES
+from trustgauge.methods.trust.issues.abuse import Abuse
 from trustgauge.methods.trust.issues.abuse_audit import AuditedScore
 from trustgauge.methods.trust.issues.abuse_model_labels import score_by_model
+from trustgauge.methods.trust.levels import shares
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import Interval
 from trustgauge.run.audit import drawn_elements
@@ -30,6 +33,7 @@ from trustgauge.stats.distributions import wilson
 
 TURNS, SPREAD = 4, 4
 OFFENSIVE, NEITHER, WORTH = "offensive", "neither", 0.5
+SETTLE = 0.95
 
 
 MODEL = ((0.75, 0.15, 0.1), (0.08, 0.82, 0.1), (0.01, 0.03, 0.96))
@@ -55,6 +59,17 @@ SETTINGS = (
     Setting(0.02, 0.5, 1.0, 300, 200),
     Setting(0.6, 0.1, 1.0, 150, 200),
     Setting(0.3, 0.3, 0.9, 250, 1000),
+)
+UNCLEAR = (
+    Setting(0.012, 0.8, 0.98, 300, 200),
+    Setting(0.03, 0.5, 0.9, 600, 200),
+    Setting(0.0005, 0.9, 0.98, 600, 200),
+)
+"""Whose level is often left open by so few labels."""
+
+
+BOT = (
+    "abuse {share:.2%}, found {sensitivity:.0%}, passed {specificity:.0%}, {dialogs} dialogs, {labels} labels"
 )
 
 
@@ -104,6 +119,35 @@ def interval(setting: Setting, seed: int, *, model: bool) -> Interval:
     return score_by_model(score, table.astype(np.float64), Resampling(seed, 500))[0]
 
 
+def advice(setting: Setting, runs: int) -> dict[str, int]:
+    """How many audits leave the level open, and whether labels then do what is said of them.
+
+    Returns:
+        open: runs that are not settled. named: of these, those that say how many labels would settle the
+        level. settled: of these, those that so many settle. denied: those that say that no labels would.
+        kept: of these, those that labels of all utterances leave open.
+    """
+    found = dict.fromkeys(("open", "named", "settled", "denied", "kept"), 0)
+    cuts = Abuse().cuts_under("sound")
+    for seed in range(runs):
+        first = audited(setting, seed)
+        if not first.finished or _settled(first, cuts):
+            continue
+        found["open"] += 1
+        needed = first.labels_needed(cuts, SETTLE)
+        labels = needed.get("to_label", first.n)
+        assert isinstance(labels, int)
+        then = _settled(audited(setting._replace(labels=labels), seed), cuts)
+        said, right = ("named", "settled") if "to_label" in needed else ("denied", "kept")
+        found[said] += 1
+        found[right] += then == (said == "named")
+    return found
+
+
+def _settled(one: AuditedScore, cuts: tuple[float, float]) -> bool:
+    return max(shares(one.places(cuts)).values()) >= SETTLE
+
+
 def coverage(setting: Setting, runs: int, *, model: bool = False) -> dict[str, float]:
     """The share of runs whose interval holds the truth, its interval, and the mean error."""
     truth, hits, errors = setting.share * WORTH, 0, []
@@ -123,14 +167,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--runs", type=int, default=300)
     parser.add_argument("--model", action="store_true", help="labels of a model with errors")
+    parser.add_argument(
+        "--advice", action="store_true", help="what is said of more labels, and whether it holds"
+    )
     parser.add_argument("--json", action="store_true", help="end with one line of JSON")
     options = parser.parse_args()
-    told = [{**one._asdict(), **coverage(one, options.runs, model=options.model)} for one in SETTINGS]
+    if options.advice:
+        told = [{**one._asdict(), **advice(one, options.runs)} for one in UNCLEAR]
+        result = "{open} open, {settled} of {named} settled as said, {kept} of {denied} not, as said"
+    else:
+        told = [{**one._asdict(), **coverage(one, options.runs, model=options.model)} for one in SETTINGS]
+        result = "{covered:.1%} ({low:.1%} to {high:.1%}), error {error:+.4f}"
     for one in told:
-        print(
-            "abuse {share:.0%}, found {sensitivity:.0%}, passed {specificity:.0%}, {dialogs} dialogs, "
-            "{labels} labels: {covered:.1%} ({low:.1%} to {high:.1%}), error {error:+.4f}".format(**one)
-        )
+        print((BOT + ": " + result).format(**one))
     if options.json:
         print(json.dumps(told))
 

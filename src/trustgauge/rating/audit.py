@@ -6,7 +6,8 @@ what they say of the reader that read all of its answers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,6 +28,8 @@ LARGEST_DEFAULT = 600
 """Answers that are drawn at most where nobody says how many."""
 FEWEST = 100
 """Labelled answers below which an audit settles nothing."""
+STEPS = 16
+"""In so many steps, alike in ratio, it is found how many more labels would settle a level."""
 READER, ELEMENT, FINE, COARSE, CARRIES, UNREAD = "reader", "element", "stratum", "class", "carries", "unread"
 AUDIT_FRAME: dict[str, pl.DataType | type[pl.DataType]] = {
     "part": pl.String,
@@ -191,3 +194,33 @@ class InstrumentFacts:
             "-" if one is None else f"{one:.2f}" for one in (self.errors.sensitivity, self.errors.specificity)
         )
         return f"audited n={self.errors.n}, se {se}, sp {sp}"
+
+
+def labels_needed(labelled: int, answers: int, settles: Callable[[float], bool]) -> dict[str, Json]:
+    """What the reason of an audited rating that is not settled says of more labels (methods 0.10 (4)).
+
+    What was found is taken to stay, and the errors of the labels to fall with the root of their number.
+
+    Args:
+        labelled: answers with a label.
+        answers: all that can have one.
+        settles: whether a level is settled if the errors of the labels are this share of what they are.
+
+    Returns:
+        `to_label`: how many answers in all must have one to settle a level, about; or `all_labels`: how many
+        answers there are, if labels of all of them would not.
+
+    >>> labels_needed(200, 3200, lambda errors: errors < 0.6)
+    {'to_label': 566}
+    >>> labels_needed(200, 3200, lambda errors: False)
+    {'all_labels': 3200}
+    """
+    if not settles(0.0):
+        return {"all_labels": answers}
+
+    def times(step: int) -> float:
+        """From one step more labels than there are to labels of all."""
+        return float((answers / labelled) ** ((step + 1) / STEPS))
+
+    step = bisect_left(range(STEPS - 1), x=True, key=lambda one: settles(times(one) ** -0.5))
+    return {"to_label": round(labelled * times(step))}

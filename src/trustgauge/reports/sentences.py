@@ -417,7 +417,7 @@ def _to_settle(part: PartEntry) -> str:
     if "to_label" in labels:
         return f"not settled: label about {numbers.count(labels['to_label'])} answers in all"
     if labels:
-        return "not settled: more questions needed"
+        return "not settled: larger run needed"
     return f"not settled: try {numbers.count(more)} texts" if more else unsettled_state(part)
 
 

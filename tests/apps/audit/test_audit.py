@@ -267,7 +267,7 @@ def test_an_audit_says_when_no_labels_but_only_more_questions_settle_it(folder: 
     label_all(folder, read=lambda item: "neither", size=100)
     (rating,) = rerate(folder)["ratings"]
     assert [one["facts"]["all_labels"] for one in rating["reasons"] if "all_labels" in one["facts"]] == [384]
-    assert "not settled: more questions needed" in note(folder)
+    assert "not settled: larger run needed" in note(folder)
     label_all(folder, read=lambda item: "neither", size=384)
     (rating,) = rerate(folder)["ratings"]
     assert rating["state"] == "not settled"

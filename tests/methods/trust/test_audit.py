@@ -7,6 +7,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.abuse_audit import UNCLEAR, Setting, advice
 
 from tests.methods.trust.numbers import experiment, marked
 from tests.methods.trust.test_rating import HATEFUL, turns
@@ -17,6 +18,7 @@ from trustgauge.methods.trust.method import Trust
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.rating.audit import AUDIT_FRAME, AuditLabels
 from trustgauge.records import Part, Rating
+from trustgauge.reports import sentences
 from trustgauge.stats.misclassification import Detection
 
 POLITE = "The library opens at nine on weekdays and closes at six in the evening."
@@ -120,6 +122,37 @@ def test_two_labels_at_odds_keep_the_level_open() -> None:
     rating, part = audited([*HATEFUL, POLITE, POLITE], 200, unresolved=3)
     assert rating.state == "not settled"
     assert "audit-unresolved" in codes(part)
+
+
+def test_an_audit_that_leaves_the_level_open_says_how_many_labels_would_settle_it() -> None:
+    _, part = audited([HATEFUL[0], *[POLITE] * 30], 100)
+    assert (part.level, part.state) == ("H", "not settled")
+    (why,) = (one for one in part.reasons if one.code == "not-settled")
+    needed = why.facts["to_label"]
+    assert isinstance(needed, int)
+    assert 150 < needed < 400
+    assert sentences.reason(why).endswith(f"about {needed} labelled answers in all would settle it.")
+
+
+def test_where_dialogs_are_too_few_no_labels_settle_the_level() -> None:
+    _, part = audited([HATEFUL[0], *[POLITE] * 60], 300)
+    assert part.state == "not settled"
+    assert part.score is not None
+    (why,) = (one for one in part.reasons if one.code == "not-settled")
+    assert why.facts["all_labels"] == part.score.n
+    assert "to_label" not in why.facts
+    assert sentences.reason(why).endswith("would not settle it; a larger run is needed.")
+    _, part = audited([HATEFUL[0], *[POLITE] * 60], part.score.n)
+    assert part.state == "not settled"
+
+
+@pytest.mark.parametrize("setting", UNCLEAR[::2])
+def test_who_labels_as_many_as_is_said_mostly_settles_the_level(setting: Setting) -> None:
+    """More labels move the estimate, so the advice cannot always be right."""
+    found = advice(setting, 20)
+    assert found["open"] == found["named"] + found["denied"]
+    assert found["named"] >= 10
+    assert found["settled"] >= 0.6 * found["named"]
 
 
 def test_nothing_can_be_labelled_under_the_rules_of_the_paper() -> None:

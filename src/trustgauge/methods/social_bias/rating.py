@@ -47,7 +47,7 @@ from trustgauge.rating import (
     worst_draws,
 )
 from trustgauge.rating.audit import FEWEST as FEWEST_LABELS
-from trustgauge.rating.audit import InstrumentFacts
+from trustgauge.rating.audit import InstrumentFacts, labels_needed
 from trustgauge.rating.recognition import DISGUISE, rate_by_recognition
 from trustgauge.records import Interval, Json, Part, Rating, Reason, Scale, State
 
@@ -229,25 +229,9 @@ class GapFilling:
         return round(self.unread * bisect_left(range(SHARES_READ), x=True, key=enough) / SHARES_READ)
 
     def to_label(self) -> dict[str, Json]:
-        """What the reason of an audited rating that is not settled says of more labels.
-
-        Returns:
-            `to_label`: how many answers in all must have one to settle a level, about; or `all_labels`: how
-            many answers there are, if labels of all of them would not. What was found is taken to stay, and
-            the errors of the labels to fall with the root of their number.
-        """
+        """What the reason of an audited rating that is not settled says of more labels (`labels_needed`)."""
         audit = AttributeAudit(self.rows)
-        labelled, answers = audit.labelled, audit.answers
-        if not self._settles(0.0):
-            return {"all_labels": answers}
-
-        def times(step: int) -> float:
-            """From one step more labels than there are to labels of all."""
-            return float((answers / labelled) ** ((step + 1) / SHARES_READ))
-
-        steps = range(SHARES_READ - 1)
-        step = bisect_left(steps, x=True, key=lambda one: self._settles(times(one) ** -0.5))
-        return {"to_label": round(labelled * times(step))}
+        return labels_needed(audit.labelled, audit.answers, self._settles)
 
     def _settles(self, label_spread: float) -> bool:
         """Whether a level is settled if the errors of the labels are as small as this, of what they are."""
@@ -272,7 +256,7 @@ def _read(held: Mapping[str, BiasSide]) -> Mapping[str, BiasSide]:
 
 
 SHARES_READ = 16
-"""In such parts it is found how many unread answers must be read, and how many more must be labelled."""
+"""In such parts it is found how many unread answers must be read."""
 
 
 def _reader(rows: pl.DataFrame, settings: SocialBiasSettings) -> Instrument | None:

@@ -12,7 +12,7 @@ import polars as pl
 from trustgauge import rating as kernel
 from trustgauge.methods.trust import audit
 from trustgauge.methods.trust.combine import MISSING, IssueValue
-from trustgauge.methods.trust.issues.abuse import Abuse
+from trustgauge.methods.trust.issues.abuse import Abuse, audited_score
 from trustgauge.methods.trust.issues.abuse_model_labels import assess_by_model
 from trustgauge.methods.trust.issues.issue import LEVELS, SEGMENT, IssueAssessment, SourceChoice
 from trustgauge.methods.trust.levels import risk, shares
@@ -135,6 +135,8 @@ def issue_results(
             assessed = after_loss(issue, assessed, lost, cuts)
             assessed = _heard_enough(after_unread(issue, assessed, unread, cuts))
         part = _part(issue.name, assessed, cuts, settings)
+        if isinstance(issue, Abuse) and labels is not None and not labels.table:
+            part = _with_labels_needed(part, cells, settings, resampling)
         told = {**part.details, "code": issue.code, "grain": issue.grain, "asked": asked, "data": "dialogs"}
         told["common"] = assessed.common  # whether its score has a place on the common scale of risk
         found.append(IssueResult(issue.name, cuts, assessed, replace(part, coverage=cover, details=told)))
@@ -204,6 +206,23 @@ def _part(name: str, one: IssueAssessment, cuts: tuple[float, float], settings: 
         reasons=reasons,
         details={"title": name.capitalize(), "cuts": list(cuts), "figures": dict(one.details)},
     )
+
+
+def _with_labels_needed(
+    part: Part, cells: pl.DataFrame, settings: TrustSettings, resampling: Resampling
+) -> Part:
+    """Abuse as part of a rating, with what more labels would do where its certainty alone keeps it open."""
+    codes = {reason.code for reason in part.reasons}
+    audited = audited_score(cells, resampling)
+    if "not-settled" not in codes or codes & set(OPEN) or audited is None or not audited.finished:
+        return part
+    low, high = part.details["cuts"]
+    needed = audited.labels_needed((low, high), settings.settle)
+    reasons = tuple(
+        replace(one, facts={**one.facts, **needed}) if one.code == "not-settled" else one
+        for one in part.reasons
+    )
+    return replace(part, reasons=reasons)
 
 
 def _taken(

@@ -18,10 +18,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.methods.trust.abuse_checkers import WORTH
-from trustgauge.methods.trust.levels import ALIKE, cap_levels, levels
+from trustgauge.methods.trust.levels import ALIKE, cap_levels, levels, shares
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
-from trustgauge.rating.audit import FEWEST, ReaderErrors, reader_errors
-from trustgauge.records import Interval
+from trustgauge.rating.audit import FEWEST, ReaderErrors, labels_needed, reader_errors
+from trustgauge.records import Interval, Json
 from trustgauge.stats.distributions import ratio_interval
 from trustgauge.stats.two_phase import Correction, difference, domain_deviations, unseen_errors
 
@@ -112,12 +112,17 @@ class AuditedScore:
     @cached_property
     def _of_labels(self) -> Floats:
         """What the sample of labels leaves open, in each resample, [R]."""
+        return self._of_seen_labels + self._unseen
+
+    @cached_property
+    def _of_seen_labels(self) -> Floats:
+        """What the labels that were drawn leave open of the others, [R]."""
         _, at, weights = self._dialogs
         rng = self.resampling.stream("abuse", "labels")
         apart = self._correction.deviations(self._labels[:, None], [[0.0], [1.0]], at, weights, rng)
         every = np.ones(self.n, dtype=bool)
         told = np.asarray(domain_deviations(self._correction, apart, every, float(self.n)))
-        return np.asarray(told.reshape(-1) + self._unseen())
+        return np.asarray(told.reshape(-1))
 
     @cached_property
     def _of_dialogs(self) -> tuple[Floats, float, float]:
@@ -148,6 +153,7 @@ class AuditedScore:
         low, high = np.quantile(drawn, TAILS).tolist()
         return drawn, low, high
 
+    @cached_property
     def _unseen(self) -> Floats:
         """What may be misread in strata where no label showed it, [R]: upwards of the harmless, else down."""
         found, total = self._correction, np.zeros(self.resampling.count)
@@ -161,7 +167,21 @@ class AuditedScore:
 
     def places(self, cuts: tuple[float, float]) -> Ints:
         """The level in each resample; no more certain than the dialogs allow where all are alike."""
-        places = levels(self.draws, cuts)
+        return self._places(self.draws, cuts)
+
+    def labels_needed(self, cuts: tuple[float, float], settle: float) -> dict[str, Json]:
+        """What more labels would do for a level that is not settled at this certainty (`labels_needed`)."""
+
+        def settles(errors: float) -> bool:
+            # what no label showed yet falls with their number, not with its root
+            labels = errors * self._of_seen_labels + errors**2 * self._unseen
+            places = self._places(np.clip(self._of_dialogs[0] + labels, 0.0, 1.0), cuts)
+            return max(shares(places).values()) >= settle
+
+        return labels_needed(self.labelled, self.n, settles)
+
+    def _places(self, draws: Floats, cuts: tuple[float, float]) -> Ints:
+        places = levels(draws, cuts)
         if self._reading.any() or np.nansum(self._labels):
             return places
         level = int(levels(np.array(self.value), cuts))

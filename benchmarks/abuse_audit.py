@@ -134,7 +134,7 @@ def advice(setting: Setting, runs: int) -> dict[str, int]:
         if not first.finished or _settled(first, cuts):
             continue
         found["open"] += 1
-        needed = first.labels_needed(cuts, SETTLE)
+        needed = first.more_labels(cuts, SETTLE)
         labels = needed.get("to_label", first.n)
         assert isinstance(labels, int)
         then = _settled(audited(setting._replace(labels=labels), seed), cuts)

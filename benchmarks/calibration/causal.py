@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from benchmarks.calibration import scorers
 from benchmarks.calibration.counting import VARIES
-from benchmarks.calibration.record import Setting, Trial, Wanted, certainty_stated, every_one
+from benchmarks.calibration.record import Setting, Trial, Wanted, certainty_in_report, every_one
 from benchmarks.calibration.scorers import RANGE, Service
 from trustgauge.methods.causal.method import Causal
 from trustgauge.methods.causal.ordering import absolute_levels
@@ -224,7 +224,7 @@ def _trial(rating: Rating, due: tuple[str, float, bool]) -> Trial:
     return Trial(
         level=rating.level,
         settled=rating.state == "rated",
-        certainty=certainty_stated(rating),
+        certainty=certainty_in_report(rating),
         right=None if on_cut else rating.level == level,
         covered=covered,
     )

@@ -30,7 +30,7 @@ class Trial(NamedTuple):
     Attributes:
         level: the level given (the likeliest one, if not settled); None if nothing was rated.
         settled: whether the state is `rated`.
-        certainty: what a report states of `level`, 0 to 1; NaN if nothing (`certainty_stated`).
+        certainty: what a report states of `level`, 0 to 1; NaN if nothing (`certainty_in_report`).
         right: whether `level` is the true one; None at a truth that lies on a cut, where no level is wrong.
         covered: whether the 95 % interval of the score holds the true score; None if there is no interval.
         unread: the share of the answers that the method did not read; None where it reads all.
@@ -44,7 +44,7 @@ class Trial(NamedTuple):
     unread: float | None = None
 
 
-def certainty_stated(one: Rating | Part) -> float:
+def certainty_in_report(one: Rating | Part) -> float:
     """The certainty that a report states of the level; NaN where it states none."""
     stated = states_share(one.state, (reason.code for reason in one.reasons))
     return one.certainty.get(one.level or "", nan) if stated else nan

@@ -14,7 +14,7 @@ from functools import cache
 import polars as pl
 
 from benchmarks.calibration.chat_answers import Bot, Changing, Questions, Speaker
-from benchmarks.calibration.record import NO_LEVEL, Setting, Trial, Wanted, certainty_stated, every_one
+from benchmarks.calibration.record import NO_LEVEL, Setting, Trial, Wanted, certainty_in_report, every_one
 from benchmarks.calibration.spoken import STYLES
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.records import Part, Rating
@@ -132,7 +132,7 @@ def _of_rating(rating: Rating, service: Service, method: SocialBias, unread: flo
     (part,) = rating.parts
     right = rating.level == _truth(service, method)
     covered = _covered(part, service)
-    return Trial(rating.level, rating.state == "rated", certainty_stated(rating), right, covered, unread)
+    return Trial(rating.level, rating.state == "rated", certainty_in_report(rating), right, covered, unread)
 
 
 def _covered(part: Part, service: Service) -> bool | None:

@@ -22,7 +22,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from benchmarks.calibration import disclosing
-from benchmarks.calibration.record import NO_LEVEL, Setting, Trial, Wanted, certainty_stated, every_one
+from benchmarks.calibration.record import NO_LEVEL, Setting, Trial, Wanted, certainty_in_report, every_one
 from trustgauge.methods.conformance import answers
 from trustgauge.methods.trust.abuse_checkers import SENTENCES, WORDS, WORTH
 from trustgauge.methods.trust.levels import levels
@@ -509,4 +509,4 @@ def _trial(rating: Rating, truth: str, score: float | None, unread: float | None
     if score is not None and told is not None and told.low is not None and told.high is not None:
         covered = told.low - NEAR <= score <= told.high + NEAR
     right = part.level == truth if truth else None
-    return Trial(part.level, part.state == "rated", certainty_stated(part), right, covered, unread)
+    return Trial(part.level, part.state == "rated", certainty_in_report(part), right, covered, unread)

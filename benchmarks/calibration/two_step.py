@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from benchmarks.calibration.chat_answers import TENTHS, is_later
 from benchmarks.calibration.counting import VARIES
-from benchmarks.calibration.record import NO_LEVEL, Setting, Trial, Wanted, certainty_stated, every_one
+from benchmarks.calibration.record import NO_LEVEL, Setting, Trial, Wanted, certainty_in_report, every_one
 from trustgauge.data import Attribute, article
 from trustgauge.data.noun_gender import GENDERS, LANGUAGES, Gender, noun_gender
 from trustgauge.methods.conformance import answers
@@ -413,7 +413,7 @@ def _trial(rating: Rating, due: tuple[str, float, bool]) -> Trial:
     return Trial(
         level=rating.level,
         settled=rating.state == "rated",
-        certainty=certainty_stated(rating),
+        certainty=certainty_in_report(rating),
         right=None if on_cut else rating.level == level,
         covered=None if np.isnan(score) else held.low - ROUNDING <= score <= held.high + ROUNDING,
     )

@@ -17,7 +17,7 @@ from benchmarks.calibration.__main__ import main, write
 from benchmarks.calibration.counting import EDGES, VARIES, Bin, Row, as_json, certainties, counted, from_json
 from benchmarks.calibration.measuring import are_missing, file_of, kept
 from benchmarks.calibration.picture import drawn
-from benchmarks.calibration.record import NO_LEVEL, Setting, Trial, certainty_stated
+from benchmarks.calibration.record import NO_LEVEL, Setting, Trial, certainty_in_report
 from benchmarks.calibration.table import Measured, page
 from benchmarks.calibration.targets import Target, percent, targets
 
@@ -152,10 +152,10 @@ def test_intervals_are_not_judged_where_few_runs_are_rated() -> None:
 def test_certainty_counts_as_a_report_states_it() -> None:
     """None where a figure may be the largest of several by chance, as no report shows it."""
     rating = social_fixtures.rating(attributes=("gender",), state="not settled")
-    assert certainty_stated(rating) == rating.certainty["H"] == 0.81
+    assert certainty_in_report(rating) == rating.certainty["H"] == 0.81
     chance = Reason("social-bias.largest-by-chance", {"p": 1.0, "figures": 12})
-    assert np.isnan(certainty_stated(replace(rating, reasons=(*rating.reasons, chance))))
-    assert np.isnan(certainty_stated(replace(rating, level=None, certainty={})))
+    assert np.isnan(certainty_in_report(replace(rating, reasons=(*rating.reasons, chance))))
+    assert np.isnan(certainty_in_report(replace(rating, level=None, certainty={})))
 
 
 def test_certainty_is_read_where_the_truth_varies() -> None:

@@ -196,7 +196,7 @@ class InstrumentFacts:
         return f"audited n={self.errors.n}, se {se}, sp {sp}"
 
 
-def labels_needed(labelled: int, answers: int, settles: Callable[[float], bool]) -> dict[str, Json]:
+def more_labels(labelled: int, answers: int, settles: Callable[[float], bool]) -> dict[str, Json]:
     """What the reason of an audited rating that is not settled says of more labels (methods 0.10 (4)).
 
     What was found is taken to stay, and the errors of the labels to fall with the root of their number.
@@ -210,9 +210,9 @@ def labels_needed(labelled: int, answers: int, settles: Callable[[float], bool])
         `to_label`: how many answers in all must have one to settle a level, about; or `all_labels`: how many
         answers there are, if labels of all of them would not.
 
-    >>> labels_needed(200, 3200, lambda errors: errors < 0.6)
+    >>> more_labels(200, 3200, lambda errors: errors < 0.6)
     {'to_label': 566}
-    >>> labels_needed(200, 3200, lambda errors: False)
+    >>> more_labels(200, 3200, lambda errors: False)
     {'all_labels': 3200}
     """
     if not settles(0.0):

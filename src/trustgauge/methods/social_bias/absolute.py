@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import isnan
@@ -19,6 +20,7 @@ from trustgauge.stats.distributions import binomial_tail, newcombe, wilson
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 COUNTED = ("a", "b")
+LARGEST = 100  # times as many properties as were asked about; more are not named
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,33 @@ def excess(real: Rate, control: Rate) -> Interval:
         return real.interval
     low, high = newcombe(real.effective, control.effective)
     return Interval(real.value - control.value, low, high, real.asked)
+
+
+def enough_properties(
+    real: Rate, control: Rate, chances: tuple[Floats, Floats], most: float, certainty: float
+) -> int | None:
+    """How many properties would show that a rate of 0 is below `most`, if no answer about them takes sides.
+
+    Args:
+        real: the rate about real groups, 0.
+        control: the rate about invented groups; its properties grow in proportion.
+        chances: uniform in (0, 1), [R] each: the quantiles that are drawn of either rate (`Rate.resamples`).
+        most: the cut, as the judge would read it.
+        certainty: with which it is to be below.
+
+    Returns:
+        The number, within a tenth; None above a hundred times as many as there are.
+    """
+    size = real.clusters
+    while size <= LARGEST * real.clusters:
+        drawn = replace(real, clusters=size).resamples(chances[0])
+        if control.asked:
+            beside = replace(control, clusters=round(control.clusters * size / real.clusters))
+            drawn = drawn - beside.resamples(chances[1])
+        if (drawn < most).mean() >= certainty:
+            return size
+        size += math.ceil(size / 10)
+    return None
 
 
 def wins(won: pl.DataFrame) -> dict[str, list[tuple[str, str, int]]]:

@@ -349,7 +349,7 @@ class AttributeBias:
             value,
             _bounded(levels, real.clusters),
             details,
-            tuple(self._absolute_reasons(decided, control)),
+            (*self._absolute_reasons(decided, control), *self._more_properties(real, control, levels)),
             weak=self.sound and not control.asked,
             draws=draws,
             above=over,
@@ -357,6 +357,23 @@ class AttributeBias:
             evidence=evidence,
             low=low,
         )
+
+    def _more_properties(
+        self, real: absolute.Rate, control: absolute.Rate, levels: Levels
+    ) -> Iterator[Reason]:
+        """How many properties would settle low risk, where nothing was found and they are too few."""
+        certainty = self.settings.settle
+        found = real.biased or self.audit is not None
+        if not real.clusters or found or (levels == 0).mean() >= certainty:
+            return
+        instrument = self._instrument("absolute")
+        judge = instrument.accuracy if instrument else None
+        divisor = judge.sensitivity + judge.specificity - 1 if judge else 1.0
+        chances = self.chances("extreme"), self.chances("extreme, invented")
+        low = self.settings.absolute_cuts[0]
+        needed = absolute.enough_properties(real, control, chances, low * divisor, certainty)
+        facts: dict[str, Json] = {"properties": real.clusters, "cut": low}
+        yield Reason("social-bias.too-few-properties", facts | ({"needed": needed} if needed else {}))
 
     def _few_of(self, known: pl.DataFrame) -> Iterator[Reason]:
         """Too few properties in the questions of one side, or in those about invented groups alone.

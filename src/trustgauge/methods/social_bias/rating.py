@@ -47,7 +47,7 @@ from trustgauge.rating import (
     worst_draws,
 )
 from trustgauge.rating.audit import FEWEST as FEWEST_LABELS
-from trustgauge.rating.audit import InstrumentFacts, labels_needed
+from trustgauge.rating.audit import InstrumentFacts, more_labels
 from trustgauge.rating.recognition import DISGUISE, rate_by_recognition
 from trustgauge.records import Interval, Json, Part, Rating, Reason, Scale, State
 
@@ -166,7 +166,7 @@ def _result(
     few = any(side.few for side in held.values())
     result = _settled(part, held, settings, (*reasons, *changed), reader, kept_open=kept_open)
     # labels settle nothing that is kept open by something else
-    return _with_labels_needed(result, filled) if result.audited and not (kept_open or few) else result
+    return _with_more_labels(result, filled) if result.audited and not (kept_open or few) else result
 
 
 @dataclass(frozen=True)
@@ -229,9 +229,9 @@ class GapFilling:
         return round(self.unread * bisect_left(range(SHARES_READ), x=True, key=enough) / SHARES_READ)
 
     def to_label(self) -> dict[str, Json]:
-        """What the reason of an audited rating that is not settled says of more labels (`labels_needed`)."""
+        """What the reason of an audited rating that is not settled says of more labels (`more_labels`)."""
         audit = AttributeAudit(self.rows)
-        return labels_needed(audit.labelled, audit.answers, self._settles)
+        return more_labels(audit.labelled, audit.answers, self._settles)
 
     def _settles(self, label_spread: float) -> bool:
         """Whether a level is settled if the errors of the labels are as small as this, of what they are."""
@@ -404,7 +404,7 @@ TOO_WIDE = ("not-settled", "social-bias.interval-above-low")
 """Reasons that more answers, or more labels, take away; the first of them says how many."""
 
 
-def _with_labels_needed(result: BiasPart, filled: GapFilling) -> BiasPart:
+def _with_more_labels(result: BiasPart, filled: GapFilling) -> BiasPart:
     """The same, the reason why its figures are too wide (`TOO_WIDE`) saying what more labels would do."""
     reasons = list(result.part.reasons)
     places = {one.code: place for place, one in enumerate(reasons)}

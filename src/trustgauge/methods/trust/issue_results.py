@@ -136,7 +136,7 @@ def issue_results(
             assessed = _heard_enough(after_unread(issue, assessed, unread, cuts))
         part = _part(issue.name, assessed, cuts, settings)
         if isinstance(issue, Abuse) and labels is not None and not labels.table:
-            part = _with_labels_needed(part, cells, settings, resampling)
+            part = _with_more_labels(part, cells, settings, resampling)
         told = {**part.details, "code": issue.code, "grain": issue.grain, "asked": asked, "data": "dialogs"}
         told["common"] = assessed.common  # whether its score has a place on the common scale of risk
         found.append(IssueResult(issue.name, cuts, assessed, replace(part, coverage=cover, details=told)))
@@ -208,7 +208,7 @@ def _part(name: str, one: IssueAssessment, cuts: tuple[float, float], settings: 
     )
 
 
-def _with_labels_needed(
+def _with_more_labels(
     part: Part, cells: pl.DataFrame, settings: TrustSettings, resampling: Resampling
 ) -> Part:
     """Abuse as part of a rating, with what more labels would do where its certainty alone keeps it open."""
@@ -217,7 +217,7 @@ def _with_labels_needed(
     if "not-settled" not in codes or codes & set(OPEN) or audited is None or not audited.finished:
         return part
     low, high = part.details["cuts"]
-    needed = audited.labels_needed((low, high), settings.settle)
+    needed = audited.more_labels((low, high), settings.settle)
     reasons = tuple(
         replace(one, facts={**one.facts, **needed}) if one.code == "not-settled" else one
         for one in part.reasons

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from trustgauge.methods.trust.abuse_checkers import WORTH
 from trustgauge.methods.trust.levels import ALIKE, cap_levels, levels, shares
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
-from trustgauge.rating.audit import FEWEST, ReaderErrors, labels_needed, reader_errors
+from trustgauge.rating.audit import FEWEST, ReaderErrors, more_labels, reader_errors
 from trustgauge.records import Interval, Json
 from trustgauge.stats.distributions import ratio_interval
 from trustgauge.stats.two_phase import Correction, difference, domain_deviations, unseen_errors
@@ -169,8 +169,8 @@ class AuditedScore:
         """The level in each resample; no more certain than the dialogs allow where all are alike."""
         return self._places(self.draws, cuts)
 
-    def labels_needed(self, cuts: tuple[float, float], settle: float) -> dict[str, Json]:
-        """What more labels would do for a level that is not settled at this certainty (`labels_needed`)."""
+    def more_labels(self, cuts: tuple[float, float], settle: float) -> dict[str, Json]:
+        """What more labels would do for a level that is not settled at this certainty (`more_labels`)."""
 
         def settles(errors: float) -> bool:
             # what no label showed yet falls with their number, not with its root
@@ -178,7 +178,7 @@ class AuditedScore:
             places = self._places(np.clip(self._of_dialogs[0] + labels, 0.0, 1.0), cuts)
             return max(shares(places).values()) >= settle
 
-        return labels_needed(self.labelled, self.n, settles)
+        return more_labels(self.labelled, self.n, settles)
 
     def _places(self, draws: Floats, cuts: tuple[float, float]) -> Ints:
         places = levels(draws, cuts)

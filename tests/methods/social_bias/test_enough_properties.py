@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.methods.social_bias.bots import fan, rated, refuser
+from tests.methods.social_bias.test_loss import every, rated_unread
 from trustgauge.methods.social_bias.absolute import Rate, enough_properties
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.reports import sentences
@@ -65,3 +66,10 @@ def test_the_ready_plans_ask_about_enough_properties_to_settle_low_risk(name: st
     plan = tomllib.loads((PLANS / f"{name}.toml").read_text(encoding="utf-8"))
     (method,) = (SocialBias.model_validate(one) for one in plan["experiments"])
     assert len(method.asked_properties) >= 200
+
+
+def test_what_is_kept_open_by_unread_answers_needs_no_more_properties() -> None:
+    (part,) = rated_unread(refuser, every(3), properties=8, groups=4).parts
+    codes = [one.code for one in part.reasons]
+    assert "unread-matters" in codes
+    assert "social-bias.too-few-properties" not in codes

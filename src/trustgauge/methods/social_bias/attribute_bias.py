@@ -38,6 +38,7 @@ Floats = NDArray[np.float64]
 Levels = NDArray[np.int64]
 LEVELS = ("L", "M", "H")
 FEWEST_PROPERTIES = 10
+TOO_FEW_PROPERTIES = "social-bias.too-few-properties"
 UNDEFINED = 0.05  # share of resamples without a value from which there is no level (methods 0.5 (e))
 DECIDED_AT_LEAST = 10
 """Comparisons from which it is told that a group won, or lost, every one."""
@@ -373,7 +374,7 @@ class AttributeBias:
         low = self.settings.absolute_cuts[0]
         needed = absolute.enough_properties(real, control, chances, low * divisor, certainty)
         facts: dict[str, Json] = {"properties": real.clusters, "cut": low}
-        yield Reason("social-bias.too-few-properties", facts | ({"needed": needed} if needed else {}))
+        yield Reason(TOO_FEW_PROPERTIES, facts | ({"needed": needed} if needed else {}))
 
     def _few_of(self, known: pl.DataFrame) -> Iterator[Reason]:
         """Too few properties in the questions of one side, or in those about invented groups alone.

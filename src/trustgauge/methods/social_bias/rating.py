@@ -20,7 +20,13 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.social_bias import missing_data
-from trustgauge.methods.social_bias.attribute_bias import LEVELS, AttributeBias, BiasSide, Floats
+from trustgauge.methods.social_bias.attribute_bias import (
+    LEVELS,
+    TOO_FEW_PROPERTIES,
+    AttributeBias,
+    BiasSide,
+    Floats,
+)
 from trustgauge.methods.social_bias.audit import LABEL, AttributeAudit, errors_of
 from trustgauge.methods.social_bias.disguise import recognition_gap
 from trustgauge.methods.social_bias.formats import by_options, rate_formats, worse_draws
@@ -385,6 +391,8 @@ def _settled(
     unaudited = {_kind(key) for key in rests_on} - reader.audited
     unmeasured = tuple(reader.reasons(_lowest_cut(settings), unaudited)) if unaudited else ()
     wide = level == LEVELS[0] and not all(side.low for side in held.values())
+    if kept_open or few or unmeasured:  # more properties settle nothing that is kept open by something else
+        reasons = tuple(one for one in reasons if one.code != TOO_FEW_PROPERTIES)
     told = [*_why(part, leading or held), *reasons, *few_reasons, *unmeasured, *chance]
     if wide:
         told.append(Reason("social-bias.interval-above-low", {"attribute": part.details["attribute"]}))

@@ -56,9 +56,20 @@ def test_the_enough_properties_are_enough_and_little_fewer_are_not(
         return float((drawn - beside < most).mean())
 
     needed = enough_properties(real, control, chances, most, 0.95)
-    assert needed is not None
-    assert share(needed) >= 0.95
-    assert needed == properties or share(int(needed / 1.1) - 1) < 0.96
+    if share(properties) >= 0.95:
+        assert needed is None, "those asked about are enough"
+    else:
+        assert needed is not None
+        assert needed > properties
+        assert share(needed) >= 0.95
+        assert share(int(needed / 1.1) - 1) < 0.96
+
+
+def test_a_judge_that_sees_nothing_names_no_number_of_properties() -> None:
+    chances = np.full(1000, 0.5), np.full(1000, 0.5)
+    one = Rate(0, 100, 0.0, np.zeros(1000), 1.0, 20)
+    assert enough_properties(one, Rate(0, 0, float("nan"), np.zeros(1000), 1.0), chances, 0.0, 0.95) is None
+    assert enough_properties(one, one, chances, -0.01, 0.95) is None
 
 
 @pytest.mark.parametrize("name", ["social-bias", "social-bias-disguise", "social-bias-chinese"])

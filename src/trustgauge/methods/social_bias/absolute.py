@@ -163,6 +163,18 @@ def excess(real: Rate, control: Rate) -> Interval:
     return Interval(real.value - control.value, low, high, real.asked)
 
 
+def excess_draws(real: Rate, control: Rate, chances: tuple[Floats, Floats]) -> Floats:
+    """The excess in each resample, at least 0 where invented groups were asked about, [R].
+
+    Args:
+        real: the rate about real groups.
+        control: the rate about invented groups.
+        chances: uniform in (0, 1), [R] each: the quantiles that are drawn of a rate of 0 or 1.
+    """
+    draws = real.resamples(chances[0])
+    return np.maximum(0.0, draws - control.resamples(chances[1])) if control.asked else draws
+
+
 def enough_properties(
     real: Rate, control: Rate, chances: tuple[Floats, Floats], most: float, certainty: float
 ) -> int | None:
@@ -170,22 +182,20 @@ def enough_properties(
 
     Args:
         real: the rate about real groups, 0.
-        control: the rate about invented groups; its properties grow in proportion.
-        chances: uniform in (0, 1), [R] each: the quantiles that are drawn of either rate (`Rate.resamples`).
+        control: the rate about invented groups, whose properties grow in proportion.
+        chances: as of `excess_draws`.
         most: the cut, as the judge would read it.
-        certainty: with which it is to be below.
+        certainty: with which the excess is to be below.
 
     Returns:
-        The number, within a tenth; None above a hundred times as many as there are.
+        The number, within a tenth; None if those asked about are enough, or a hundred times as many are not.
     """
     size = real.clusters
     while size <= LARGEST * real.clusters:
-        drawn = replace(real, clusters=size).resamples(chances[0])
-        if control.asked:
-            beside = replace(control, clusters=round(control.clusters * size / real.clusters))
-            drawn = drawn - beside.resamples(chances[1])
-        if (drawn < most).mean() >= certainty:
-            return size
+        beside = replace(control, clusters=round(control.clusters * size / real.clusters))
+        draws = excess_draws(replace(real, clusters=size), beside, chances)
+        if (draws < most).mean() >= certainty:
+            return size if size > real.clusters else None
         size += math.ceil(size / 10)
     return None
 

@@ -213,8 +213,10 @@ def _with_more_labels(
 ) -> Part:
     """Abuse as part of a rating, with what more labels would do where its certainty alone keeps it open."""
     codes = {reason.code for reason in part.reasons}
+    if "not-settled" not in codes or not codes.isdisjoint(OPEN):
+        return part
     audited = audited_score(cells, resampling)
-    if "not-settled" not in codes or codes & set(OPEN) or audited is None or not audited.finished:
+    if audited is None or not audited.finished:
         return part
     low, high = part.details["cuts"]
     needed = audited.more_labels((low, high), settings.settle)

@@ -28,13 +28,17 @@ GROUPS = (
 
 
 @cache
-def _group(group: str) -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=f"trustgauge.{group}")}
+def _installed() -> dict[str, dict[str, EntryPoint]]:
+    """The plug-ins of each group. To find them the metadata of every package is read, so all come at once."""
+    found = entry_points()
+    return {
+        group: {point.name: point for point in found.select(group=f"trustgauge.{group}")} for group in GROUPS
+    }
 
 
 def names(group: str) -> tuple[str, ...]:
     """Names of all plug-ins of a group, sorted. Imports none of them."""
-    return tuple(sorted(_group(group)))
+    return tuple(sorted(_installed()[group]))
 
 
 def load(group: str, name: str, place: str = "") -> Any:
@@ -43,7 +47,7 @@ def load(group: str, name: str, place: str = "") -> Any:
     Raises PlanError with the nearest valid name if there is none; `place` says where in the
     plan the name stands.
     """
-    found = _group(group).get(name)
+    found = _installed()[group].get(name)
     if found is None:
         kind = group.removesuffix("s")
         raise PlanError((unknown(place or group, kind, name, names(group)),))

@@ -235,6 +235,10 @@ def test_calls_and_cost_of_several_experiments_stand_once() -> None:
     assert lines[2] == "calls    in all, 5,514 (20 stored before) · about 1 min 30 s · $1.50"
     assert lines[3].startswith("finds    two-step: ")
     assert terminal.plan([]) == []
+    # What experiments find alike is said once.
+    for third, last in ((one, ["plan", "calls", "finds"]), (replace(one, effect=0.3), ["finds", "finds"])):
+        heads = [each.split()[0] for each in terminal.plain(terminal.plan([one, third])).splitlines()]
+        assert heads[-len(last) :] == last
 
 
 def unsettled(name: str) -> Any:

@@ -77,9 +77,9 @@ DIALOGS = [
 def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The plug-ins of the test, found as those of any other package."""
     monkeypatch.syspath_prepend(install(tmp_path / "installed"))
-    plugins._group.cache_clear()
+    plugins._installed.cache_clear()
     yield
-    plugins._group.cache_clear()
+    plugins._installed.cache_clear()
 
 
 def plan_of(folder: Path, *services: str, **experiment: Any) -> Any:

@@ -88,15 +88,12 @@ def plan(experiments: Sequence[PlanFacts]) -> list[Line]:
     limit = f" · limit {numbers.usd(whole.limit_usd)}" if whole.limit_usd is not None else ""
     calls = f"{numbers.count(whole.calls)} ({numbers.count(whole.kept)} stored before)"
     all_of_them = "in all, " if several else ""
-    finds = []
-    for one in experiments:
-        if one.effect is not None:
-            said = _finds(one, one.effect)
-            finds.append(line("finds", f"{one.method}: {said}" if several else said))
+    finds = [(one.method, _finds(one, one.effect)) for one in experiments if one.effect is not None]
     return [
         *(_experiment(one) for one in experiments),
         line("calls", f"{all_of_them}{calls} · {_time(whole)} · {_cost(whole)}{limit}"),
-        *finds,
+        # Experiments that differ in services or language only find the same.
+        *(line("finds", f"{name}: {said}" if several else said) for name, said in dict.fromkeys(finds)),
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,11 +53,23 @@ def test_power_agrees_with_the_rule_run_in_full() -> None:
 
 def test_more_texts_find_less_and_a_design_effect_costs() -> None:
     few, many = smallest_effect(settings(texts=20), 1), smallest_effect(settings(texts=200), 1)
+    power._smallest.cache_clear()
     assert smallest_effect(settings(texts=20), 1) == few  # the same seed gives the same power
     assert many["deff_1"] is not None
     assert few["deff_1"] is not None
     assert few["deff_2"] is not None
     assert 0.2 < many["deff_1"] < few["deff_1"] < few["deff_2"] < 0.6
+
+
+def test_experiments_that_differ_in_services_only_are_simulated_once() -> None:
+    """And those that differ in anything that is simulated are not."""
+    one = power._Plan(settings(texts=20), 1)
+    other = settings(texts=20).model_copy(update={"services": ("others",), "one_way": "es"})
+    assert power._Plan(other, 1) == one
+    others: list[dict[str, Any]] = [{"texts": 21}, {"settle": 0.9}, {"loss": "apart"}, {"rule": "published"}]
+    for changes in others:
+        assert power._Plan(settings(**{"texts": 20, **changes}), 1) != one
+    assert power._Plan(settings(texts=20), 2) != one
 
 
 @pytest.mark.parametrize("texts", [20, 50, 200])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -58,9 +60,15 @@ def smallest_effect(
         {"deff_1": q, "deff_2": q, "deff_5": q}; None where no shift on the grid is found that often.
     """
     plan = _Plan(settings, seed)
-    if settings.rule != "sound":
-        return {f"deff_{deff:g}": _sweep(plan, deff) for deff in deffs}
-    return {f"deff_{deff:g}": plan.scaled(_bisect(plan, deff)) for deff in deffs}
+    return {f"deff_{deff:g}": _smallest(plan, deff) for deff in deffs}
+
+
+@lru_cache(maxsize=64)
+def _smallest(plan: _Plan, deff: float) -> float | None:
+    """The smallest effect at one design effect; found once for experiments that are simulated alike."""
+    if plan.settings.rule != "sound":
+        return _sweep(plan, deff)
+    return plan.scaled(_bisect(plan, deff))
 
 
 def expected_calls(settings: Any, seed: int) -> float:
@@ -110,6 +118,15 @@ class _Plan:
         self.sizes = Sizes(self.specs, self.texts, spec.mentions, items, settings.counts == "exact")
         self.tree = DecisionTree.of(settings, seed)
         self.cells = len(spec.values)
+        rule = (settings.rule, settings.loss, settings.settle, settings.margin, settings.texts)
+        self._content = pickle.dumps((seed, rule, self.cells, self.sizes, self.declared, self.tree))
+
+    def __hash__(self) -> int:
+        return hash(self._content)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the same is simulated; experiments may differ in services, or in the language asked for."""
+        return isinstance(other, _Plan) and self._content == other._content
 
     def rates(self, shift: float) -> Floats:
         """P of the one-way shift, [G, C]."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import ndtr, ndtri
 
 from tests.methods.two_step.summaries import settings, shifted
 from trustgauge.methods.two_step import power, rating
@@ -59,6 +60,23 @@ def test_more_texts_find_less_and_a_design_effect_costs() -> None:
     assert few["deff_1"] is not None
     assert few["deff_2"] is not None
     assert 0.2 < many["deff_1"] < few["deff_1"] < few["deff_2"] < 0.6
+
+
+@pytest.mark.parametrize("steep", [3.0, 30.0, 3000.0])
+@pytest.mark.parametrize("crossing", [0.001, 0.2, 0.31, 0.9, 1.0, 1.5])
+def test_the_search_ends_at_the_first_shift_that_is_found_often_enough(crossing: float, steep: float) -> None:
+    """On curves of known crossing, far from the guess and of other slopes than it expects."""
+    asked = []
+
+    class Known(power._Plan):
+        def share(self, shift: float, deff: float) -> float:
+            asked.append(shift)
+            return float(ndtr(ndtri(0.8) + steep * (shift - crossing)))
+
+    found = power._search(Known(settings(texts=50), 1), 1)
+    first = np.ceil(crossing * power.STEPS - 1e-9) / power.STEPS
+    assert found == (pytest.approx(first) if first <= 1 else None)
+    assert len(asked) == len(set(asked)) <= 25
 
 
 def test_experiments_that_differ_in_services_only_are_simulated_once() -> None:
@@ -144,7 +162,7 @@ def test_sizes_are_rounded_up_to_two_digits(value: float, rounded: int) -> None:
 def test_a_large_plan_is_scaled_from_a_smaller_one() -> None:
     """As the whole simulation finds it, within two steps of its grid; and never less than the margin."""
     whole, scaled = (power._Plan(settings(texts=1_000), 1, most) for most in (1_000, 250))
-    full, found = power._bisect(whole, 2), scaled.scaled(power._bisect(scaled, 2))
+    full, found = power._search(whole, 2), scaled.scaled(power._search(scaled, 2))
     assert full is not None
     assert found == pytest.approx(full, abs=0.006)
     assert whole.scaled(full) == full

@@ -33,7 +33,7 @@ RUNS, LOOK = 500, 100  # simulated runs, and after how many it is asked whether 
 POWER = 0.80
 MOST_TEXTS = 400  # of a block that is simulated; larger plans are scaled from it
 STEPS = 400  # of the grid of shifts: at 200 texts a step of .01 would be a sixth of the power
-COARSE = 4  # steps of the first moves from a guess, and of the rules whose power may fall again
+COARSE = 4  # steps of the rules whose power may fall again
 EXPECTED = 20  # simulated runs of each service behind the expected calls
 FIRST_LOOK, DRAWS = 200, 1_000
 
@@ -68,7 +68,7 @@ def _smallest(plan: _Plan, deff: float) -> float | None:
     """The smallest effect at one design effect; found once for experiments that are simulated alike."""
     if plan.settings.rule != "sound":
         return _sweep(plan, deff)
-    return plan.scaled(_bisect(plan, deff))
+    return plan.scaled(_search(plan, deff))
 
 
 def expected_calls(settings: Any, seed: int) -> float:
@@ -224,29 +224,36 @@ def is_settled(
     return np.asarray(won)
 
 
-def _bisect(plan: _Plan, deff: float) -> float | None:
-    """First shift found often enough, where the chance rises with the shift; from a good guess on."""
-    low, high = 0, STEPS + 1
-    step, at = COARSE, _guess(plan, deff)
+def _search(plan: _Plan, deff: float) -> float | None:
+    """First shift found often enough, where the chance rises with the shift.
+
+    From a guess, each step goes to where the normal approximation expects the chance to be .80, and the least
+    step doubles as long as they end on the same side.
+    """
+    low, high, at = 0, STEPS + 1, _guess(plan, deff)
+    error, before, least = _error(plan, deff, at / STEPS), None, 1
     while high - low > 1:
-        if plan.share(at / STEPS, deff) >= POWER:
-            high = at
-            at = max(low + 1, high - step) if low == 0 else (low + high) // 2
-        else:
-            low = at
-            at = min(high - 1, low + step) if high > STEPS else (low + high) // 2
-        step *= 2
+        share = plan.share(at / STEPS, deff)
+        found = share >= POWER
+        least = 2 * least if found == before else 1
+        away = normal_quantile(POWER) - normal_quantile(min(max(share, 1 / RUNS), 1 - 1 / RUNS))
+        move = max(least, round(abs(away) * error * STEPS))
+        low, high = (low, at) if found else (at, high)
+        at, before = max(low + 1, high - move) if found else min(high - 1, low + move), found
     return None if high > STEPS else high / STEPS
+
+
+def _error(plan: _Plan, deff: float, shift: float | Floats) -> Any:
+    """Standard error of the rate of a shift, over all mentions of the shifted value."""
+    mentions = plan.specs[:, min(1, len(plan.inputs) - 1)].sum() * plan.texts * plan.sizes.mentions
+    return np.sqrt(shift * (1 - shift) * deff / mentions)
 
 
 def _guess(plan: _Plan, deff: float) -> int:
     """The shift by the normal approximation, as a place on the grid."""
-    settings, row = plan.settings, min(1, len(plan.inputs) - 1)
     shifts = np.arange(1, STEPS + 1) / STEPS
-    mentions = plan.specs[:, row].sum() * plan.texts * plan.sizes.mentions
-    errors = np.sqrt(shifts * (1 - shifts) * deff / mentions)
-    needed = (normal_quantile(settings.settle) + normal_quantile(POWER)) * errors
-    enough = plan.weight * (shifts - needed) >= settings.margin
+    needed = (normal_quantile(plan.settings.settle) + normal_quantile(POWER)) * _error(plan, deff, shifts)
+    enough = plan.weight * (shifts - needed) >= plan.settings.margin
     return int(np.argmax(enough)) + 1 if enough.any() else STEPS // 2
 
 

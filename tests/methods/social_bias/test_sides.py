@@ -12,7 +12,8 @@ import pytest
 from tests.methods.social_bias.bots import Bot, at_random, experiment, marks, refuser, says_no
 from trustgauge.data.answer_style import answer_style
 from trustgauge.methods.social_bias import direction
-from trustgauge.methods.social_bias.attribute_bias import AttributeBias
+from trustgauge.methods.social_bias.attribute_answers import AttributeAnswers
+from trustgauge.methods.social_bias.attribute_bias import bias_sides
 from trustgauge.methods.social_bias.judge_accuracy import (
     FEWEST_LABELLED,
     TERSE,
@@ -281,7 +282,7 @@ def test_the_same_silence_is_low_only_to_a_judge_that_finds_enough() -> None:
         accuracy = Accuracy(positives=62, found=found, negatives=62, passed=60)
         assert accuracy.usable
         reader = Instrument(accuracy, {"prose": 100}, frozenset())
-        return AttributeBias(rows, "gender", method, 1, reader).sides()["relative"].low
+        return bias_sides(AttributeAnswers(rows, "gender", method, 1, reader))["relative"].low
 
     assert not low(found=40)
     assert low(found=62)

@@ -14,7 +14,7 @@ import polars as pl
 
 from trustgauge.errors import MethodError
 from trustgauge.methods.social_bias import audit, design, power, rating, score
-from trustgauge.methods.social_bias.attribute_bias import Floats
+from trustgauge.methods.social_bias.bias_side import Floats
 from trustgauge.methods.social_bias.disguise import recognition_gap
 from trustgauge.methods.social_bias.forms import OPTIONS
 from trustgauge.methods.social_bias.judges import referral

@@ -20,14 +20,11 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.social_bias import missing_data
-from trustgauge.methods.social_bias.attribute_bias import (
-    LEVELS,
-    TOO_FEW_PROPERTIES,
-    AttributeBias,
-    BiasSide,
-    Floats,
-)
+from trustgauge.methods.social_bias.absolute_side import TOO_FEW_PROPERTIES
+from trustgauge.methods.social_bias.attribute_answers import AttributeAnswers
+from trustgauge.methods.social_bias.attribute_bias import bias_sides
 from trustgauge.methods.social_bias.audit import LABEL, AttributeAudit, errors_of
+from trustgauge.methods.social_bias.bias_side import LEVELS, BiasSide, Floats
 from trustgauge.methods.social_bias.disguise import recognition_gap
 from trustgauge.methods.social_bias.formats import by_options, rate_formats, worse_draws
 from trustgauge.methods.social_bias.judge_accuracy import STYLE, TERSE, Accuracy, Instrument, instrument
@@ -119,7 +116,7 @@ def _result(
 ) -> BiasPart:
     name = str(rows["attribute"][0])
     reader = _reader(rows, settings)
-    held: Mapping[str, BiasSide] = AttributeBias(rows, name, settings, seed, reader).sides()
+    held: Mapping[str, BiasSide] = bias_sides(AttributeAnswers(rows, name, settings, seed, reader))
     part = Part(
         f"{asked}: {name}" if several else name,
         "incomplete",
@@ -161,7 +158,7 @@ def _result(
     if not _leveled(held):
         return BiasPart(replace(part, reasons=(*missing_data.unread_reasons(rows, to_read), *reasons)), None)
     reasons = (*reasons, *missing_data.unread_reasons(rows, to_read))
-    changed = tuple(AttributeBias(rows, name, settings, seed, reader).changes_over_time())
+    changed = tuple(AttributeAnswers(rows, name, settings, seed, reader).changes_over_time())
     labels = settings.labels.get(str(rows["service"][0]))
     unresolved = labels.unresolved if labels and reader.audited else 0
     if reader.audited:
@@ -191,7 +188,8 @@ class GapFilling:
         return int(self.rows.filter(missing_data.UNREAD)["n"].sum())
 
     def _sides(self, rows: pl.DataFrame, *, brief: bool = False) -> Mapping[str, BiasSide]:
-        return AttributeBias(rows, self.name, self.settings, self.seed, self.reader, brief=brief).sides()
+        answers = AttributeAnswers(rows, self.name, self.settings, self.seed, self.reader, brief=brief)
+        return bias_sides(answers)
 
     def lowest(
         self, held: Mapping[str, BiasSide], gone: pl.Expr, *, sure: bool = False
@@ -568,7 +566,9 @@ def _badness_draws(summary: pl.DataFrame, settings: SocialBiasSettings, seed: in
         sides = [
             side
             for (name,), own in rows.group_by("attribute", maintain_order=True)
-            for side in AttributeBias(own, str(name), settings, seed, _reader(own, settings)).sides().values()
+            for side in bias_sides(
+                AttributeAnswers(own, str(name), settings, seed, _reader(own, settings))
+            ).values()
         ]
         draws = [side.draws for side in sides if side.draws is not None]
         if draws and len(draws) == len(sides):

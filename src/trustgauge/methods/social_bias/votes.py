@@ -135,3 +135,8 @@ def relative_statements(rows: pl.DataFrame, *, by_polarity: bool) -> pl.DataFram
         good = pl.when(positive).then(agreed).otherwise(denied)
         bad = pl.when(positive).then(denied).otherwise(agreed)
     return rows.with_columns(pl.when(said).then(good).alias("good"), pl.when(said).then(bad).alias("bad"))
+
+
+def by_category(rows: pl.DataFrame) -> pl.DataFrame:
+    """Once for each of its categories (social-bias 3.8, "Labels")."""
+    return rows.with_columns(pl.col("categories").str.split("|").alias("category")).explode("category")

@@ -11,7 +11,7 @@ import polars as pl
 from trustgauge.methods.social_bias import absolute, over_time, votes
 from trustgauge.methods.social_bias.attribute_answers import AttributeAnswers
 from trustgauge.methods.social_bias.audit import ComparisonValues
-from trustgauge.methods.social_bias.bias_side import BiasSide, Floats, Levels, bounded, interval_facts
+from trustgauge.methods.social_bias.bias_side import BiasSide, Floats, Levels, bound_levels, interval_facts
 from trustgauge.methods.social_bias.max_correction import above
 from trustgauge.records import Interval, Json, Reason
 from trustgauge.stats.two_phase import domain_deviations
@@ -48,11 +48,11 @@ def absolute_side(answers: AttributeAnswers) -> BiasSide | None:
         draws, value = draws + unseen, _wider(value, unseen)
     cuts = answers.settings.absolute_cuts
     over = above(draws, answers.evidence_cuts("absolute", cuts))
-    value, draws, levels, evidence, low = answers.rated("absolute", value, draws, cuts, 1.0)
+    value, draws, levels, evidence, low = answers.rate_figure("absolute", value, draws, cuts, 1.0)
     instrument = answers.instrument_of("absolute")
     accuracy = instrument.accuracy if instrument else None
     if answers.brief and value.value is not None:
-        return BiasSide(value, bounded(levels, real.clusters), low=low)
+        return BiasSide(value, bound_levels(levels, real.clusters), low=low)
     details: dict[str, Json] = {
         "rate": interval_facts(real.interval),
         "control": interval_facts(control.interval),
@@ -67,7 +67,7 @@ def absolute_side(answers: AttributeAnswers) -> BiasSide | None:
     # Without invented groups nobody knows what an answer that takes sides is worth: no settled level.
     return BiasSide(
         value,
-        bounded(levels, real.clusters),
+        bound_levels(levels, real.clusters),
         details,
         (*_absolute_reasons(answers, decided, control), *_more_properties(answers, real, control, levels)),
         weak=answers.sound and not control.asked,

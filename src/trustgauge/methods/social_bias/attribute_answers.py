@@ -101,7 +101,7 @@ class AttributeAnswers:
         if p < CHANGED:
             yield Reason("changed-during-the-run", {"p": p})
 
-    def rated(
+    def rate_figure(
         self, kind: str, value: Interval, draws: Floats, cuts: tuple[float, float], most: float
     ) -> tuple[Interval, Floats, Levels, Levels, bool]:
         """Figure, draws and levels corrected for the judge's errors; levels as evidence; if low agrees."""

@@ -119,7 +119,7 @@ def likeliest(levels: Levels) -> int:
     return int(np.bincount(levels, minlength=len(LEVELS)).argmax())
 
 
-def bounded(levels: Levels, clusters: int) -> Levels:
+def bound_levels(levels: Levels, clusters: int) -> Levels:
     """Levels whose likeliest has a share of at most (K + 1) / (K + 2) over K properties (methods 0.5)."""
     if not clusters:
         return levels

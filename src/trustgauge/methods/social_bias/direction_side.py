@@ -14,7 +14,7 @@ from trustgauge.methods.social_bias.bias_side import (
     BiasSide,
     Floats,
     Largest,
-    bounded,
+    bound_levels,
     interval_facts,
     likeliest,
 )
@@ -46,14 +46,14 @@ def direction_side(answers: AttributeAnswers) -> BiasSide | None:
         found = found.with_unseen(direction.MOST * unseen)
     cuts = answers.settings.direction_cuts
     over = gap_above(e, found.apart, answers.evidence_cuts("absolute", cuts, direction.MOST))
-    value, drawn, levels, evidence, low = answers.rated(
+    value, drawn, levels, evidence, low = answers.rate_figure(
         "absolute", found.interval, found.corrected, cuts, direction.MOST
     )
     if value.value is None:
         return None
     low = low and (value.high or 0.0) < cuts[0]
     if answers.brief:
-        return BiasSide(value, bounded(levels, found.clusters), low=low)
+        return BiasSide(value, bound_levels(levels, found.clusters), low=low)
     p = (
         answers.family_p
         if audited is None
@@ -73,7 +73,7 @@ def direction_side(answers: AttributeAnswers) -> BiasSide | None:
     reasons = (Reason("social-bias.direction-by-chance", chance),) if weak else ()
     return BiasSide(
         value,
-        bounded(levels, found.clusters),
+        bound_levels(levels, found.clusters),
         details,
         (*reasons, *(_one_way(answers, family) if audited is None else ())),
         weak,

@@ -16,7 +16,7 @@ from trustgauge.methods.social_bias.bias_side import (
     BiasSide,
     Floats,
     Largest,
-    bounded,
+    bound_levels,
     interval_facts,
     likeliest,
 )
@@ -48,12 +48,12 @@ def relative_side(answers: AttributeAnswers) -> BiasSide | None:
     lost = 1.0 - found.stars.size / len(draws)
     cuts = answers.settings.relative_cuts
     over = gap_above(found.value, found.apart, answers.evidence_cuts("relative", cuts))
-    value, drawn, levels, evidence, low = answers.rated(
+    value, drawn, levels, evidence, low = answers.rate_figure(
         "relative", found.interval, found.corrected, cuts, relative.MOST
     )
     low = low and (value.high or 0.0) < cuts[0]
     if answers.brief and value.value is not None and lost <= UNDEFINED:
-        return BiasSide(value, bounded(levels, found.clusters) if answers.sound else levels, low=low)
+        return BiasSide(value, bound_levels(levels, found.clusters) if answers.sound else levels, low=low)
     details = _relative_details(answers, spoken, table, draws)
     told = tuple(_never_asked(answers, table.known))
     details["gap"] = interval_facts(value)
@@ -73,7 +73,7 @@ def relative_side(answers: AttributeAnswers) -> BiasSide | None:
         details |= {"measure": widest.measure, "direction": widest.direction, **named}
     return BiasSide(
         value,
-        bounded(levels, found.clusters) if answers.sound else levels,
+        bound_levels(levels, found.clusters) if answers.sound else levels,
         details,
         (*reasons, *told, *(_refusals(answers, read) if answers.sound else ())),
         weak,

@@ -110,6 +110,20 @@ def certainty_of(levels: Levels, names: Sequence[str]) -> dict[str, float]:
     return dict(zip(names, level_shares(levels, len(names)).tolist(), strict=True))
 
 
+def resampled_interval(value: float, draws: Floats, n: int) -> Interval:
+    """A value with the 2.5 and 97.5 % points of its resamples [R]; undefined ones are left out."""
+    kept = draws[~np.isnan(draws)]
+    if np.isnan(value) or not kept.size:
+        return Interval(None, None, None, n)
+    low, high = np.quantile(kept, [0.025, 0.975])
+    return Interval(float(value), float(low), float(high), n)
+
+
+def interval_facts(one: Interval) -> dict[str, Json]:
+    """An interval as it stands in details and reasons."""
+    return {"value": one.value, "low": one.low, "high": one.high, "n": one.n}
+
+
 def most_likely(levels: Levels) -> int:
     """The level of most resamples [R], the worse of equals.
 

@@ -15,14 +15,13 @@ from trustgauge.methods.causal.measures import (
     Measurement,
     constant,
     finite_or_none,
-    interval,
     maximum_draws,
-    plain,
     respread,
     verdict_of,
 )
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
 from trustgauge.methods.causal.permutation_tests import PermutationTests
+from trustgauge.rating import interval_facts, resampled_interval
 from trustgauge.records import Json
 from trustgauge.stats.comparisons import holm
 
@@ -168,7 +167,7 @@ def _details(
             "tested": score.tested,
             "untestable": found.untestable,
         },
-        "effect": {**plain(found.interval), "bias": found.bias, **_place(figures.ate)},
+        "effect": {**interval_facts(found.interval), "bias": found.bias, **_place(figures.ate)},
         "raw": score.value,
         "raw_undefined": False,
     }
@@ -198,7 +197,7 @@ def _set(asking: MeasureInput, figures: _Figures, place: int) -> dict[str, Json]
         at = place, k
         t = float(tests.t[at])
         n = int(tests.n_a[at] + tests.n_b[at])
-        ate = interval(float(figures.ate.value[at]), figures.draws[:, place, k], n)
+        ate = resampled_interval(float(figures.ate.value[at]), figures.draws[:, place, k], n)
         rows.append(
             {
                 "pair": [a, b],
@@ -210,7 +209,7 @@ def _set(asking: MeasureInput, figures: _Figures, place: int) -> dict[str, Json]
                 "p": finite_or_none(tests.p[at]),
                 "rejected": [bool(one) for one in tests.rejected[at]],
                 "testable": bool(tests.testable[at]),
-                "ate": plain(ate),
+                "ate": interval_facts(ate),
                 "covered": finite_or_none(figures.ate.covered[at]),
                 "p_family": finite_or_none(figures.p[at]),
                 "p_holm": finite_or_none(figures.p_holm[at]),
@@ -269,4 +268,4 @@ def _word(asking: MeasureInput) -> dict[str, Json]:
     drawn_means = deconfounding.impact_of_sums(n, y, "renormalise").intervened
     apart = drawn_means[..., 1] - drawn_means[..., 0]
     place = int(np.nanargmin(np.abs(found.word_effects)))
-    return plain(interval(float(found.word_effects[place]), apart[:, place], 0))
+    return interval_facts(resampled_interval(float(found.word_effects[place]), apart[:, place], 0))

@@ -13,14 +13,13 @@ from trustgauge.methods.causal.measures import (
     Measurement,
     constant,
     finite_or_none,
-    interval,
     maximum_draws,
-    plain,
     respread,
     verdict_of,
 )
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
 from trustgauge.methods.causal.settings import CausalSettings
+from trustgauge.rating import interval_facts, resampled_interval
 from trustgauge.records import Json
 
 
@@ -111,7 +110,7 @@ def _details(
             "undefined": bool(np.isinf(impact.worst_percent)),
             "delta": finite_or_none(_signed(impact, where)),
         },
-        "effect": {**plain(found.interval), "bias": found.bias, **_place(impact, where)},
+        "effect": {**interval_facts(found.interval), "bias": found.bias, **_place(impact, where)},
         "raw": finite_or_none(found.raw),
         "raw_undefined": bool(np.isinf(found.raw)),
         "bounds": [finite_or_none(one) for one in impact.effect_bounds],
@@ -126,7 +125,7 @@ def _set(
     settings, rows = asking.settings, []
     for x, valence in enumerate(VALENCES):
         draws = adjusted.delta[:, place, x]
-        delta = interval(float(impact.delta[place, x]), draws, int(impact.rows[place, :, x].sum()))
+        delta = resampled_interval(float(impact.delta[place, x]), draws, int(impact.rows[place, :, x].sum()))
         kept = adjusted.observed[:, place, x]
         kept = kept[~np.isnan(kept)]
         shown = bool(kept.size and (np.quantile(kept, 0.025) > 0 or np.quantile(kept, 0.975) < 0))
@@ -136,7 +135,7 @@ def _set(
                 "valence": valence,
                 "observed": finite_or_none(impact.observed[place, x]),
                 "intervened": finite_or_none(impact.intervened[place, x]),
-                "delta": plain(delta),
+                "delta": interval_facts(delta),
                 "bounds": [finite_or_none(impact.low[place, x]), finite_or_none(impact.high[place, x])],
                 "percent": finite_or_none(percent),
                 "percent_undefined": bool(np.isinf(percent)),
@@ -195,4 +194,4 @@ def _word(effects: Floats, draws: Floats) -> dict[str, Json]:
     if np.isnan(effects).all():
         return {"value": None, "low": None, "high": None}
     place = int(np.nanargmin(np.abs(effects)))
-    return plain(interval(float(effects[place]), draws[:, place], 0))
+    return interval_facts(resampled_interval(float(effects[place]), draws[:, place], 0))

@@ -11,6 +11,7 @@ import numpy as np
 from trustgauge.methods.causal.ordering import bias_of_maximum
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
 from trustgauge.methods.causal.settings import CausalSettings, Measurand
+from trustgauge.rating import resampled_interval
 from trustgauge.records import Interval, Json
 from trustgauge.stats.equivalence import verdict
 
@@ -87,7 +88,7 @@ class Measurement:
     def interval(self) -> Interval:
         """The corrected effect, max(0, e - b), with the interval of its resamples."""
         value = max(0.0, self.effect - self.bias)
-        told = interval(value, self.corrected, self.scores)
+        told = resampled_interval(value, self.corrected, self.scores)
         return replace(told, low=lowest(self.corrected, self.apart, self.effect)) if told.low else told
 
 
@@ -149,15 +150,6 @@ def respread(
     return np.asarray(value + (draws - value) * np.sqrt(ratio))
 
 
-def interval(value: float, draws: Floats, n: int) -> Interval:
-    """A value with the 2.5 and 97.5 % points of its resamples; undefined ones are left out."""
-    kept = draws[~np.isnan(draws)]
-    if np.isnan(value) or not kept.size:
-        return Interval(None, None, None, n)
-    low, high = np.quantile(kept, [0.025, 0.975])
-    return Interval(float(value), float(low), float(high), n)
-
-
 def verdict_of(draws: Floats, margin: float, *, found: bool) -> str:
     """What is said of an effect: `found`, else `same` within the margin, else `undetermined` (methods 0.6).
 
@@ -179,11 +171,6 @@ def finite_or_none(value: Any) -> Json:
     """A number as JSON can hold it: what is undefined or infinite is None."""
     number = float(value)
     return number if np.isfinite(number) else None
-
-
-def plain(one: Interval) -> dict[str, Json]:
-    """An interval as it stands in details."""
-    return {"value": one.value, "low": one.low, "high": one.high, "n": one.n}
 
 
 def constant(panel: Panel) -> tuple[float, ...]:

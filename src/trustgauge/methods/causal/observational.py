@@ -24,13 +24,12 @@ from trustgauge.methods.causal.measures import (
     Measurement,
     constant,
     finite_or_none,
-    interval,
     maximum_draws,
-    plain,
     respread,
 )
 from trustgauge.methods.causal.panel import Floats, Grouping, Ints, Panel
 from trustgauge.methods.causal.stratified_permutations import step_down
+from trustgauge.rating import interval_facts, resampled_interval
 from trustgauge.records import Json
 
 GAPS = (0.2, 0.5, 1.0)
@@ -248,7 +247,7 @@ def _details(asking: MeasureInput, crude: _Estimate, best: _Estimate, found: Mea
     speaker = asking.measured.data.removeprefix("conversation-")
     tests = [] if source is None else gender_tests(source, asking.seed)
     edges = [] if source is None else graph.conversation_edges(speaker, [], tests, float("nan"))
-    effect = largest["share"] if shown is crude else plain(found.interval)
+    effect = largest["share"] if shown is crude else interval_facts(found.interval)
     return {
         "sets": [
             {"set": name, "rows": int((panel.n[place].sum(axis=(0, 2)) * (grouping.of >= 0)).sum())}
@@ -287,7 +286,7 @@ def _row(
     names = [grouping.classes[label] for label in pair]
 
     def differs(one: _Estimate) -> dict[str, Json]:
-        return plain(interval(float(one.value[at]), one.draws[:, at[0], at[1]], sum(n)))
+        return interval_facts(resampled_interval(float(one.value[at]), one.draws[:, at[0], at[1]], sum(n)))
 
     return {
         "set": panel.sets[place],
@@ -298,7 +297,7 @@ def _row(
         "means": [finite_or_none(one.mean()) if one.size else None for one in scores],
         "observed": differs(crude),
         "adjusted": None if best is crude else differs(best),
-        "share": plain(interval(abs(value) / RANGE, np.abs(draws) / RANGE, sum(n))),
+        "share": interval_facts(resampled_interval(abs(value) / RANGE, np.abs(draws) / RANGE, sum(n))),
         "p_family": finite_or_none(shown.p[at]),
         "standardised": abs(standardised) if known else None,
         "e_value": e_value(standardised) if known else None,

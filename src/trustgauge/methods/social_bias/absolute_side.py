@@ -11,8 +11,9 @@ import polars as pl
 from trustgauge.methods.social_bias import absolute, over_time, votes
 from trustgauge.methods.social_bias.attribute_answers import AttributeAnswers
 from trustgauge.methods.social_bias.audit import ComparisonValues
-from trustgauge.methods.social_bias.bias_side import BiasSide, Floats, Levels, bound_levels, interval_facts
+from trustgauge.methods.social_bias.bias_side import BiasSide, Floats, Levels, bound_levels
 from trustgauge.methods.social_bias.max_correction import above
+from trustgauge.rating import interval_facts
 from trustgauge.records import Interval, Json, Reason
 from trustgauge.stats.two_phase import domain_deviations
 

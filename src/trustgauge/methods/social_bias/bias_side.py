@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from trustgauge.methods.social_bias.max_correction import Above
+from trustgauge.rating import most_likely
 from trustgauge.records import Interval, Json, Reason
 
 Floats = NDArray[np.float64]
@@ -114,16 +115,11 @@ class Largest:
         return replace(self, stars=self.stars + errors, apart=self.apart + errors)
 
 
-def likeliest(levels: Levels) -> int:
-    """The level of most resamples, as its place in `LEVELS`."""
-    return int(np.bincount(levels, minlength=len(LEVELS)).argmax())
-
-
 def bound_levels(levels: Levels, clusters: int) -> Levels:
     """Levels whose likeliest has a share of at most (K + 1) / (K + 2) over K properties (methods 0.5)."""
     if not clusters:
         return levels
-    mode = likeliest(levels)
+    mode = most_likely(levels)
     places = np.flatnonzero(levels == mode)
     others = int(np.ceil(len(levels) / (clusters + 2))) - (len(levels) - len(places))
     bounded = levels.copy()
@@ -135,8 +131,3 @@ def levels_of(draws: Floats, cuts: tuple[float, float]) -> Levels:
     """0 low, 1 medium, 2 high of each resample; a value on a cut has the level above it."""
     kept = draws[~np.isnan(draws)]
     return np.asarray(np.searchsorted(np.array(cuts), kept + 1e-9, side="right"), dtype=np.int64)
-
-
-def interval_facts(one: Interval) -> dict[str, Json]:
-    """A figure with its interval, as JSON."""
-    return {"value": one.value, "low": one.low, "high": one.high, "n": one.n}

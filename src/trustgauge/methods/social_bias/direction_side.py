@@ -15,10 +15,9 @@ from trustgauge.methods.social_bias.bias_side import (
     Floats,
     Largest,
     bound_levels,
-    interval_facts,
-    likeliest,
 )
 from trustgauge.methods.social_bias.max_correction import gap_above
+from trustgauge.rating import interval_facts, most_likely
 from trustgauge.records import Json, Reason
 
 DECIDED_AT_LEAST = 10
@@ -68,7 +67,7 @@ def direction_side(answers: AttributeAnswers) -> BiasSide | None:
         "groups": family.group_facts(p),
     }
     least = float(np.nanmin(p[rated])) if np.isfinite(p[rated]).any() else 1.0
-    weak = least >= answers.settings.alpha and likeliest(levels) > 0
+    weak = least >= answers.settings.alpha and most_likely(levels) > 0
     chance = {"p": least, "alpha": answers.settings.alpha}
     reasons = (Reason("social-bias.direction-by-chance", chance),) if weak else ()
     return BiasSide(

@@ -20,17 +20,18 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.social_bias import missing_data
-from trustgauge.methods.social_bias.absolute_side import TOO_FEW_PROPERTIES
+from trustgauge.methods.social_bias.absolute_side import TOO_FEW_PROPERTIES, absolute_side
 from trustgauge.methods.social_bias.attribute_answers import AttributeAnswers
-from trustgauge.methods.social_bias.attribute_bias import bias_sides
 from trustgauge.methods.social_bias.audit import LABEL, AttributeAudit, errors_of
 from trustgauge.methods.social_bias.bias_side import LEVELS, BiasSide, Floats
+from trustgauge.methods.social_bias.direction_side import direction_side
 from trustgauge.methods.social_bias.disguise import recognition_gap
 from trustgauge.methods.social_bias.formats import by_options, rate_formats, worse_draws
 from trustgauge.methods.social_bias.judge_accuracy import STYLE, TERSE, Accuracy, Instrument, instrument
 from trustgauge.methods.social_bias.judges import referral as referring
 from trustgauge.methods.social_bias.judges.model import ModelJudge
 from trustgauge.methods.social_bias.max_correction import Above, by_chance
+from trustgauge.methods.social_bias.relative_side import relative_side
 from trustgauge.rating import (
     Aggregation,
     Levels,
@@ -39,6 +40,7 @@ from trustgauge.rating import (
     aggregate_parts,
     certainty_of,
     coverage,
+    interval_facts,
     joint_shares,
     largest_score,
     leading_parts,
@@ -111,12 +113,26 @@ def _rate_service(settings: SocialBiasSettings, seed: int, rows: pl.DataFrame) -
     return replace(rating, details=details)
 
 
+def bias_sides(answers: AttributeAnswers) -> dict[str, BiasSide]:
+    """Everything that was asked about an attribute; the worst of its sides is its level (social-bias 3.8).
+
+    Absolute is the excess: how much more often real groups are favoured than invented ones. Direction is
+    whether one group wins over the others, relative the gap: whether all are spoken of alike. These two are
+    the largest of several figures, and corrected for it.
+    """
+    found = {"absolute": absolute_side(answers), "direction": None, "relative": relative_side(answers)}
+    if answers.sound:
+        found["direction"] = direction_side(answers)
+    return {key: side for key, side in found.items() if side is not None}
+
+
 def _result(
     rows: pl.DataFrame, asked: str, settings: SocialBiasSettings, seed: int, *, several: bool
 ) -> BiasPart:
     name = str(rows["attribute"][0])
     reader = _reader(rows, settings)
-    held: Mapping[str, BiasSide] = bias_sides(AttributeAnswers(rows, name, settings, seed, reader))
+    answers = AttributeAnswers(rows, name, settings, seed, reader)
+    held: Mapping[str, BiasSide] = bias_sides(answers)
     part = Part(
         f"{asked}: {name}" if several else name,
         "incomplete",
@@ -158,7 +174,7 @@ def _result(
     if not _leveled(held):
         return BiasPart(replace(part, reasons=(*missing_data.unread_reasons(rows, to_read), *reasons)), None)
     reasons = (*reasons, *missing_data.unread_reasons(rows, to_read))
-    changed = tuple(AttributeAnswers(rows, name, settings, seed, reader).changes_over_time())
+    changed = tuple(answers.changes_over_time())
     labels = settings.labels.get(str(rows["service"][0]))
     unresolved = labels.unresolved if labels and reader.audited else 0
     if reader.audited:
@@ -440,9 +456,7 @@ def _carried(level: str, evidence: Levels, settings: SocialBiasSettings) -> bool
 def _why(part: Part, leading: Mapping[str, BiasSide]) -> Iterator[Reason]:
     """What the level rests on."""
     for key, side in leading.items():
-        one = side.value
-        facts = {"value": one.value, "low": one.low, "high": one.high, "n": one.n}
-        facts["attribute"] = part.details["attribute"]
+        facts = {**interval_facts(side.value), "attribute": part.details["attribute"]}
         yield Reason(f"social-bias.{key}", {**facts, **side.facts})
 
 

@@ -17,11 +17,10 @@ from trustgauge.methods.social_bias.bias_side import (
     Floats,
     Largest,
     bound_levels,
-    interval_facts,
-    likeliest,
 )
 from trustgauge.methods.social_bias.max_correction import gap_above, spans
-from trustgauge.records import Interval, Json, Reason
+from trustgauge.rating import interval_facts, most_likely, resampled_interval
+from trustgauge.records import Json, Reason
 from trustgauge.stats.two_phase import domain_deviations
 
 UNDEFINED = 0.05  # share of resamples without a value from which there is no level (methods 0.5 (e))
@@ -64,7 +63,7 @@ def relative_side(answers: AttributeAnswers) -> BiasSide | None:
         reason = Reason("social-bias.too-few-questions", facts | {"groups": int(table.known.sum())})
         return BiasSide(value, None, details, (reason, *told))
     details["p"] = p = _gap_p(answers, table, found)
-    weak = p >= answers.settings.alpha and likeliest(levels) > 0
+    weak = p >= answers.settings.alpha and most_likely(levels) > 0
     chance = {"p": p, "alpha": answers.settings.alpha}
     reasons = (Reason("social-bias.gap-by-chance", chance),) if weak else ()
     asked_about = [group for group, known in zip(answers.groups, table.known, strict=True) if known]
@@ -207,7 +206,7 @@ def _relative_details(
     for place, group in enumerate(answers.groups):
         count = int(asked[place])
         rate = float(good[place] / count) if count else float("nan")
-        one = {"group": group, **interval_facts(_interval(rate, drawn[:, place], count))}
+        one = {"group": group, **interval_facts(resampled_interval(rate, drawn[:, place], count))}
         ill = {"unfavourable": float(bad[place] / count) if count else None}
         told.append(one | (ill if answers.sound else {}))
     n = pl.col("n")
@@ -240,14 +239,6 @@ def _relative_details(
 def _favourable(shares: Floats) -> Floats:
     """The favourable share alone, [..., 1, K]."""
     return shares[..., 1:2, :]
-
-
-def _interval(value: float, draws: Floats, n: int) -> Interval:
-    kept = draws[~np.isnan(draws)]
-    if np.isnan(value) or not kept.size:
-        return Interval(None, None, None, n)
-    low, high = np.quantile(kept, [0.025, 0.975])
-    return Interval(float(value), float(low), float(high), n)
 
 
 def _finite(value: float) -> Json:

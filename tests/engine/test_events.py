@@ -190,6 +190,32 @@ def test_a_few_seconds_more_are_not_worth_a_word() -> None:
         assert progress.revised_duration() is None
 
 
+def beside_a_quick_service(units: int, then: float) -> list[tuple[float, float]]:
+    """A service answers once a second while another keeps the machine busy for 12 s, then `then` a second."""
+    progress = Progress(RunAnnouncement(14.0))
+    progress.feed(event("plan", part="quick", service="quick", total=1200))
+    progress.feed(event("plan", part="slow", service="slow", total=units))
+    answers = [(number / 100.0, "quick") for number in range(1, 1201)]
+    answers += [(float(second), "slow") for second in range(1, 13)]
+    answers += [(12.0 + number / then, "slow") for number in range(1, units - 11)]
+    revised = []
+    for seconds, part in sorted(answers):
+        progress.feed(answered(seconds, part))
+        if (likely := progress.revised_duration()) is not None:
+            revised.append((seconds, likely))
+    return revised
+
+
+def test_a_service_slowed_by_others_is_not_announced_as_slow_by_itself() -> None:
+    assert beside_a_quick_service(units=488, then=40.0) == []
+
+
+def test_a_slow_service_beside_a_quick_one_is_announced_within_a_minute() -> None:
+    at, likely = beside_a_quick_service(units=2000, then=1.0)[0]
+    assert 12.0 < at <= 61.0
+    assert 1600 < likely < 2500
+
+
 def test_progress_of_a_real_run_agrees_with_its_outcome() -> None:
     scripted("one", echo)
     progress = Progress()

@@ -475,6 +475,8 @@ _MOMENT = 1.0  # seconds; no pace is read off a shorter time
 _WIDER = 1.2  # a range of time left is at least this factor to both sides of the rates seen
 _WRONG = 2.0  # an announced duration is wrong by more than this factor
 _MATTERS = 10.0  # seconds of difference not worth reporting
+_BEGUN = 0.2  # share of a part's units before its pace beside other services says how long the run takes
+_LONG = 60.0  # seconds after which it does anyway
 
 
 @dataclass(frozen=True, slots=True)
@@ -628,12 +630,19 @@ class Progress:
     def revised_duration(self) -> float | None:
         """How long the run takes at the pace seen so far; None unless it was announced quite otherwise."""
         left, said = self.seconds_left(), self.announced.seconds
-        if left is None or said is None:
+        if left is None or said is None or self._hardly_begun():
             return None
         low, high = (self._lasted + one for one in left)
         likely = sqrt(low * high)
         wrong = low > _WRONG * said or said > _WRONG * high
         return likely if wrong and abs(likely - said) >= _MATTERS else None
+
+    def _hardly_begun(self) -> bool:
+        """Whether one of several services has answered little: those on one machine slow each other down."""
+        if self._lasted >= _LONG or len({part.service for part in self.parts.values()}) < 2:
+            return False
+        unfinished = (name for name, part in self.parts.items() if not part.over)
+        return any(self.parts[name].done < _BEGUN * self._whole(name) for name in unfinished)
 
     def _plan(self, event: Mapping[str, Any]) -> None:
         part = self.parts.setdefault(event["part"], PartProgress())

@@ -76,6 +76,7 @@ OWN = {
     *(
         "data.__init__",
         "data.emotions",
+        "data.neutral_source",
         "data.noun_gender",
         "data.predicates",
         "data.answer_style",

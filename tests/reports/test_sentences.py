@@ -29,9 +29,11 @@ def classes(root: type[errors.TrustgaugeError]) -> list[type[errors.TrustgaugeEr
 
 MESSAGES = {"": COMMON} | {name: view_by_name(name).messages for name in plugins.names("views")}
 CODES = [(method, code) for method, known in MESSAGES.items() for code in known.reasons]
+NEUTRAL = {**STATES["method"], "options": {**STATES["method"]["options"], "source": "tr"}}
 RATINGS: dict[str, Any] = {
     "": STATES,
     "two-step": STATES,
+    "two-step-neutral-source": {**STATES, "method": NEUTRAL},
     "causal": only_causal(causal_fixtures.all_kinds()),
     "social-bias": only_social(social_fixtures.all_states()),
     "trust": risk(),

@@ -307,10 +307,16 @@ class AuditUser(Protocol):
 
 @runtime_checkable
 class OneWayRater(Protocol):
-    """A method that may read translations in the language that they are in; "" where it reads round trips."""
+    """A method that may read translations in the language that they are in; "" where it reads round trips.
+
+    `source` is the language that it asks in, "" for English.
+    """
 
     @property
     def one_way(self) -> str: ...
+
+    @property
+    def source(self) -> str: ...
 
 
 @runtime_checkable

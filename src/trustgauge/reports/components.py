@@ -382,6 +382,9 @@ class MethodView(Protocol):
     def verdict_words(self, rating: RatingEntry) -> tuple[str, Mapping[str, str]]:
         """The template of the sentence of a rating that has a level, and the facts it needs."""
 
+    def view_for(self, rating: RatingEntry) -> MethodView:
+        """The view of one rating: this one, unless the method shows some of its ratings in another way."""
+
     def direction_words(self, rating: RatingEntry) -> tuple[str, Mapping[str, str]]:
         """The template of the sentence that says what goes wrong and towards whom, and the facts it needs.
 
@@ -518,7 +521,7 @@ def view_by_name(method: str) -> MethodView:
 
 def view_of(rating: RatingEntry) -> MethodView:
     """The view of the method that made a rating."""
-    return view_by_name(str(rating["method"]["name"]))
+    return view_by_name(str(rating["method"]["name"])).view_for(rating)
 
 
 def views_of(ratings: Sequence[RatingEntry]) -> list[MethodView]:
@@ -553,15 +556,21 @@ class Messages:
         """A table of texts; empty if the file has none of this name."""
         return self.texts.get(name, {})
 
+    def over(self, other: Messages) -> Messages:
+        """These messages, and those of another file where these have none."""
+        tables = {name: {**other.table(name), **self.table(name)} for name in {*other.texts, *self.texts}}
+        levels = {**other.levels, **self.levels}
+        return Messages(tables, levels, {**other.reasons, **self.reasons})
+
 
 @cache
-def read_messages(package: str) -> Messages:
-    """The messages of a package, read once.
+def read_messages(package: str, name: str = "messages.toml") -> Messages:
+    """The messages of a file of a package, read once.
 
     Raises:
-        FileNotFoundError: the package has no `messages.toml`.
+        FileNotFoundError: the package has no such file.
     """
-    told = tomllib.loads(files(package).joinpath("messages.toml").read_text("utf-8"))
+    told = tomllib.loads(files(package).joinpath(name).read_text("utf-8"))
     reasons = {code: tuple(templates) for code, templates in told.pop("reasons", {}).items()}
     levels = {
         name: {key: LevelWords(**words) for key, words in table.items()}

@@ -395,7 +395,8 @@ def notes(part: PartEntry, rating: RatingEntry) -> list[str]:
     told = [flag(code) for code in part["flags"]]
     lost = lost_share(part)
     if lost is not None and not any("lost" in one for one in told):
-        told.append(f"{numbers.percent(lost)} lost the {_mention(rating)}")
+        open_ = part_details(part).get("measure") == "choice"  # nothing was sent that could be lost
+        told.append(f"{numbers.percent(lost)} " + ("left open" if open_ else f"lost the {_mention(rating)}"))
     unread = unread_share(part)
     if unread:
         told.append(f"{numbers.percent(unread)} not read")

@@ -43,7 +43,7 @@ from trustgauge.reports.svg import step
 if TYPE_CHECKING:
     import polars as pl
 
-    from trustgauge.reports.components import Evidence, EvidenceExchange, Facet
+    from trustgauge.reports.components import Evidence, EvidenceExchange, Facet, MethodView
     from trustgauge.reports.document_model import (
         CoverageEntry,
         InstrumentEntry,
@@ -612,6 +612,9 @@ class DefaultView:
     ordered = False
     verdict_codes: frozenset[str] = frozenset({"overall.worst-part", "overall.vote", "overall.mean"})
     by_chance: frozenset[str] = frozenset()
+
+    def view_for(self, rating: RatingEntry) -> MethodView:
+        return self
 
     def level_words(self, rating: RatingEntry, key: str | None, rule: str) -> LevelWords:
         known = self.messages.levels.get("levels", {}).get(str(key))

@@ -116,7 +116,7 @@ def plan_targets(plan: Plan) -> list[Target]:
     for index, method in enumerate(methods(plan)):
         tasks: list[Task] = []
         for name in method.services:  # type: ignore[attr-defined]
-            one_way = method.one_way if isinstance(method, OneWayRater) else ""
+            one_way = method if isinstance(method, OneWayRater) and method.one_way else None
             description = rateable_service(plan.services[name], there_and_back=not one_way)
             if one_way and (fault := _one_way_fault(index, name, description, one_way)):
                 faults.append(fault)
@@ -181,10 +181,11 @@ def methods(plan: Plan) -> list[Method]:
     ]
 
 
-def _one_way_fault(index: int, name: str, service: ServiceSpec, language: str) -> Fault | None:
+def _one_way_fault(index: int, name: str, service: ServiceSpec, method: OneWayRater) -> Fault | None:
     """Why a service is no translator into a language, where its translations are read (two-step 1.11)."""
     from trustgauge.services.languages import short  # only plans that ask for it
 
+    language, source = method.one_way, method.source
     must = f'a translator into {language}: a service with `target = "{language}"`'
     place, what = f"experiments[{index}].services", f'"{name}" does not translate into {language}'
     if service.task != "translate":
@@ -193,6 +194,13 @@ def _one_way_fault(index: int, name: str, service: ServiceSpec, language: str) -
         return Fault(place, what, must, "there and back")
     if isinstance(service, TranslatorSpec) and short(service.target).partition("-")[0] != language:
         return Fault(place, what, must, service.target or "no `target`")
+    if source and isinstance(service, Recording):
+        return Fault(
+            place, "recorded texts do not say whose work is usual", "a service that can be asked", "records"
+        )
+    if source and isinstance(service, TranslatorSpec) and short(service.source).partition("-")[0] != source:
+        what, must = f'"{name}" does not translate from {source}', f'a service with `source = "{source}"`'
+        return Fault(place, what, must, service.source)
     if isinstance(service, Recording) and any(part not in ("", language) for part in service.parts()):
         got = ", ".join(service.parts())
         return Fault(

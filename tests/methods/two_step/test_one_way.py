@@ -222,7 +222,7 @@ def test_intervals_contain_the_truth_about_95_times_in_100() -> None:
     [
         ({"one_way": "xx"}, "no table says which gender its nouns have"),
         ({"one_way": "es", "rule": "published"}, "reads pronouns"),
-        ({"one_way": "es", "attribute": "worship"}, "only gender is read by nouns"),
+        ({"one_way": "es", "attribute": "worship"}, "only gender is read one way"),
         ({"one_way": "es", "disguise": 0.5}, "in disguise"),
     ],
 )

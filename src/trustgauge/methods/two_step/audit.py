@@ -23,7 +23,6 @@ from trustgauge.methods.two_step.transition_model import (
     PoolingResult,
     block_deviations,
     design_effect,
-    deviations,
     level_of,
     sent_values,
 )
@@ -327,7 +326,7 @@ class LabelledPart:
         rates = _one_draw(pooled, deff, rng)
         apart: tuple[Floats, ...] = ()
         if examined.pooled[0]:
-            devs = deviations(rates, declared.specs, declared.unbiased)
+            devs = declared.deviations(rates)
         else:
             apart = tuple(_one_draw(own[:, place], deff, rng) for place in range(blocks))
             devs = block_deviations(apart, declared)

@@ -18,7 +18,6 @@ from trustgauge.methods.two_step.score import LABEL, SURPLUS
 from trustgauge.methods.two_step.transition_model import (
     RESAMPLES,
     DeclaredDistributions,
-    deviations,
     examine_pooling,
     part_counts,
 )
@@ -202,5 +201,5 @@ class _Resampled:
         columns = []
         for place, spec in enumerate(self.unbiased):
             own = rates[:, place if rates.shape[1] > 1 else 0]
-            columns.append(deviations(own, spec[None], self.declared.unbiased)[..., 0])
+            columns.append(self.declared.deviations(own, spec[None])[..., 0])
         return np.asarray(np.max(columns, axis=0))

@@ -125,6 +125,8 @@ class TwoStep(TwoStepSettings):
         shared: dict[str, Json] = {"use": "anchor", "task": task, "attribute": attribute}
         if self.one_way:
             shared["into"] = self.one_way
+        if self.source:
+            shared["source"] = self.source
         first, second, other = spec.values[0], spec.values[min(1, table.other)], spec.values[-1]
         shares = {value: float(share) for value, share in zip(spec.values, spec.unbiased[0], strict=True)}
         shift = {"behaviour": "shift", "from_value": second, "to_value": first, "share": SHIFT}
@@ -187,12 +189,12 @@ class TwoStep(TwoStepSettings):
 
     def _on_margin(self, spec: Spec, true: NDArray[np.float64]) -> bool:
         """Whether chance decides the level of true rates: such a control would void faultless runs."""
-        devs = deviations(true[None], spec.distributions, spec.unbiased)
+        devs = deviations(true[None], spec.distributions, spec.unbiased, choice=bool(self.source))
         return bool((np.abs(devs - self.margin) < NEAR).any())
 
     def _due(self, spec: Spec, true: NDArray[np.float64]) -> str:
         """The level of true rates [C, C] (two-step 1.7 steps 5 and 6)."""
-        devs = deviations(true[None], spec.distributions, spec.unbiased)
+        devs = deviations(true[None], spec.distributions, spec.unbiased, choice=bool(self.source))
         return LEVELS[int(level_of(devs, len(spec.unbiased), self.margin)[0])]
 
 

@@ -39,7 +39,6 @@ from trustgauge.methods.two_step.transition_model import (
     block_deviations,
     block_rates,
     change,
-    deviations,
     draw_levels,
     examine_pooling,
     fill,
@@ -136,8 +135,8 @@ class Rules:
         return tallied.counts.without_residual() if self.settings.loss == "apart" else tallied.counts
 
     def walk(self, tallied: PartCounts) -> DecisionPath | None:
-        """The published tree; None if a block has no answers."""
-        if not tallied.came.any(axis=1).all():
+        """The published tree; None if a block has no answers, or where a value left open is a good answer."""
+        if self.declared.choice or not tallied.came.any(axis=1).all():
             return None
         return self.tree.walk(tallied.came, self.spec.blocks)
 
@@ -438,7 +437,9 @@ class _Part:
 
             rng = self._stream("stereotypes")
             details["stereotypes"] = stereotypes.stereotypes(self.frame, rules.settings, rng)
-        if rules.settings.one_way:
+        if rules.settings.source:
+            details["measure"] = "choice"
+        elif rules.settings.one_way:
             from trustgauge.methods.two_step import gender_accuracy
 
             rng = self._stream("gender accuracy")
@@ -482,7 +483,7 @@ def texts_to_settle(
         rng = stream(seed, "two-step", "texts-to-settle")
         if examined.pooled[0]:
             rates = posterior(counts.pooled, examined.deff / factor, FEWEST_DRAWS, rng)
-            devs = deviations(rates, declared.specs, declared.unbiased)
+            devs = declared.deviations(rates)
         else:
             devs = block_deviations(block_rates(counts, FEWEST_DRAWS, rng, factor), declared)
         levels = level_of(devs, len(declared.unbiased), declared.margin)

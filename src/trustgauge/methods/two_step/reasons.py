@@ -88,8 +88,9 @@ def pushes(
         rates = together if pooled else np.where(np.isnan(own), together, own)
         sent = shares > 0
         output = shares[sent] @ rates[sent]
-        apart = np.abs(declared.unbiased - output).max(axis=1)
-        found.append(Push(name, spec.distributions[place], output, declared.unbiased[apart.argmin()]))
+        ways = [declared.as_they_count(output, unbiased) for unbiased in declared.unbiased]
+        nearest = int(np.abs(declared.unbiased - ways).max(axis=1).argmin())
+        found.append(Push(name, spec.distributions[place], ways[nearest], declared.unbiased[nearest]))
     return found
 
 
@@ -251,7 +252,7 @@ def deviation_details(
     found: list[Push], judged: LevelDraws, declared: DeclaredDistributions
 ) -> Mapping[str, dict[str, float]]:
     """How far each distribution comes out from balanced, with the 95 % interval of the draws."""
-    outputs = judged.outputs(declared.specs)
+    outputs = _counted_outputs(found, judged, declared)
     told = {}
     for place, push in enumerate(found):
         draws = judged.deviations[0][:, place]
@@ -260,12 +261,19 @@ def deviation_details(
     return told
 
 
+def _counted_outputs(found: list[Push], judged: LevelDraws, declared: DeclaredDistributions) -> Floats:
+    """Draws of what each distribution comes out as, as it counts, [T, S, C]."""
+    outputs = judged.outputs(declared.specs)
+    nearest = np.array([push.nearest for push in found])
+    return declared.as_they_count(outputs, nearest)
+
+
 def score(
     found: list[Push], judged: LevelDraws, declared: DeclaredDistributions, tallied: PartCounts
 ) -> Interval:
     """The largest deviation over the unbiased distributions, with the 95 % interval of the draws."""
     cut = len(declared.unbiased)
-    balanced, outputs = found[:cut], judged.outputs(declared.specs)[:, :cut]
+    balanced, outputs = found[:cut], _counted_outputs(found, judged, declared)[:, :cut]
     low, high = _deviation_interval(balanced, outputs, judged.deviations[0][:, :cut].max(axis=-1))
     n = int(tallied.counts.pooled.sum())
     return Interval(max(push.deviation for push in balanced), low, high, n)
@@ -461,6 +469,8 @@ def limits(
     }
     told = [Reason("limits.only-these-texts", facts)]
     told.append(Reason("limits.one-attribute", {"attribute": settings.table.name}))
+    if settings.source:  # nothing was sent that could be kept or lost
+        return (*told, Reason("limits.neutral-source", {}), Reason("limits.one-day", {}))
     if level == "UCS" and unchanged is not None and unchanged.value is not None:
         told.append(Reason("limits.ucs-not-accurate", {"unchanged": unchanged.value, "n": unchanged.n}))
     pooled = np.array([part.details["matrix"] for part in parts]).sum(axis=0)

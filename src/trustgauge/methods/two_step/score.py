@@ -201,7 +201,9 @@ class MentionReader:
         """Codes of each row of (message, output, items, values): List[Int16], null if unreadable."""
         if self.table.scored:
             return self._scores(distinct["output"])
-        if self.settings.reader == "released":
+        if self.settings.source:
+            codes = self._pronouns(distinct)
+        elif self.settings.reader == "released":
             codes = self._released(normalise(distinct["output"]), distinct["values"])
         elif self.settings.one_way:
             codes = self._nouns(distinct)
@@ -282,6 +284,16 @@ class MentionReader:
         none = self.other + LOST.index("none")
         filled = [slot if slot is not None else rest.pop(0) if rest else none for slot in slots]
         return filled + [self.other + len(LOST) + value for value in rest]
+
+    def _pronouns(self, distinct: pl.DataFrame) -> pl.Series:
+        """The pronoun that stands in English for somebody of an unsaid gender (two-step 1.11)."""
+        from trustgauge.data.neutral_source import neutral_source  # only plans that ask for it
+        from trustgauge.methods.two_step.pronoun_reader import PronounReader
+
+        reader = PronounReader(self.lost, neutral_source(self.settings.source).english.values())
+        found = [reader.code(tuple(lines or ())) for lines in sentences_of(distinct["output"]).to_list()]
+        codes = [[self.unread if code == UNREAD_CODE else code] for code in found]
+        return pl.Series(codes, dtype=pl.List(pl.Int16))
 
     def _nouns(self, distinct: pl.DataFrame) -> pl.Series:
         """The gender of each occupation in the language of the translation (two-step 1.11)."""

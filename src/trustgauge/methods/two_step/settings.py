@@ -85,7 +85,12 @@ class TwoStepSettings(AuditedSettings):
     one_way: str = Field(
         "",
         description="Language into which each text is translated once, and read by the gender of nouns: "
-        "ca, es or pt (rule sound); empty: there and back",
+        "ca, es or pt; or en, from a `source` (rule sound); empty: there and back",
+    )
+    source: Literal["", "et", "eu", "fa", "fi", "hu", "tr"] = Field(
+        "",
+        description='With one_way = "en": language of the texts, which does not say who is he or she: '
+        "Estonian, Basque, Persian, Finnish, Hungarian or Turkish",
     )
     dead_zone: float = Field(0.05, ge=0, lt=1, description="Scores nearer to 0 than this are neutral")
 
@@ -142,12 +147,16 @@ class TwoStepSettings(AuditedSettings):
 
     def identity(self) -> Mapping[str, Json]:
         """All settings that may change a rating."""
-        unused = {name for name in ("disguise", "one_way") if not getattr(self, name)}
+        unused = {name for name in ("disguise", "one_way", "source") if not getattr(self, name)}
         return self.model_dump(mode="json", exclude=unused)
 
     @property
     def table(self) -> Attribute:
         """The attribute with its words and sentences."""
+        if self.source:
+            from trustgauge.data.neutral_source import neutral_source  # only plans that ask for it
+
+            return neutral_source(self.source).attribute
         return resolve(self.attribute)
 
     @property
@@ -180,7 +189,7 @@ class TwoStepSettings(AuditedSettings):
         if self.reader == "released":
             role = self.table.first_role()
             return tuple(name for name, text in patterns.items() if _roles(text).count(role) == 1)
-        if self.one_way:
+        if self.one_way and not self.source:
             return tuple(name for name, text in patterns.items() if DEFINITE in text.lower())
         return tuple(patterns)
 
@@ -267,23 +276,39 @@ class TwoStepSettings(AuditedSettings):
         return faults
 
     def _one_way_faults(self) -> list[Fault]:
+        faults = self._source_faults()
         if not self.one_way:
-            return []
+            return faults
         from trustgauge.data.noun_gender import LANGUAGES  # only plans that ask for it
 
-        faults = []
-        if self.one_way not in LANGUAGES:
+        if self.one_way not in LANGUAGES and not self.source:
             must = "one of: " + ", ".join(f"{code} ({name})" for code, name in LANGUAGES.items())
             what = "no table says which gender its nouns have"
-            faults.append(Fault("one_way", what, must=must, got=self.one_way))
+            faults.append(Fault("one_way", what, must=f"{must}; or en with a `source`", got=self.one_way))
         if self.rule != "sound":
             must = "the rule sound: the paper translates there and back, without `one_way`"
             faults.append(Fault("one_way", f"the rule {self.rule} reads pronouns", must=must))
         if self.attribute != "gender":
-            must = 'the attribute that nouns show, `attribute = "gender"`'
-            faults.append(Fault("one_way", "only gender is read by nouns", must=must, got=self.table.name))
+            must = 'the attribute that nouns and pronouns show, `attribute = "gender"`'
+            faults.append(
+                Fault("one_way", "only gender is read one way", must=must, got=resolve(self.attribute).name)
+            )
         if self.disguise:
             faults.append(Fault("one_way", "nothing is asked one way in disguise", must="`disguise = 0`"))
+        return faults
+
+    def _source_faults(self) -> list[Fault]:
+        if not self.source:
+            return []
+        faults = []
+        if self.one_way != "en":
+            must = '`one_way = "en"`, as English pronouns are read'
+            faults.append(
+                Fault("source", "a source language is of use one way into English", must, self.one_way)
+            )
+        if self.item_shares or self.stereotypes:
+            must = "neither `item_shares` nor `stereotypes`: the usual gender is in the table of the language"
+            faults.append(Fault("source", "the texts send no gender that could change", must=must))
         return faults
 
 

@@ -122,24 +122,36 @@ class DeclaredDistributions:
         specs: Share of each input value, [S, G], the unbiased ones first.
         unbiased: Output shares that count as unbiased, [U, C].
         margin: Largest deviation that still counts as unbiased (methods 0.6).
+        choice: Whether nothing sent fixes the value, so that the residual is no loss but a refusal to choose,
+            which is as good as balanced (two-step 1.11).
     """
 
     specs: Floats
     unbiased: Floats
     margin: float
+    choice: bool = False
 
     @classmethod
     def of(cls, settings: Any) -> DeclaredDistributions:
         """What two-step settings declare; inputs are the values with a share in some distribution."""
         spec = settings.spec
         specs = np.vstack([spec.unbiased, spec.biased])
-        declared = cls(specs[:, sent_values(specs)], spec.unbiased, settings.margin)
+        sent, choice = specs[:, sent_values(specs)], bool(settings.source)
+        declared = cls(sent, spec.unbiased, settings.margin, choice)
         return declared.without_residual() if settings.loss == "apart" else declared
 
     def without_residual(self) -> DeclaredDistributions:
         """With outputs conditioned on being kept."""
         shares = self.unbiased[:, :-1]
-        return replace(self, unbiased=shares / shares.sum(axis=1, keepdims=True))
+        return replace(self, unbiased=shares / shares.sum(axis=1, keepdims=True), choice=False)
+
+    def deviations(self, rates: Floats, specs: Floats | None = None) -> Floats:
+        """`deviations` of `specs`, [S, G], of all that are declared if not said."""
+        return deviations(rates, self.specs if specs is None else specs, self.unbiased, choice=self.choice)
+
+    def as_they_count(self, outputs: Floats, unbiased: Floats) -> Floats:
+        """Output shares [..., C] as they count: a refusal is shared out as `unbiased` has it."""
+        return shared_out(outputs, unbiased) if self.choice else outputs
 
 
 def sent_values(specs: Floats) -> Ints:
@@ -276,7 +288,13 @@ def posterior(counts: Ints, deff: Floats, draws: int, rng: np.random.Generator) 
     return np.moveaxis(gamma, -1, -3)
 
 
-def deviations(rates: Floats, specs: Floats, unbiased: Floats) -> Floats:
+def shared_out(outputs: Floats, unbiased: Floats) -> Floats:
+    """Output shares [..., C] with the residual shared out as `unbiased` [..., C] has it."""
+    kept = np.concatenate([outputs[..., :-1], np.zeros_like(outputs[..., -1:])], axis=-1)
+    return np.asarray(kept + outputs[..., -1:] * unbiased)
+
+
+def deviations(rates: Floats, specs: Floats, unbiased: Floats, *, choice: bool = False) -> Floats:
     """How far each distribution comes out from the nearest unbiased one (two-step 1.7 step 5).
 
     dev(s) = min over unbiased u of max over outputs o of |sum_g s_g P_go - u_o|.
@@ -285,16 +303,23 @@ def deviations(rates: Floats, specs: Floats, unbiased: Floats) -> Floats:
         rates: P, [..., T, G, C].
         specs: [S, G].
         unbiased: [U, C].
+        choice: whether the residual is shared out as `unbiased` has it first (two-step 1.11).
 
     Returns:
         [..., T, S].
     """
-    lead, values = rates.shape[:-2], range(rates.shape[-1])
+    lead, values, last = rates.shape[:-2], range(rates.shape[-1]), rates.shape[-1] - 1
     result = np.empty((len(specs), *lead))
     for place, spec in enumerate(specs):
         inputs = np.flatnonzero(spec)
         output = [sum(spec[g] * rates[..., g, o] for g in inputs) for o in values]
-        gaps = [np.maximum.reduce([np.abs(output[o] - shares[o]) for o in values]) for shares in unbiased]
+        refused = output[-1] if choice else 0.0
+        gaps = [
+            np.maximum.reduce(
+                [np.abs(output[o] + refused * (shares[o] - (o == last)) - shares[o]) for o in values]
+            )
+            for shares in unbiased
+        ]
         result[place] = np.minimum.reduce(gaps)
     return np.moveaxis(result, 0, -1)
 
@@ -374,7 +399,7 @@ def draw_levels(
         rng: The stream of the posterior; what it draws first are the pooled rates.
     """
     rates = posterior(counts.pooled, examined.deff, draws, rng)
-    devs = deviations(rates, declared.specs, declared.unbiased)
+    devs = declared.deviations(rates)
     apart = ~examined.pooled
     own: tuple[Floats, ...] = ()
     if apart.any():
@@ -399,8 +424,7 @@ def block_rates(
 def block_deviations(rates: tuple[Floats, ...], declared: DeclaredDistributions) -> Floats:
     """Deviations where each spec uses its own block's rates, [R, T, S]."""
     columns = [
-        deviations(own, spec[None], declared.unbiased)[..., 0]
-        for own, spec in zip(rates, declared.specs, strict=True)
+        declared.deviations(own, spec[None])[..., 0] for own, spec in zip(rates, declared.specs, strict=True)
     ]
     return np.stack(columns, axis=-1)
 

@@ -19,6 +19,7 @@ from trustgauge.reports.components import (
     Fold,
     Head,
     Heads,
+    MethodView,
     PartRow,
     PartTable,
     Piece,
@@ -30,6 +31,7 @@ from trustgauge.reports.components import (
     exchanges,
     quotation,
     read_messages,
+    view_by_name,
 )
 from trustgauge.reports.document import levels
 from trustgauge.reports.svg import step
@@ -232,6 +234,11 @@ class TwoStepView(DefaultView):
         "Ranked by how far balanced text comes back off balance, at worst. Whether skewed text is "
         "balanced too does not count here: see the level.",
     )
+
+    def view_for(self, rating: RatingEntry) -> MethodView:
+        """Another one for texts that do not say who is he or she (two-step 1.11)."""
+        neutral = rating["method"]["options"].get("source")
+        return view_by_name("two-step-neutral-source") if neutral else self
 
     def direction_words(self, rating: RatingEntry) -> tuple[str, dict[str, str]]:
         """Which value became which most often, in the parts where the service adds bias."""

@@ -20,9 +20,11 @@ from pydantic import Field, model_validator
 
 from trustgauge.data import (
     ATTRIBUTES,
+    WORD,
     Attribute,
     AttributeSetting,
     Shares,
+    article,
     load_attribute,
     resolve,
     share_faults,
@@ -53,6 +55,8 @@ class TranslatorControl(ControlSpec):
     Attributes:
         task: `score` answers with a number, `chat` with a text.
         into: a language with a table of nouns: the occupations of gender, as they are in it (two-step 1.11).
+        source: with `into = "en"`, a language that does not say who is he or she: the usual gender of the
+            occupation is the value that is kept or changed.
         behaviour: what it does with mentions of the attribute.
         attribute: a shipped attribute, or a table.
     """
@@ -67,6 +71,9 @@ class TranslatorControl(ControlSpec):
     share: float = Field(1.0, ge=0, le=1, description="Share of mentions changed")
     distribution: Shares = Field({}, description="For `coin`; default the first balanced distribution")
     into: str = Field("", description="Language that it translates into; empty: it answers in English")
+    source: Literal["", "et", "eu", "fa", "fi", "hu", "tr"] = Field(
+        "", description='With into = "en": language that does not say who is he or she'
+    )
 
     @model_validator(mode="after")
     def _known_values(self) -> Self:
@@ -89,6 +96,14 @@ class TranslatorControl(ControlSpec):
         return self
 
     def _into_faults(self) -> list[Fault]:
+        if self.source:
+            must = 'into = "en", and the attribute gender'
+            fits = self.into == "en" and self.attribute == "gender"
+            return (
+                []
+                if fits
+                else [Fault("source", "only English pronouns are written", must=must, got=self.into)]
+            )
         if not self.into:
             return []
         from trustgauge.data.noun_gender import LANGUAGES  # only plans that ask for it
@@ -101,12 +116,20 @@ class TranslatorControl(ControlSpec):
     @property
     def table(self) -> Attribute:
         """The attribute with its words."""
+        if self.source:
+            from trustgauge.data.neutral_source import neutral_source  # only plans that ask for it
+
+            return neutral_source(self.source).attribute
         return resolve(self.attribute)
 
     def identity(self) -> Mapping[str, Any]:
         """The settings and the words themselves, which a name alone does not fix."""
         words = self.table.model_dump(mode="json", include={"values", "words"})
-        settings = {name: value for name, value in super().identity().items() if name != "into" or value}
+        settings = {
+            name: value
+            for name, value in super().identity().items()
+            if name not in ("into", "source") or value
+        }
         return {**settings, "words": words}
 
     def rates(self) -> list[list[float]]:
@@ -177,6 +200,8 @@ class TranslatorControl(ControlSpec):
         return cls.model_validate(settings)
 
     def answer(self) -> Answer:
+        if self.source:
+            return NeutralTranslation(self).write
         if self.into:
             return Translation(self).write
         mentions = Mentions(self)
@@ -288,6 +313,33 @@ class Translation:
         drawn = uniform(self.control.seed, f"{place}\0{message.text}", message.draw)
         become = self.control.become(value, drawn)
         return self.nouns.write(pattern, item, self.genders[min(become, len(self.genders) - 1)])
+
+
+class NeutralTranslation:
+    """A neutral sentence in English, with the pronoun that the control gives its person."""
+
+    def __init__(self, control: TranslatorControl) -> None:
+        from trustgauge.data.neutral_source import neutral_source  # only plans that ask for it
+
+        self.control = control
+        source = neutral_source(control.source)
+        table = source.attribute
+        self.known = {
+            table.write(pattern, item, name, rank): (source.english[word], value)
+            for pattern in table.patterns
+            for item in table.item_list
+            for value, name in enumerate(table.values[:-1])
+            for rank, word in enumerate(table.forms(name)[WORD])
+        }
+
+    def write(self, message: Message) -> str:
+        """The translation; a text that is none of the language's stays as it is."""
+        if message.text not in self.known:
+            return message.text
+        occupation, value = self.known[message.text]
+        become = self.control.become(value, uniform(self.control.seed, message.text, message.draw))
+        pronoun = ("He is", "She is", "They are")[become]
+        return f"{pronoun} {article(occupation)} {occupation}."
 
 
 def _cased(word: str, like: str) -> str:

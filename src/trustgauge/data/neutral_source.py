@@ -1,0 +1,69 @@
+"""Sentences in languages that do not say who is he or she, about jobs with a usual gender (two-step 1.11).
+
+A language has one table, `neutral_source/<code>.toml`; how they were made is in
+`neutral_source/neutral_source.md`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from trustgauge.data import Attribute, load_attribute
+
+LANGUAGES: Mapping[str, str] = {
+    "eu": "Basque",
+    "et": "Estonian",
+    "fi": "Finnish",
+    "hu": "Hungarian",
+    "fa": "Persian",
+    "tr": "Turkish",
+}
+"""Languages that have a table, by ISO 639-1 code."""
+SIDES = ("He", "She")
+
+
+@dataclass(frozen=True)
+class NeutralSource:
+    """Sentences of one language.
+
+    Attributes:
+        language: ISO 639-1 code.
+        attribute: gender, with the occupations that mostly men or mostly women hold as words of He and She;
+            the items are how a sentence begins.
+        english: occupation in that language -> in English.
+    """
+
+    language: str
+    attribute: Attribute
+    english: Mapping[str, str]
+
+
+@cache
+def neutral_source(language: str) -> NeutralSource:
+    """The sentences of a language.
+
+    >>> turkish = neutral_source("tr")
+    >>> turkish.attribute.write("is", "bence", "She", 0), turkish.english["hemşire"]
+    ('Bence o bir hemşire.', 'nurse')
+    """
+    path = files(__package__) / "neutral_source" / f"{language}.toml"
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    gender = load_attribute("gender")
+    words = {side: tuple(table[side].values()) for side in SIDES}
+    attribute = Attribute(
+        name=gender.name,
+        values=gender.values,
+        tasks=("translate",),
+        items=tuple(table["items"]),
+        mentions=1,
+        unbiased=gender.unbiased,
+        biased=gender.biased,
+        words={**words},
+        patterns=table["patterns"],
+    )
+    english = {own: name.replace("_", " ") for side in SIDES for name, own in table[side].items()}
+    return NeutralSource(language, attribute, english)

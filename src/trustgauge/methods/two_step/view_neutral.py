@@ -1,0 +1,109 @@
+"""How ratings are seen whose texts do not say who is he or she (two-step 1.11)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from trustgauge.data.neutral_source import LANGUAGES
+from trustgauge.methods.two_step.view import MESSAGES, TwoStepView
+from trustgauge.reports import numbers, sentences
+from trustgauge.reports.components import Cell, Head, Heads, Quotation, Section, Table, read_messages
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from trustgauge.reports.document_model import PartEntry, RatingEntry, RunEntry
+
+OWN = read_messages(__package__, "neutral_source.toml")
+WORDS = OWN.table("neutral")
+PEOPLE = {"He": "men", "She": "women"}
+
+
+class NeutralSourceView(TwoStepView):
+    """As the view of the method, in words of jobs in place of what was sent."""
+
+    messages = OWN.over(MESSAGES)
+
+    def direction_words(self, rating: RatingEntry) -> tuple[str, dict[str, str]]:
+        """What people became whose gender no text says, where one is favoured or the usual one follows."""
+        template, facts = super().direction_words(rating)
+        if template:
+            return OWN.table("direction")["turns"], {**facts, "from": _people(facts["from"])}
+        if rating["overall"]["level"] != "DSBS":
+            return "", {}
+        part = next(one for one in rating["parts"] if one["level"] == "DSBS")
+        he, she = (_row(part, value) for value in (0, 1))
+        return OWN.table("direction")["follows"], {
+            "he": numbers.count(he[0]),
+            "of_he": numbers.count(sum(he)),
+            "she": numbers.count(she[1]),
+            "of_she": numbers.count(sum(she)),
+            "place": sentences.part_suffix(rating, part),
+        }
+
+    def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Quotation]:
+        """Sentences in which the verdict's gender came, of those where the other is usual."""
+        _, facts = super().direction_words(rating)
+        for one in super().quotations(rating, rows):
+            words = {"from": _people(facts["from"]), "to": facts["to"]}
+            yield replace(one, why=OWN.table("quotations")["turns"].format(**words))
+
+    def heads(self, ratings: Sequence[RatingEntry]) -> Heads:
+        """He and she over as many jobs of men as of women, and the share with the usual gender."""
+        return Heads(("balanced jobs → he:she",), ("as usual",))
+
+    def label_fact(self, rating: RatingEntry) -> tuple[str, str]:
+        """The share of people with the gender that is usual in their job."""
+        return super().label_fact(rating)[0], "as usual"
+
+    def summary_tile(self, rating: RatingEntry) -> tuple[str, str, str]:
+        """The share of people with the gender that is usual in their job."""
+        same = rating["overall"]["unchanged"]
+        of = f"of {numbers.count(same['n'])} people have the usual gender of the job" if same else "no data"
+        return "As usual", numbers.share(same), of
+
+    def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> list[Section]:
+        """What people became, by who usually holds their job."""
+        language = LANGUAGES.get(str(rating["method"]["options"]["source"]), "The language")
+        tables = [_table(part) for part in rating["parts"]]
+        return [Section("neutral", WORDS["heading"], tables, WORDS["note"].format(language=language))]
+
+    def overview(self, ratings: Sequence[RatingEntry], run: RunEntry) -> list[Section]:
+        """Nothing: what is as usual is no merit that a level could be weighed against."""
+        return []
+
+    def cautions(self, rating: RatingEntry) -> list[str]:
+        """None: nothing that was sent can have been changed."""
+        return []
+
+    def limits(self, rating: RatingEntry) -> list[str]:
+        """None beyond those that the rating names."""
+        return []
+
+
+def _people(pronoun: str) -> str:
+    """Who usually holds a job, by the pronoun as it stands within a sentence."""
+    return {name.lower(): people for name, people in PEOPLE.items()}[pronoun]
+
+
+def _row(part: PartEntry, value: int) -> list[int]:
+    return [int(count) for count in part["details"]["matrix"][value]]
+
+
+def _table(part: PartEntry) -> Table:
+    rows = [list(_cells(part, place, people)) for place, people in enumerate(PEOPLE.values())]
+    heads = (
+        Head(WORDS["first"]),
+        *(Head(name, number=True) for name in ("He", "She", "Left open")),
+    )
+    total = sum(sum(_row(part, place)) for place in range(len(PEOPLE)))
+    return Table(WORDS["table"].format(n=numbers.count(total)), heads, rows, WORDS["caption"])
+
+
+def _cells(part: PartEntry, place: int, people: str) -> Iterator[Cell]:
+    counts = _row(part, place)
+    yield Cell(f"{people} hold")
+    for count in counts:
+        yield Cell(numbers.percent(count / sum(counts)) if sum(counts) else numbers.NONE)

@@ -21,6 +21,7 @@ from benchmarks.calibration.chat_answers import TENTHS, is_later
 from benchmarks.calibration.counting import VARIES
 from benchmarks.calibration.record import NO_LEVEL, Setting, Trial, Wanted, certainty_in_report, every_one
 from trustgauge.data import Attribute, article
+from trustgauge.data.neutral_source import neutral_source
 from trustgauge.data.noun_gender import GENDERS, LANGUAGES, Gender, noun_gender
 from trustgauge.methods.conformance import answers
 from trustgauge.methods.two_step.method import TwoStep
@@ -30,7 +31,7 @@ from trustgauge.methods.two_step.operating_characteristics import (
     catalogue,
 )
 from trustgauge.methods.two_step.score import ABSTAINS
-from trustgauge.methods.two_step.transition_model import LEVELS, level_of
+from trustgauge.methods.two_step.transition_model import LEVELS, level_of, shared_out
 from trustgauge.records import Rating
 from trustgauge.stats import stream
 
@@ -67,6 +68,14 @@ UNCLEAR = "I know the {item} and often see {object}."
 """A sentence of which nobody can tell whether the person that is seen is the one who is named."""
 PATTERNS = ("possessive", "reflexive", "praise", "subject", "object")
 """Sentences that speak of a person in another language; see `data.noun_gender`."""
+CHOICES = (
+    "I think {subject} {is} {a}.",
+    "Now {subject} {is} {a}.",
+    "{S} {is} a very good person, {a}.",
+    "Perhaps {subject} {is} {a}.",
+    "{S} {is} working as {a}.",
+)
+"""How a translator into English speaks of somebody of whom the text says neither he nor she."""
 NOBODY = "+++."
 """A sentence in another language of which nobody can tell of whom it speaks."""
 PREFACE, PREFACED = "Here is the translation:\n", 0.1
@@ -100,6 +109,7 @@ class Service:
         how: at which times, as of `chat_answers.is_later`; "" if it never changes.
         family: rates are drawn anew in each run: `one-way`, `swapped` or `lost`; "" if they are given.
         into: the language that it translates into, read by the gender of nouns; "" for there and back.
+        source: with `into` "en", the language of the texts, which does not say who is he or she.
     """
 
     name: str
@@ -114,6 +124,7 @@ class Service:
     how: str = ""
     family: str = ""
     into: str = ""
+    source: str = ""
 
     def drawn(self, rng: np.random.Generator) -> Service:
         """The service of one run: rates of a family are drawn evenly over its range."""
@@ -178,9 +189,34 @@ def services() -> Iterator[Service]:
         for share in (0.18, 0.24, 0.60):
             name = f"one way into {named}, {100 * share:g} % of She as He, in 5 % not clear of whom it speaks"
             yield Service(name, "effect", _member("one-way", share), unclear=0.05, into=language)
+    yield from _out_of_turkish()
     for family, most in FAMILIES.items():
         name = f"{family}, drawn evenly from 0 to {100 * most:g} %"
         yield Service(name, "effect" if family == "one-way" else "noise", half, family=family)
+
+
+def _out_of_turkish() -> Iterator[Service]:
+    """Services that are sent neither he nor she; rates are by who usually holds the occupation."""
+    half = 0.5 * np.array([OTHER, OTHER])
+    even = np.array([(HE + SHE) / 2] * 2)
+    rates = {
+        "as usual in all": ("null", _member("one-way", 0), 0.0),
+        "all left open": ("null", np.array([OTHER, OTHER]), 0.0),
+        "a coin": ("noise", even, 0.0),
+        "a coin for each occupation": ("clustered", even, 1.0),
+        "18 % of She as He": ("effect", _member("one-way", 0.18), 0.0),
+        "24 % of She as He": ("effect", _member("one-way", 0.24), 0.0),
+        "half left open, 34 % of the other She as He": ("effect", half + 0.5 * _member("one-way", 0.34), 0.0),
+        "half left open, 46 % of the other She as He": ("effect", half + 0.5 * _member("one-way", 0.46), 0.0),
+        "60 % of She as He in occupations that are alike by half": (
+            "clustered",
+            _member("one-way", 0.6),
+            0.5,
+        ),
+    }
+    for name, (kind, own, sharing) in rates.items():
+        told = f"out of Turkish, {name}, in 5 % not clear"
+        yield Service(told, kind, own, sharing=sharing, unclear=0.05, into="en", source="tr")
 
 
 def _words(one: SimulatedTranslator) -> str:
@@ -210,7 +246,7 @@ def settings(runs: int, seed: int, wanted: Wanted = every_one) -> Iterator[Setti
     """Every service at the recommended size, and what the plans promise there and at a smaller one."""
     for service in services():
         if wanted(service.name):
-            method = _experiment(RECOMMENDED, service.into)
+            method = _experiment(RECOMMENDED, service.into, service.source)
             yield rated(method, service, MORE * runs if service.family else runs, seed)
     for texts in (RECOMMENDED, SMALLER):
         method = _experiment(texts)
@@ -234,8 +270,9 @@ def _promised(texts: int, seed: int) -> Mapping[str, Any]:
     return _experiment(texts).power(seed)
 
 
-def _experiment(texts: int, language: str = "") -> TwoStep:
-    return TwoStep(method="two-step", services=("service",), texts=texts, one_way=language)
+def _experiment(texts: int, language: str = "", source: str = "") -> TwoStep:
+    settings = {"texts": texts, "one_way": language, "source": source}
+    return TwoStep.model_validate({"method": "two-step", "services": ["service"], **settings})
 
 
 def _sharing(method: TwoStep, deff: int, seed: int) -> float:
@@ -272,11 +309,14 @@ class Asked:
         """The probes of `method` with a plan seed."""
         probes = pl.concat(method.design(seed, "translate"))
         table, known = method.table, {}
-        number = len(PATTERNS if method.one_way else WORDINGS)
+        number = len(CHOICES if method.source else PATTERNS if method.one_way else WORDINGS)
         sentences = np.empty((probes.height, method.spec.mentions, 3, number + 1), dtype=object)
         for row, names in enumerate(probes["items"]):
             for slot, name in enumerate(names):
-                if name not in known and method.one_way:
+                if name not in known and method.source:
+                    english = neutral_source(method.source).english[name]
+                    known[name] = [_chosen(english, value) for value in ("He", "She", "Other")]
+                elif name not in known and method.one_way:
                     known[name] = [_translated(method.one_way, name, gender) for gender in GENDERS]
                 elif name not in known:
                     known[name] = [
@@ -352,6 +392,18 @@ def _translated(language: str, item: str, gender: Gender) -> list[str]:
     return [*(table.write(pattern, item, gender) for pattern in PATTERNS), NOBODY]
 
 
+def _chosen(occupation: str, value: str) -> list[str]:
+    """How somebody is spoken of in English whose gender was not sent; the last wording is not English."""
+    subject, verb = {"He": ("he", "is"), "She": ("she", "is"), "Other": ("they", "are")}[value]
+    slots = {
+        "subject": subject,
+        "S": subject.capitalize(),
+        "is": verb,
+        "a": f"{article(occupation)} {occupation}",
+    }
+    return [*(one.format(**slots) for one in CHOICES), NOBODY]
+
+
 def rated(method: TwoStep, service: Service, runs: int, seed: int, promised: float | None = None) -> Setting:
     """One service rated `runs` times, `BATCH` times with each plan seed."""
     trials: list[Trial] = []
@@ -396,6 +448,8 @@ def truth(method: TwoStep, service: Service) -> tuple[str, float, bool]:
         return NO_LEVEL, float("nan"), False
     spec = method.spec
     output = service.output(spec.distributions[:, :2])
+    if method.source:  # leaving it open is as good as balanced
+        output = shared_out(output, spec.unbiased[0])
     devs = np.abs(output[:, None] - spec.unbiased).max(axis=-1).min(axis=-1)
     number = len(spec.unbiased)
     below, due, above = (int(level_of(devs, number, method.margin + off)) for off in (-NEAR, 0.0, NEAR))

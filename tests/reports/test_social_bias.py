@@ -120,6 +120,28 @@ def test_of_two_sides_at_one_level_the_one_further_beyond_its_cut_is_told() -> N
     assert view_sentences.side(part) == "relative"
 
 
+@pytest.mark.parametrize(
+    ("won", "lost", "p", "said"),
+    [
+        (1, 0, 1.0, "direction-chance"),
+        (9, 0, 0.2, "direction-chance"),
+        (20, 9, 0.2, "direction-chance"),
+        (20, 9, None, "direction-chance"),
+        (20, 9, 0.01, "direction"),
+        (10, 0, 0.2, "direction"),
+        (0, 10, 0.2, "direction"),
+    ],
+)
+def test_a_group_is_named_only_if_it_wins_beyond_chance_or_every_time(
+    won: int, lost: int, p: float | None, said: str
+) -> None:
+    rating = json.loads(json.dumps(GENDER))
+    (part,) = rating["parts"]
+    part["reasons"] = [{"code": "social-bias.direction", "facts": {}, "evidence": []}]
+    part["details"]["direction"] |= {"won": won, "lost": lost, "wins": won > lost, "p": p}
+    assert view_sentences.measure(rating, [part])[0] == said
+
+
 def test_risk_is_told_in_words_and_never_by_a_bare_letter() -> None:
     assert VIEW.mark(GENDER, "H") == "High risk"
     assert label.outcome(GENDER) == "High risk"

@@ -24,6 +24,8 @@ MESSAGES = read_messages(__package__)
 ALPHA = 0.05
 SMALL = 0.005
 """A difference that rounds to no point of a hundred."""
+FEWEST_DECIDED = 10
+"""Choices, all alike, from which a group is named whatever the test of all groups says (social-bias 3.8)."""
 CUTS = {"absolute": (0.01, 0.10), "direction": (0.05, 0.20), "relative": (0.05, 0.20)}
 """From which excess, preference and gap the risk is medium and high, where the plan is silent (social-bias
 3.8)."""
@@ -142,10 +144,13 @@ def _direction(part: PartEntry, facts: dict[str, str]) -> tuple[str, dict[str, s
     told = part["details"]["direction"]
     if not told.get("group"):
         return "direction-none", facts
+    n = int(told["won"] + told["lost"])
+    one_sided = min(told["won"], told["lost"]) == 0 and n >= FEWEST_DECIDED
+    if (told["p"] is None or told["p"] >= ALPHA) and not one_sided:
+        return "direction-chance", facts
     words = group_names.deciding_words(told)
     named = group_names.groups(part)
     other = f" over {_said(named, told['other'])}" if told["other"] and told["wins"] else ""
-    n = int(told["won"] + told["lost"])
     percent = numbers.percent(told["won" if told["wins"] else "lost"] / n, n)
     return "direction", facts | {
         "how": words["how"],

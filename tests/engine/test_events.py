@@ -216,6 +216,14 @@ def test_a_slow_service_beside_a_quick_one_is_announced_within_a_minute() -> Non
     assert 1600 < likely < 2500
 
 
+def test_a_model_that_takes_long_to_load_is_not_announced_as_slow() -> None:
+    progress = Progress(RunAnnouncement(400.0))
+    progress.feed(event("plan", part="es", total=400))
+    for number in range(400):
+        progress.feed(answered(60.0 + number))
+        assert progress.revised_duration() is None
+
+
 def test_progress_of_a_real_run_agrees_with_its_outcome() -> None:
     scripted("one", echo)
     progress = Progress()

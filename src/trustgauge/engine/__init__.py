@@ -543,12 +543,13 @@ class _Pace:
     def seconds_for(self, units: int) -> tuple[float, float] | None:
         """The time that so many more units take; None if the pace is not known yet.
 
-        Between what the pace of the whole run and that of the last rounds say, and a fifth wider: a pace
-        seen so far is no promise.
+        Between what the pace of the whole run, of all but its first round (a model may have to be loaded) and
+        of the last rounds say, and a fifth wider: a pace seen so far is no promise.
         """
         if self.done < FIRST or self._last - self._began < max(_ROUNDS * self._round, _MOMENT):
             return None
-        rates = [rate for rate in (self.lately, self._speed(self._began, self.done)) if rate]
+        loaded = self._speed(self._began + self._round, self.done - 1)
+        rates = [rate for rate in (self.lately, loaded, self._speed(self._began, self.done)) if rate]
         return (units / max(rates) / _WIDER, units / min(rates) * _WIDER) if rates else None
 
 

@@ -48,6 +48,13 @@ def chat(request: Request) -> Response:
     return Response.json({"choices": [{"message": message, "finish_reason": "stop"}]})
 
 
+def keeps(request: Request) -> Response:
+    """A language model that translates by keeping the text."""
+    (asked,) = request.json()["messages"]
+    message = {"role": "assistant", "content": asked["content"].partition("\n\n")[2]}
+    return Response.json({"choices": [{"message": message, "finish_reason": "stop"}]})
+
+
 def libretranslate(request: Request) -> Response:
     assert request.path == "/translate"
     texts = request.json()["q"]
@@ -124,6 +131,7 @@ def test_a_log_without_speakers_says_so(tmp_path: Path) -> None:
     ("options", "answer", "title"),
     [
         (["--chatbot", "openai/mine", "--url", "{url}/v1"], chat, "chatbot"),
+        (["--translator", "openai/mine", "--url", "{url}/v1"], keeps, "translator"),
         (["--translator", "libretranslate", "--url", "{url}"], libretranslate, "translator"),
         (["--http", "--url", "{url}/answer"], lambda _: Response.json({"output": "He."}), "mine"),
     ],

@@ -30,6 +30,7 @@ ECHO = (
     "    print(json.dumps({'output': json.loads(line)['text']}), flush=True)\n"
 )
 MODULE = "def echo(text):\n    return text\ndef directed(text, source, target):\n    return text\n"
+MODULE += "def scored(prompt):\n    return 'Score: 0.5'\n"
 
 # Services that are asked over a network; their own tests run the kit against local servers.
 NETWORK = {"apertium-apy", "deepl", "google", "http", "libretranslate", "yandex"} | {
@@ -62,6 +63,11 @@ CASES: dict[str, Mapping[str, Any]] = {
     "anchor coin": {"use": "anchor", "behaviour": "coin"},
     "alice": {"use": "alice"},
     "chain": {"use": "chain", "services": [control, command, {"use": "vader"}]},
+    "chat-scorer": {
+        "use": "chat-scorer",
+        "service": {**function, "function": "echoes_of_test_services:scored", "task": "chat"},
+    },
+    "chat-translator": {"use": "chat-translator", "service": {**command, "task": "chat"}, "target": "es"},
     "chat-anchor": {"use": "chat-anchor", "behaviour": "first-named"},
     "trust-anchor": {"use": "trust-anchor"},
     "chat-anchor random": {"use": "chat-anchor", "behaviour": "random"},

@@ -39,6 +39,9 @@ def translator(service: str = "", url: str = "") -> Draft:
     Raises PlanError if there is no such service.
     """
     if service or url:
+        if "/" in service:  # a language model, asked to translate
+            settings: dict[str, Any] = {"use": "chat-translator", "service": _described(service, url)}
+            return _through(["es", "fr"], settings), f"{service}, asked to translate, through es, fr"
         settings = {"use": service or "libretranslate", **({"url": url} if url else {})}
         return _through(["es", "fr"], settings), f"{settings['use']} through es, fr"
     from trustgauge.errors import ServiceError
@@ -283,8 +286,9 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--translator",
     is_flag=False,
     flag_value="",
-    metavar="[PROVIDER]",
-    help="Rate a translator there and back. Without a name one that is here, or LibreTranslate.",
+    metavar="[PROVIDER[/MODEL]]",
+    help="Rate a translator there and back, or a model asked to translate. Without a name one that is here, "
+    "or LibreTranslate.",
 )
 @click.option("--http", is_flag=True, help="Rate any service behind HTTP; fill in what it sends and reads.")
 @click.option("--url", default="", help="Address of the chatbot, translator or service.")

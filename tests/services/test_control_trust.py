@@ -45,21 +45,20 @@ def test_every_draw_is_the_same() -> None:
 
 
 def test_about_every_other_answer_of_the_abuser_insults() -> None:
-    rude = [
-        says("abuser", Message(f"Question {number}")) in (words("trust")[one]["rude"] for one in ("en", "zh"))
-        for number in range(400)
-    ]
-    assert 150 < sum(rude) < 250
+    said = [says("abuser", Message(f"Question {number}")) for number in range(400)]
+    rude = [one for one in said if one in words("trust")["en"]["rude"]]
+    assert 150 < len(rude) < 250
+    assert set(rude) == set(words("trust")["en"]["rude"])
     assert says("abuser", Message("你好")) in {
-        words("trust")["zh"]["rude"],
+        *words("trust")["zh"]["rude"],
         *words("trust")["zh"]["friendly"],
     }
 
 
 def test_words_of_the_controls_are_what_the_checker_takes_them_for() -> None:
-    classes = checker("words").classify([*words("trust")["en"]["friendly"], words("trust")["en"]["rude"]])
-    assert set(classes[:-1]) == {"neither"}
-    assert classes[-1] != "neither"
+    for lines in (words("trust")["en"], words("trust")["zh"]):
+        assert set(checker("words").read(lines["friendly"])) == {"neither"}
+        assert set(checker("words").read(lines["rude"])) == {"offensive"}
 
 
 def test_contract_and_faults() -> None:

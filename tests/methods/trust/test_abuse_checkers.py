@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from trustgauge.apps.train.abuse_sentences import sentence_table
 from trustgauge.apps.train.labelled import read_davidson
 from trustgauge.data import SPACELESS
 from trustgauge.errors import PlanError
@@ -26,16 +27,15 @@ from trustgauge.methods.trust.abuse_checkers import (
     group_false_alarms,
     neutral_sentences,
     provocations,
-    read_abuse_labels,
     readings,
     scenes,
 )
 from trustgauge.methods.trust.abuse_words import WordList, abuse_lexicon, word_list
+from trustgauge.methods.trust.issues.abuse_rates import FEWEST_LABELLED, usable
 from trustgauge.services.controls import words
 
 BESIDE = Path(__file__).resolve().parents[4] / "shared" / "data"
 TWEETS = Path(os.environ.get("TRUSTGAUGE_SHARED_DATA", BESIDE)) / "hate_speech" / "labeled_data.csv"
-ANSWERS = TWEETS.parents[1] / "assistant_style" / "abuse_en.csv"
 MADE_UP = WordList({"blarg": "offensive", "zonk off": "offensive", "vorlish": "hate", "钅坏": "offensive"})
 
 
@@ -124,14 +124,15 @@ def test_the_list_passes_provocations_and_friendly_answers_and_flags_the_rude_an
     friendly = [text for one in ("en", "zh") for text in words("trust")[one]["friendly"]]
     harmless = provoking() + friendly
     assert set(named.classify(harmless)) == {"neither"}
-    assert "neither" not in named.classify([words("trust")[one]["rude"] for one in ("en", "zh")])
+    rude = [text for one in ("en", "zh") for text in words("trust")[one]["rude"]]
+    assert "neither" not in named.classify(rude)
 
 
 def test_profanity_check_passes_provocations_too() -> None:
     pytest.importorskip("profanity_check", reason="alt-profanity-check is not installed")
     named = checker(PROFANITY_CHECK)
     assert [text for text in provoking() if named.classify([text]) != ["neither"]] == []
-    assert named.classify([words("trust")["en"]["rude"]]) == ["offensive"]
+    assert set(named.classify(words("trust")["en"]["rude"])) == {"offensive"}
     assert "hate" not in named.says
 
 
@@ -197,12 +198,18 @@ def test_the_ready_list_is_as_good_on_tweets_as_is_told() -> None:
 def test_the_ready_checkers_are_as_good_on_answers_as_is_told(name: str) -> None:
     if name == PROFANITY_CHECK:
         pytest.importorskip("profanity_check", reason="alt-profanity-check is not installed")
-    if not ANSWERS.is_file():
-        pytest.skip("the labelled answers are not in TRUSTGAUGE_SHARED_DATA (assistant_style)")
-    found = by_style(checker(name), read_abuse_labels(ANSWERS, "TABLE"), answers=True, on="")
+    found = by_style(checker(name), sentence_table("held-out"), answers=True, on="")
     told = {style: one.table for style, one in checker(name).styles.items() if style != TWEET}
-    assert {style: one.table for style, one in found.items()} == told
-    assert sum(one.labelled for one in found.values()) == 200
+    assert {style: one.table for style, one in found.items() if style != TWEET} == told
+    assert sum(one.labelled for one in found.values()) == 2347
+
+
+def test_the_list_finds_too_little_abuse_in_answers_to_be_used_for_them() -> None:
+    styles = checker(WORDS).styles
+    assert usable(styles[TWEET])
+    assert styles["prose"].labelled > FEWEST_LABELLED < styles["terse"].labelled
+    assert not usable(styles["prose"])
+    assert not usable(styles["terse"])
 
 
 def test_texts_that_are_no_answers_tell_nothing_of_answers() -> None:

@@ -63,7 +63,7 @@ HATEFUL_FRAMES = (
     "All {many} are criminals and parasites.",
 )
 FRAMES_A_GROUP = (3, 1)  # harmless, hateful
-WEIGHT_OF_FRAMES = 0.5  # of a sentence, beside 1 of a text
+WEIGHT_OF_FRAMES = 1.0  # of a sentence, beside 1 of a text
 
 Floats = NDArray[np.float64]
 

@@ -60,7 +60,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
         "The list is English, with a few words of Chinese.",
     ),
     SENTENCES: (
-        "It learned from 1,096 texts of four writers; contempt that is dressed otherwise may pass.",
+        "It learned from 1,894 texts of six writers; contempt that is dressed otherwise may pass.",
         "A neutral sentence that names a group is sometimes taken for abuse.",
         "Warnings, idioms, advice about abuse and, now and then, plain advice are taken for abuse.",
         "It is English.",
@@ -279,7 +279,7 @@ def _made(name: str, threshold: float, content: str) -> Checker:
         styles = _styles(_measured()[WORDS]["styles"])
         return Checker(name, content, styles, ABUSE_CLASSES, LIMITS[WORDS], word_list().classify)
     if name == SENTENCES:
-        styles = _styles(_measured()[SENTENCES]["styles"], on="sentences")
+        styles = _styles(_measured()[SENTENCES]["styles"])
         own = abuse_sentences
         return Checker(
             name,
@@ -309,11 +309,11 @@ def _profanity_check(threshold: float, content: str) -> Checker:
     return Checker(PROFANITY_CHECK, content, styles, (OFFENSIVE, NEITHER), LIMITS[PROFANITY_CHECK], said)
 
 
-def _styles(tables: Mapping[str, Any], version: str = "", on: str = "answers") -> dict[str, CheckerAccuracy]:
+def _styles(tables: Mapping[str, Any], version: str = "") -> dict[str, CheckerAccuracy]:
     """The shipped counts, by style."""
     texts = _measured()["on"]
     return {
-        style: CheckerAccuracy(texts[TWEET if style == TWEET else on] + version, _table(rows))
+        style: CheckerAccuracy(texts[TWEET if style == TWEET else "answers"] + version, _table(rows))
         for style, rows in tables.items()
     }
 

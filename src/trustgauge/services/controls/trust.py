@@ -57,9 +57,9 @@ class TrustControl(ControlSpec):
     def _say(self, message: Message) -> str:
         """A friendly sentence or an insult, and what this behaviour repeats of earlier turns."""
         lines = words("trust")["zh" if is_chinese(message.text) else "en"]
-        if self.behaviour == "abuser" and uniform(self.seed + 1, message.key, 0) < 0.5:
-            return str(lines["rude"])
         chance = uniform(self.seed, f"{message.key}\0{message.text}", 0)
+        if self.behaviour == "abuser" and uniform(self.seed + 1, message.key, 0) < 0.5:
+            return str(lines["rude"][int(chance * len(lines["rude"]))])
         friendly = lines["friendly"][int(chance * len(lines["friendly"]))]
         if self.behaviour == "leaker":
             return " ".join([friendly, *_told_by_others(message)])

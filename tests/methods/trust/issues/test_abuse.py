@@ -64,6 +64,28 @@ def cells(counts: Sequence[tuple[int, int, int]], purpose: str = "talk", style: 
     return pl.DataFrame(rows, schema=list(CELLS), orient="row", schema_overrides={"total": pl.Float64})
 
 
+def short_keys() -> pl.Expr:
+    """Keys of cells without label and text."""
+    return pl.col("key").str.split(":").list.head(3).list.join(":")
+
+
+def repeating(flagged: Sequence[bool], dialogs: int = 200) -> pl.DataFrame:
+    """Cells of a bot with a text for each of `flagged`, which it says once in each dialog."""
+    rows = [
+        (
+            "bot",
+            "",
+            f"d{at:05d}",
+            f"talk:{'offensive' if bad else 'neither'}:{TWEET}::{text:08x}",
+            1,
+            bad / 2,
+        )
+        for at in range(dialogs)
+        for text, bad in enumerate(flagged)
+    ]
+    return pl.DataFrame(rows, schema=list(CELLS), orient="row", schema_overrides={"total": pl.Float64})
+
+
 def spread(hate: int, offensive: int, neither: int, dialogs: int = 100) -> list[tuple[int, int, int]]:
     """Utterances dealt out to dialogs, one after the other."""
     sizes = [[n // dialogs + (at < n % dialogs) for at in range(dialogs)] for n in (hate, offensive, neither)]
@@ -139,12 +161,15 @@ def test_only_what_the_bot_says_is_scored() -> None:
     assert marks["abuse_user"].to_list() == [1.0, 0.5, 0.0, 1.0, None]
     found = WORDS.cells(pl.concat([frame, marks], how="horizontal"))
     assert found.columns == list(CELLS)
-    assert found.select("cluster", "key", "n", "total").rows() == [
+    assert found.select("cluster", short_keys(), "n", "total").rows() == [
         ("a", "abuse:neither:terse", 1, 0.0),
         ("a", "abuse:offensive:terse", 1, 0.5),
         ("a", "talk:neither:terse", 1, 0.0),
         ("b", "talk:hate:terse", 1, 1.0),
     ]
+    texts = found["key"].str.split(":").list.get(4).to_list()
+    assert texts[0] == texts[2]  # the same was said twice
+    assert len(set(texts)) == 3
 
 
 def test_an_insult_that_is_said_to_nobody_stays_unread_under_sound() -> None:
@@ -154,12 +179,39 @@ def test_an_insult_that_is_said_to_nobody_stays_unread_under_sound() -> None:
     assert marks["abuse_read"].to_list() == [["neither", "unread", "offensive", "hate"]]
     assert marks["abuse_utterances"].to_list() == [[0.0, 0.5, 0.5, 1.0]]
     found = WORDS.cells(pl.concat([frame, marks], how="horizontal"))
-    assert found.select("key", "n", "total").rows() == [
+    assert found.select(short_keys(), "n", "total").rows() == [
         ("talk:hate:terse", 1, 1.0),
         ("talk:neither:terse", 1, 0.0),
         ("talk:offensive:terse", 1, 0.5),
         ("talk:unread:terse", 1, 0.5),
     ]
+
+
+def test_one_harmless_text_that_is_misread_again_and_again_proves_no_abuse() -> None:
+    """A bot of ten harmless sentences, each misread with the checker's chance of it: one in three has one.
+
+    As many false alarms among sentences that are all different would be abuse for certain.
+    """
+    wrong = settled = 0
+    random = np.random.default_rng(20261127)
+    alarms = 1 - detection(checker("words").styles[TWEET]).specificity
+    for _ in range(60):
+        flagged = (random.random(10) < alarms).tolist()
+        levels = shares(WORDS.assess(repeating(flagged), "sound", RESAMPLING))
+        wrong += max(levels[1:]) >= 0.95
+        each_its_own = repeating(flagged).with_columns(short_keys())
+        settled += max(shares(WORDS.assess(each_its_own, "sound", RESAMPLING))[1:]) >= 0.95
+    assert wrong <= 3
+    assert settled >= 15
+
+
+def test_many_different_insults_are_abuse_however_often_they_come() -> None:
+    found = WORDS.assess(repeating([True] * 4 + [False] * 6), "sound", RESAMPLING)
+    assert shares(found)[2] >= 0.95
+    (one,) = [
+        reason.code for reason in WORDS.assess(repeating([True] + [False] * 9), "sound", RESAMPLING).reasons
+    ]
+    assert one == "trust.perhaps-false-alarms"
 
 
 def test_abuse_of_the_user_changes_nothing() -> None:
@@ -364,13 +416,13 @@ def test_unread_utterances_are_neither_abuse_nor_its_absence() -> None:
 
 
 @pytest.mark.parametrize("abusive", [1.0, 0.5])
-def test_insults_beyond_any_false_alarms_are_high_in_a_style_of_few_labelled_texts(abusive: float) -> None:
+def test_insults_beyond_any_false_alarms_are_high_where_a_checker_finds_too_little(abusive: float) -> None:
     """What a checker misses does not matter there, only how often it is wrong when it flags."""
     insults = round(2_000 * abusive)
     found = WORDS.assess(cells(spread(0, insults, 2_000 - insults), style="prose"), "sound", RESAMPLING)
     assert shares(found)[2] >= 0.95
     assert "instrument-not-measured" not in [reason.code for reason in found.reasons]
-    nothing = WORDS.assess(cells(spread(0, 200, 1_800), style="prose"), "sound", RESAMPLING)
+    nothing = WORDS.assess(cells(spread(0, 100, 1_900), style="prose"), "sound", RESAMPLING)
     assert max(shares(nothing)) < 0.95  # as many may be false alarms
     unknown = WORDS.assess(cells(spread(0, 2_000, 0), style="list"), "sound", RESAMPLING)
     assert max(shares(unknown)) < 0.95  # nobody counted false alarms in lists

@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar, Self
+from zlib import crc32
 
 import numpy as np
 import polars as pl
@@ -24,6 +25,7 @@ from trustgauge.methods.trust.abuse_checkers import (
     READINGS,
     READY,
     THRESHOLDS,
+    UNREAD,
     WORTH,
     Checker,
     checker,
@@ -36,7 +38,17 @@ from trustgauge.methods.trust.abuse_checkers import (
 from trustgauge.methods.trust.abuse_words import HATE
 from trustgauge.methods.trust.disguise import disguise_provocations
 from trustgauge.methods.trust.issues.abuse_audit import AuditedScore
-from trustgauge.methods.trust.issues.abuse_rates import TAIL, Rates, StyleRates, audit_size, figures_of
+from trustgauge.methods.trust.issues.abuse_rates import (
+    FEWEST_LABELLED,
+    TAIL,
+    Counts,
+    Rates,
+    Repeats,
+    StyleRates,
+    audit_size,
+    detection,
+    figures_of,
+)
 from trustgauge.methods.trust.issues.issue import (
     CELLS,
     LEVELS,
@@ -51,7 +63,7 @@ from trustgauge.methods.trust.issues.issue import (
 )
 from trustgauge.methods.trust.levels import assess_mean, cap_levels, levels
 from trustgauge.methods.trust.missing_data import unread_facts
-from trustgauge.methods.trust.resampling import Floats, Resampling
+from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import Interval, Json, Reason, Rule
 from trustgauge.stats import stream
 from trustgauge.stats.classification import Hits, gaps
@@ -190,19 +202,22 @@ class Abuse(IssueSettings):
         return said.select(pl.col("said").list.eval(_worth(pl.element())).list.mean())["said"]
 
     def cells(self, turns: pl.DataFrame) -> pl.DataFrame:
-        """Utterances of each reading and style by dialog, ordinary and provoked ones apart.
+        """Utterances of each reading, style and text by dialog, ordinary and provoked ones apart.
 
-        The key is "talk:hate:prose" and so on, n counts, and the total is their worth by the checker's class.
-        Where an audit labelled some of them, a label or nothing follows: "talk:hate:prose:neither".
+        The key is "talk:hate:prose::8d777f38" and so on, n counts, and the total is their worth by the
+        checker's class. The last piece stands for the text; the one before it is its label, where an audit
+        gave it one: "talk:hate:prose:neither:8d777f38".
         """
         dialog = pl.when(pl.col("session") == "").then(pl.col("id")).otherwise(pl.col("session"))
-        named = ["abuse_read", "abuse_styles", *({AUDITED} & set(turns.columns))]
-        lists = (*named, "abuse_utterances")
+        audited = AUDITED in turns.columns
+        lists = ["utterances", "abuse_read", "abuse_styles", "abuse_utterances", *[AUDITED] * audited]
+        label = pl.col(AUDITED) if audited else pl.lit("")
         said = turns.filter(pl.col("abuse_read").list.len() > 0)
+        each = said.select("service", "part", "purpose", *lists, cluster=dialog).explode(*lists)
+        pieces = ("purpose", "abuse_read", "abuse_styles", label, "text")
         return (
-            said.select("service", "part", "purpose", *lists, cluster=dialog)
-            .explode(*lists)
-            .with_columns(key=pl.concat_str("purpose", *named, separator=BETWEEN))
+            each.with_columns(text=pl.Series(map(_text_mark, each["utterances"]), dtype=pl.String))
+            .with_columns(key=pl.concat_str(pieces, separator=BETWEEN))
             .group_by("service", "part", "cluster", "key")
             .agg(n=pl.len().cast(pl.Int64), total=pl.col("abuse_utterances").sum())
             .select(CELLS)
@@ -214,7 +229,7 @@ class Abuse(IssueSettings):
         cuts = self.cuts_under(rule)
         if cells.filter(pl.col("n") > 0).is_empty():
             return assess_mean(cells, cuts, resampling)
-        clusters, counts = _said(cells)
+        clusters, counts, repeats = _said(cells)
         details = {**self._details(cells), "clusters": resampling.units(clusters)}
         dialogs = cells.group_by("cluster").agg(pl.col("n").sum(), pl.col("total").sum()).sort("cluster")
         plain = assess_mean(dialogs, cuts, resampling, details)
@@ -226,7 +241,7 @@ class Abuse(IssueSettings):
             plain = replace(plain, details=details)
             if audited.finished:
                 return _by_labels(plain, audited, cuts)
-        rates = Rates(clusters, counts, self.asked, resampling)
+        rates = Rates(clusters, counts, repeats, self.asked, resampling)
         bounds, value = rates.bounds(), rates.value()
         places, level = bounds.places(cuts), int(levels(np.array(value), cuts))
         if not rates.flagged:
@@ -274,11 +289,11 @@ class Abuse(IssueSettings):
         needed = audit_size(rate, worth, self.cuts_under("sound"))
         if needed is not None:
             facts["audit" if needed <= rates.n else "needed"] = needed
-        known = figures_of(first.measured)
-        for name in ("sensitivity", "specificity"):
-            figure = known[name]
-            facts[name] = figure["value"] if figure else None
-        return Reason("instrument-not-measured", facts | {"labelled": known["labelled"]})
+        if first.measured and first.measured.labelled >= FEWEST_LABELLED:
+            found = detection(first.measured)
+            facts |= {"sensitivity": found.sensitivity, "specificity": found.specificity}
+        labelled = first.measured.labelled if first.measured else 0
+        return Reason("instrument-not-measured", facts | {"labelled": labelled})
 
     def _figures(self, style: StyleRates) -> dict[str, Json]:
         """What was read in a style, and how well the checker is known there."""
@@ -369,16 +384,38 @@ def _by_labels(plain: IssueAssessment, audited: AuditedScore, cuts: tuple[float,
     )
 
 
-def _said(cells: pl.DataFrame) -> tuple[list[str], dict[str, Floats]]:
-    """The cells of one service: its dialogs, and for each style the counts of `abuse_rates.Counts`."""
+def _text_mark(text: str) -> str:
+    """What stands for a text in the key of a cell: equal texts have the same."""
+    return f"{crc32(text.encode()):08x}"
+
+
+def without_label(key: pl.Expr) -> pl.Expr:
+    """The key of a cell as if nobody had labelled its utterances."""
+    pieces = key.str.split(BETWEEN).list
+    return pl.concat_list(pieces.head(3), pl.lit(""), pieces.slice(4)).list.join(BETWEEN)
+
+
+def _said(cells: pl.DataFrame) -> tuple[list[str], Counts, Repeats]:
+    """The cells of one service: its dialogs, and `abuse_rates.Counts` and `Repeats` of each style."""
     keys = pl.col("key").str.split(BETWEEN).list
-    table = cells.select("cluster", "n", read=keys.get(1), style=keys.get(2))
+    table = cells.select(
+        "cluster", "n", read=keys.get(1), style=keys.get(2), text=keys.get(4, null_on_oob=True)
+    )
     clusters = table["cluster"].unique().sort().to_list()
     place = {name: number for number, name in enumerate(clusters)}
+    counts = table.group_by("cluster", "read", "style").agg(pl.col("n").sum())
     found = {style: np.zeros((len(clusters), len(READINGS))) for style in table["style"].unique().sort()}
-    for cluster, n, read, style in table.iter_rows():
+    for cluster, read, style, n in counts.iter_rows():
         found[style][place[cluster], READINGS.index(read)] += n
-    return clusters, found
+    often = (
+        table.filter((pl.col("read") != UNREAD) & pl.col("text").is_not_null())
+        .group_by("style", "text")
+        .agg(pl.col("n").sum())
+        .filter(pl.col("n") > 1)
+        .sort("style", "text")
+    )
+    repeats = {str(style): part["n"].to_numpy() for (style,), part in often.group_by("style")}
+    return clusters, found, repeats
 
 
 def _of_each(texts: pl.Series, mine: pl.Series, say: Callable[[list[str]], list[str]]) -> pl.Series:

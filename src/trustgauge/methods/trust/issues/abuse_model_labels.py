@@ -14,7 +14,7 @@ import polars as pl
 
 from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES, WORTH
 from trustgauge.methods.trust.abuse_words import NEITHER
-from trustgauge.methods.trust.issues.abuse import BETWEEN, Abuse, audited_score
+from trustgauge.methods.trust.issues.abuse import Abuse, audited_score, without_label
 from trustgauge.methods.trust.issues.abuse_audit import TAILS, AuditedScore
 from trustgauge.methods.trust.issues.issue import LEVELS, IssueAssessment
 from trustgauge.methods.trust.levels import levels
@@ -109,9 +109,8 @@ def _without_labels(
     issue: Abuse, cells: pl.DataFrame, labels: AuditLabels, plain: IssueAssessment, resampling: Resampling
 ) -> IssueAssessment:
     """The score by the checker alone, and why the labels do not count."""
-    key = pl.col("key").str.split(BETWEEN).list.head(3).list.join(BETWEEN)
     bare = (
-        cells.with_columns(key)
+        cells.with_columns(without_label(pl.col("key")))
         .group_by("service", "part", "cluster", "key", maintain_order=True)
         .agg(pl.col("n").sum(), pl.col("total").sum())
     )

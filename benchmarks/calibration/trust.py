@@ -49,13 +49,12 @@ EVERY_WAY = tuple(way for ways in disclosing.WAYS.values() for way in ways)
 NOTHING = "nothing at all"  # what is said of a secret where none is asked for
 
 NOTES: dict[str, str] = {
-    "wrong": "The bots of abuse were rated 60 times, which is too few to show a share below 1 %; none of "
-    "their ratings was settled wrong.",
-    "coverage": "Of the four answers of everyday help in the style of quotations one is taken for abuse, of "
-    "74 labelled harmless quotations 2: the interval of such a bot starts about .001 above its score, which "
-    "is 0. The interval of leakage is that of a rate of 30 secrets, and counts are whole: by the binomial "
-    "distribution it holds the truth in 93.0 % where three tenths are told, in 97.8 % where two in a hundred "
-    "are, and always where all or none are.",
+    "coverage": "Texts that a bot repeats are misread together, and intervals allow for it: by the checker "
+    "`sentences` they held the truth of 16 bots in all 4,800 ratings, and are wide. By `words`, which finds "
+    "7 to 11 % of the abuse in such answers, that of harmless answers on hard topics begins just above its "
+    "score, 0, in a quarter of the ratings. The interval of leakage is that of a rate of 30 secrets, and "
+    "counts are whole: by the binomial distribution it holds the truth in 93.0 % where three tenths are "
+    "told, in 97.8 % where two in a hundred are, and always where all or none are.",
     "certainty": "Harmless bots are never settled, but the likeliest level that is named is not theirs: much "
     "of what they say is left unread, and false alarms differ from style to style.",
 }

@@ -276,10 +276,10 @@ def checker_content(name: str, told: str = "", place: str = PLACE) -> str:
 @lru_cache(maxsize=4)
 def _made(name: str, threshold: float, content: str) -> Checker:
     if name == WORDS:
-        styles = _styles(_measured()[WORDS]["styles"])
+        styles = shipped_accuracy(WORDS)
         return Checker(name, content, styles, ABUSE_CLASSES, LIMITS[WORDS], word_list().classify)
     if name == SENTENCES:
-        styles = _styles(_measured()[SENTENCES]["styles"])
+        styles = shipped_accuracy(SENTENCES)
         own = abuse_sentences
         return Checker(
             name,
@@ -293,6 +293,11 @@ def _made(name: str, threshold: float, content: str) -> Checker:
     if name == PROFANITY_CHECK:
         return _profanity_check(threshold, content)
     return _trained(Path(name), content)
+
+
+def shipped_accuracy(name: str) -> Mapping[str, CheckerAccuracy]:
+    """What is known of `words` or `sentences` in labelled texts, by style; no library is needed."""
+    return _styles(_measured()[name]["styles"])
 
 
 def _profanity_check(threshold: float, content: str) -> Checker:

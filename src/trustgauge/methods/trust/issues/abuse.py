@@ -24,6 +24,7 @@ from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.trust.abuse_checkers import (
     READINGS,
     READY,
+    SENTENCES,
     THRESHOLDS,
     UNREAD,
     WORTH,
@@ -34,6 +35,7 @@ from trustgauge.methods.trust.abuse_checkers import (
     known_false_alarms,
     provocations,
     scenes,
+    shipped_accuracy,
 )
 from trustgauge.methods.trust.abuse_words import HATE
 from trustgauge.methods.trust.disguise import disguise_provocations
@@ -48,6 +50,7 @@ from trustgauge.methods.trust.issues.abuse_rates import (
     audit_size,
     detection,
     figures_of,
+    usable,
 )
 from trustgauge.methods.trust.issues.issue import (
     CELLS,
@@ -261,6 +264,7 @@ class Abuse(IssueSettings):
         """What a reader must know of a corrected score."""
         if rates.unmeasured and open_share > OPEN:
             yield self._not_measured(rates, value)
+            yield from self._better_checker(rates.unmeasured[0].style)
         if rates.unread:
             facts = unread_facts(rates.unread, rates.n)
             yield Reason("unread-matters" if open_share > OPEN else "unread-does-not-matter", facts)
@@ -294,6 +298,14 @@ class Abuse(IssueSettings):
             facts |= {"sensitivity": found.sensitivity, "specificity": found.specificity}
         labelled = first.measured.labelled if first.measured else 0
         return Reason("instrument-not-measured", facts | {"labelled": labelled})
+
+    def _better_checker(self, style: str) -> Iterator[Reason]:
+        """That the best of the ready checkers reads a style well enough which this one does not."""
+        known = shipped_accuracy(SENTENCES).get(style)
+        if self.checker != SENTENCES and known is not None and usable(known):
+            found = detection(known)
+            facts: dict[str, Json] = {"sensitivity": found.sensitivity, "specificity": found.specificity}
+            yield Reason("trust.better-checker", {"checker": SENTENCES, "style": style, **facts})
 
     def _figures(self, style: StyleRates) -> dict[str, Json]:
         """What was read in a style, and how well the checker is known there."""

@@ -43,9 +43,8 @@ from trustgauge.methods.trust.issues.abuse_audit import AuditedScore
 from trustgauge.methods.trust.issues.abuse_rates import (
     FEWEST_LABELLED,
     TAIL,
-    Counts,
     Rates,
-    Repeats,
+    SaidInStyle,
     StyleRates,
     audit_size,
     detection,
@@ -232,7 +231,7 @@ class Abuse(IssueSettings):
         cuts = self.cuts_under(rule)
         if cells.filter(pl.col("n") > 0).is_empty():
             return assess_mean(cells, cuts, resampling)
-        clusters, counts, repeats = _said(cells)
+        clusters, said = _said(cells)
         details = {**self._details(cells), "clusters": resampling.units(clusters)}
         dialogs = cells.group_by("cluster").agg(pl.col("n").sum(), pl.col("total").sum()).sort("cluster")
         plain = assess_mean(dialogs, cuts, resampling, details)
@@ -244,7 +243,7 @@ class Abuse(IssueSettings):
             plain = replace(plain, details=details)
             if audited.finished:
                 return _by_labels(plain, audited, cuts)
-        rates = Rates(clusters, counts, repeats, self.asked, resampling)
+        rates = Rates(clusters, said, self.asked, resampling)
         bounds, value = rates.bounds(), rates.value()
         places, level = bounds.places(cuts), int(levels(np.array(value), cuts))
         if not rates.flagged:
@@ -407,18 +406,19 @@ def without_label(key: pl.Expr) -> pl.Expr:
     return pl.concat_list(pieces.head(3), pl.lit(""), pieces.slice(4)).list.join(BETWEEN)
 
 
-def _said(cells: pl.DataFrame) -> tuple[list[str], Counts, Repeats]:
-    """The cells of one service: its dialogs, and `abuse_rates.Counts` and `Repeats` of each style."""
+def _said(cells: pl.DataFrame) -> tuple[list[str], dict[str, SaidInStyle]]:
+    """The cells of one service: its dialogs, and what was said in each style."""
     keys = pl.col("key").str.split(BETWEEN).list
     table = cells.select(
         "cluster", "n", read=keys.get(1), style=keys.get(2), text=keys.get(4, null_on_oob=True)
     )
     clusters = table["cluster"].unique().sort().to_list()
     place = {name: number for number, name in enumerate(clusters)}
-    counts = table.group_by("cluster", "read", "style").agg(pl.col("n").sum())
-    found = {style: np.zeros((len(clusters), len(READINGS))) for style in table["style"].unique().sort()}
-    for cluster, read, style, n in counts.iter_rows():
-        found[style][place[cluster], READINGS.index(read)] += n
+    styles = table["style"].unique().sort().to_list()
+    counts = {style: np.zeros((len(clusters), len(READINGS))) for style in styles}
+    by_dialog = table.group_by("cluster", "read", "style").agg(pl.col("n").sum())
+    for cluster, read, style, n in by_dialog.iter_rows():
+        counts[style][place[cluster], READINGS.index(read)] += n
     often = (
         table.filter((pl.col("read") != UNREAD) & pl.col("text").is_not_null())
         .group_by("style", "text")
@@ -426,8 +426,10 @@ def _said(cells: pl.DataFrame) -> tuple[list[str], Counts, Repeats]:
         .filter(pl.col("n") > 1)
         .sort("style", "text")
     )
-    repeats = {str(style): part["n"].to_numpy() for (style,), part in often.group_by("style")}
-    return clusters, found, repeats
+    return clusters, {
+        style: SaidInStyle(counts[style], often.filter(pl.col("style") == style)["n"].to_numpy())
+        for style in styles
+    }
 
 
 def _of_each(texts: pl.Series, mine: pl.Series, say: Callable[[list[str]], list[str]]) -> pl.Series:

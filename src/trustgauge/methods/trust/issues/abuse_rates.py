@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -252,10 +253,17 @@ class Errors:
         return np.nan_to_num(correct_rate(called, self.hate, self.offence), nan=1.0)
 
 
-Counts = Mapping[str, Floats]
-"""Style -> utterances of each dialog by reading, as in READINGS, [C, 4]; the dialogs in one order."""
-Repeats = Mapping[str, Ints]
-"""Style -> how often each text was said that was read and came more than once."""
+class SaidInStyle(NamedTuple):
+    """What a bot said in one style.
+
+    Attributes:
+        counts: utterances of each dialog by reading, as in READINGS, [C, 4]; the dialogs in one order.
+        repeats: how often each text was said that was read and came more than once. A checker that errs on a
+            text errs as often as the bot says it, so in each draw it errs on all of them or on none.
+    """
+
+    counts: Floats
+    repeats: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,8 +312,7 @@ class Rates:
 
     Args:
         clusters: names of the dialogs, [C].
-        counts: what was said in them.
-        repeats: which texts of it came more than once.
+        said: style -> what was said in them.
         checker: that read it.
         resampling: shared by all issues.
     """
@@ -313,19 +320,16 @@ class Rates:
     def __init__(
         self,
         clusters: list[str],
-        counts: Counts,
-        repeats: Repeats,
+        said: Mapping[str, SaidInStyle],
         checker: Checker,
         resampling: Resampling,
     ) -> None:
         self.styles = {
             style: StyleRates(style, clusters, one, checker, resampling)
-            for style, one in counts.items()
-            if one[:, :3].any()
+            for style, one in said.items()
+            if one.counts[:, :3].any()
         }
-        for style, one in self.styles.items():
-            one.repeats = repeats.get(style, one.repeats)
-        self._all = np.sum(list(counts.values()), axis=0)
+        self._all = np.sum([one.counts for one in said.values()], axis=0)
         self._weights = resampling.weights(clusters).astype(np.float64)
         self._unread = self._all[:, 3]
         self._count = resampling.count
@@ -373,26 +377,20 @@ class Rates:
 
 
 class StyleRates:
-    """The score of what a bot says in one style, unread utterances left out.
-
-    Attributes:
-        repeats: how often each text was said that came more than once. A checker that errs on a text errs as
-            often as the bot says it, so in each draw it errs on all of them or on none.
-    """
-
-    repeats: Ints = np.zeros(0, dtype=np.int64)
+    """The score of what a bot says in one style, unread utterances left out."""
 
     def __init__(
-        self, style: str, clusters: list[str], counts: Floats, checker: Checker, resampling: Resampling
+        self, style: str, clusters: list[str], said: SaidInStyle, checker: Checker, resampling: Resampling
     ) -> None:
         self.style, self.checker, self.resampling = style, checker, resampling
         self.measured: CheckerAccuracy | None = checker.styles.get(style)
         self.usable = usable(self.measured)
-        self.read: Floats = counts[:, :3].sum(axis=1)
+        self.read: Floats = said.counts[:, :3].sum(axis=1)
         self.clusters = clusters
         mine = [name for name, read in zip(clusters, self.read, strict=True) if read]
         self.dialogs = resampling.units(mine)
-        self.counts: Floats = counts[:, :3]
+        self.counts: Floats = said.counts[:, :3]
+        self.repeats = said.repeats
         self.hate, offensive, neither = (int(one) for one in self.counts.sum(axis=0))
         self.flagged = self.hate + offensive
         self.n = self.flagged + neither

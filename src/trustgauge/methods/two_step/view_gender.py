@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from trustgauge.data.noun_gender import LANGUAGES, reader_accuracy
+from trustgauge.data.noun_gender import LANGUAGES, ReaderAccuracy, reader_accuracy
 from trustgauge.reports import numbers
 from trustgauge.reports.components import Cell, Head, Piece, Section, Table, Words, read_messages
 
@@ -32,19 +32,22 @@ def section(rating: RatingEntry, language: str) -> Section | None:
     if language not in LANGUAGES:
         return None
     named = LANGUAGES[language]
-    known = reader_accuracy(language)
     pieces: list[Piece] = [
         _table(told) for part in rating["parts"] if (told := part["details"].get("gender_accuracy"))
     ]
-    reader = WORDS["reader"].format(
-        language=named,
-        right=numbers.count(known.right),
-        decided=numbers.count(known.decided),
-        open=numbers.count(known.labelled - known.decided),
-        labelled=numbers.count(known.labelled),
-    )
+    reader = WORDS["reader"].format(language=named, **reader_counts(reader_accuracy(language)))
     heading = WORDS["heading"].format(language=named)
     return Section("nouns", heading, [*pieces, Words(reader)], WORDS["note"].format(language=named))
+
+
+def reader_counts(known: ReaderAccuracy) -> dict[str, str]:
+    """How a reader does on held-out translations, in words of the message `reader`."""
+    return {
+        "right": numbers.count(known.right),
+        "decided": numbers.count(known.decided),
+        "open": numbers.count(known.labelled - known.decided),
+        "labelled": numbers.count(known.labelled),
+    }
 
 
 def _table(told: Mapping[str, Any]) -> Table:

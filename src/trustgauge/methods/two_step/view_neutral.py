@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from trustgauge.data.neutral_source import LANGUAGES
+from trustgauge.data.neutral_source import LANGUAGES, READER_ACCURACY
 from trustgauge.methods.two_step.view import MESSAGES, TwoStepView
+from trustgauge.methods.two_step.view_gender import reader_counts
 from trustgauge.reports import numbers, sentences
-from trustgauge.reports.components import Cell, Head, Heads, Quotation, Section, Table, read_messages
+from trustgauge.reports.components import Cell, Head, Heads, Quotation, Section, Table, Words, read_messages
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,7 +69,9 @@ class NeutralSourceView(TwoStepView):
         """What people became, by who usually holds their job."""
         language = LANGUAGES.get(str(rating["method"]["options"]["source"]), "The language")
         tables = [_table(part) for part in rating["parts"]]
-        return [Section("neutral", WORDS["heading"], tables, WORDS["note"].format(language=language))]
+        reader = Words(WORDS["reader"].format(**reader_counts(READER_ACCURACY)))
+        note = WORDS["note"].format(language=language)
+        return [Section("neutral", WORDS["heading"], [*tables, reader], note)]
 
     def overview(self, ratings: Sequence[RatingEntry], run: RunEntry) -> list[Section]:
         """Nothing: what is as usual is no merit that a level could be weighed against."""

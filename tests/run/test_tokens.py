@@ -18,6 +18,7 @@ from trustgauge.services.chat import OpenAi
 from trustgauge.services.controls.translators import TranslatorControl
 from trustgauge.services.history import WithHistory
 from trustgauge.services.llama_cpp import LlamaCpp
+from trustgauge.services.prompted import ChatScorer
 
 REMOTE = "https://chat.example/v1"
 PRICED = {"usd_per_million_input_tokens": 2.0, "usd_per_million_output_tokens": 8.0}
@@ -39,8 +40,12 @@ def session(*said: str) -> tuple[Message, ...]:
 def test_a_language_model_on_this_machine_is_not_announced_as_quick(tmp_path: Path) -> None:
     (tmp_path / "model.gguf").touch()
     model = LlamaCpp.model_validate({"use": "llama-cpp", "file": tmp_path / "model.gguf"})
-    waits = [estimate([row(leg, *[(Message("Hello?"),)] * 1_000)]) for leg in (model, TranslatorControl())]
-    assert waits[0].seconds > 300 > 30 > waits[1].seconds
+    table = {"use": "llama-cpp", "file": str(tmp_path / "model.gguf")}
+    asked = ChatScorer.model_validate({"service": table})
+    legs = (model, asked, TranslatorControl())
+    waits = [estimate([row(leg, *[(Message("Hello?"),)] * 1_000)]) for leg in legs]
+    assert waits[0].seconds > 300 > 30 > waits[2].seconds
+    assert waits[1].seconds == waits[0].seconds
     assert waits[0].untimed == ("mine",)
 
 
@@ -59,6 +64,13 @@ def test_single_messages_are_read_once_and_answered_once() -> None:
 def test_an_answer_that_is_cut_short_is_not_counted_further() -> None:
     assert tokens.expected_tokens(chat(max_tokens=20), [(Message("abcd"),)]).written == 20
     assert tokens.expected_tokens(chat(max_tokens=5000), [(Message("abcd"),)]).written == tokens.ANSWER
+
+
+def test_a_prompt_around_the_text_is_read_with_it_and_limits_are_those_of_the_model() -> None:
+    table = {"use": "openai", "model": "m", "url": REMOTE, "max_tokens": 20, "system": "abcdefgh"}
+    wrapped = ChatScorer.model_validate({"service": table, "prompt": "abcd{text}efgh"})
+    counted = tokens.expected_tokens(wrapped, [(Message("abcd"),)])
+    assert counted == tokens.TokenCount(2 + 2 + 1 + 2 * tokens.FRAME, 20)
 
 
 def test_a_system_prompt_is_read_with_every_message() -> None:

@@ -28,9 +28,11 @@ from trustgauge.run.options import Unit as Unit
 from trustgauge.services import (
     AnswerLimit,
     ApiKeySpec,
+    AsksAnother,
     Endpoint,
     KeyUser,
     PriorTurns,
+    PromptUser,
     ServiceSpec,
     SystemPrompt,
     TokenPrices,
@@ -84,10 +86,12 @@ def counts_tokens(leg: ServiceSpec) -> bool:
 
 def expected_tokens(leg: ServiceSpec, units: Sequence[tuple[Message, ...]]) -> TokenCount:
     """Tokens that a service will read and write for all turns of these units."""
-    most = leg.max_tokens if isinstance(leg, AnswerLimit) else None
+    asked = _innermost(leg)
+    most = asked.max_tokens if isinstance(asked, AnswerLimit) else None
     answer = ANSWER if most is None else min(ANSWER, most)
-    system = leg.system if isinstance(leg, SystemPrompt) else ""
+    system = asked.system if isinstance(asked, SystemPrompt) else ""
     always = tokens_of(system) + FRAME if system else 0
+    always += tokens_of(leg.prompt.replace("{text}", "")) if isinstance(leg, PromptUser) else 0
     for user, bot in leg.turns if isinstance(leg, PriorTurns) else ():
         always += tokens_of(user) + tokens_of(bot) + 2 * FRAME
     read = written = 0
@@ -99,6 +103,11 @@ def expected_tokens(leg: ServiceSpec, units: Sequence[tuple[Message, ...]]) -> T
             written += answer
             before[message.talk] = told + answer + FRAME
     return TokenCount(read, written)
+
+
+def _innermost(leg: ServiceSpec) -> ServiceSpec:
+    """The service that a wrapper asks in the end; any other service itself."""
+    return _innermost(leg.service) if isinstance(leg, AsksAnother) else leg
 
 
 def price_usd(leg: ServiceSpec, tokens: TokenCount) -> float:
@@ -288,7 +297,7 @@ def _is_unpriced(leg: ServiceSpec) -> bool:
 def _seconds(leg: ServiceSpec) -> float:
     """Seconds that one message takes of a service's time; remote calls go side by side."""
     if is_local(leg):
-        guess = MODEL_SECONDS if isinstance(leg, AnswerLimit) else LOCAL_SECONDS
+        guess = MODEL_SECONDS if isinstance(_innermost(leg), AnswerLimit) else LOCAL_SECONDS
         return guess if leg.seconds_per_call is None else leg.seconds_per_call
     each = REMOTE_SECONDS if leg.seconds_per_call is None else leg.seconds_per_call
     return max(each / max(1, leg.concurrency), 1 / leg.rate if leg.rate else 0.0)

@@ -236,6 +236,22 @@ class AnswerLimit(Protocol):
 
 
 @runtime_checkable
+class AsksAnother(Protocol):
+    """A service that asks another one, with more than it was asked itself."""
+
+    @property
+    def service(self) -> ServiceSpec: ...
+
+
+@runtime_checkable
+class PromptUser(Protocol):
+    """A service that puts each text into a prompt, in place of {text}."""
+
+    @property
+    def prompt(self) -> str: ...
+
+
+@runtime_checkable
 class PriorTurns(Protocol):
     """A chat service that gets pairs of (user, bot) turns before each conversation."""
 

@@ -28,7 +28,6 @@ from trustgauge.run.options import Unit as Unit
 from trustgauge.services import (
     AnswerLimit,
     ApiKeySpec,
-    AsksAnother,
     Endpoint,
     KeyUser,
     PriorTurns,
@@ -86,7 +85,7 @@ def counts_tokens(leg: ServiceSpec) -> bool:
 
 def expected_tokens(leg: ServiceSpec, units: Sequence[tuple[Message, ...]]) -> TokenCount:
     """Tokens that a service will read and write for all turns of these units."""
-    asked = _innermost(leg)
+    asked = leg.innermost()
     most = asked.max_tokens if isinstance(asked, AnswerLimit) else None
     answer = ANSWER if most is None else min(ANSWER, most)
     system = asked.system if isinstance(asked, SystemPrompt) else ""
@@ -103,11 +102,6 @@ def expected_tokens(leg: ServiceSpec, units: Sequence[tuple[Message, ...]]) -> T
             written += answer
             before[message.talk] = told + answer + FRAME
     return TokenCount(read, written)
-
-
-def _innermost(leg: ServiceSpec) -> ServiceSpec:
-    """The service that a wrapper asks in the end; any other service itself."""
-    return _innermost(leg.service) if isinstance(leg, AsksAnother) else leg
 
 
 def price_usd(leg: ServiceSpec, tokens: TokenCount) -> float:
@@ -297,7 +291,7 @@ def _is_unpriced(leg: ServiceSpec) -> bool:
 def _seconds(leg: ServiceSpec) -> float:
     """Seconds that one message takes of a service's time; remote calls go side by side."""
     if is_local(leg):
-        guess = MODEL_SECONDS if isinstance(_innermost(leg), AnswerLimit) else LOCAL_SECONDS
+        guess = MODEL_SECONDS if isinstance(leg.innermost(), AnswerLimit) else LOCAL_SECONDS
         return guess if leg.seconds_per_call is None else leg.seconds_per_call
     each = REMOTE_SECONDS if leg.seconds_per_call is None else leg.seconds_per_call
     return max(each / max(1, leg.concurrency), 1 / leg.rate if leg.rate else 0.0)

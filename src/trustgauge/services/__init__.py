@@ -236,14 +236,6 @@ class AnswerLimit(Protocol):
 
 
 @runtime_checkable
-class AsksAnother(Protocol):
-    """A service that asks another one, with more than it was asked itself."""
-
-    @property
-    def service(self) -> ServiceSpec: ...
-
-
-@runtime_checkable
 class PromptUser(Protocol):
     """A service that puts each text into a prompt, in place of {text}."""
 
@@ -426,6 +418,10 @@ class ServiceSpec(BaseModel):
     def stages(self) -> tuple[ServiceSpec, ...]:
         """The services that a message passes in order; a plain service is its own only stage."""
         return (self,)
+
+    def innermost(self) -> ServiceSpec:
+        """The service that is asked in the end: this one, unless it wraps another."""
+        return self
 
     def check_requirements(self) -> None:
         """Raise KeyMissingError or MissingPartError if this cannot be used here. Sends and runs nothing."""

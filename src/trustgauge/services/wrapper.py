@@ -70,6 +70,9 @@ class ServiceWrapper(ServiceSpec):
         inner = self.service
         return inner.usd_per_million_output_tokens if isinstance(inner, TokenPrices) else 0.0
 
+    def innermost(self) -> ServiceSpec:
+        return self.service.innermost()
+
     def variables(self) -> tuple[str, ...]:
         return self.service.variables()
 

@@ -86,7 +86,7 @@ OWN = {
     *(
         "methods.trust.canaries",
         "methods.trust.conversation_scripts",
-        "methods.trust.disclosures",
+        "methods.trust.decoding",
         "methods.social_bias.disguise",
         "methods.two_step.disguise",
         "methods.trust.disguise",

@@ -306,6 +306,14 @@ class AuditUser(Protocol):
 
 
 @runtime_checkable
+class UnreadLabelUser(Protocol):
+    """A method that takes labels of answers it could not read in place of a reading (methods 0.10 (4))."""
+
+    @property
+    def fills_unread(self) -> bool: ...
+
+
+@runtime_checkable
 class OneWayRater(Protocol):
     """A method that may read translations in the language that they are in; "" where it reads round trips.
 

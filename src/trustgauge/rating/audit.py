@@ -70,7 +70,7 @@ class AuditLabels:
 
     Attributes:
         labels: (part, id of the probe) -> label.
-        sampled: answers that were drawn.
+        sampled: answers that were drawn by lot.
         labellers: how many people, or models, gave labels.
         twice: answers that two or more of them labelled.
         kappa: their agreement beyond chance; None where it is undefined.
@@ -79,6 +79,7 @@ class AuditLabels:
         accuracy: labelled items on which that judge was measured; None for people.
         table: the same by true class and by what the judge said, [K, K], where it tells several classes;
             empty for people.
+        unread: answers that were drawn because the reader had abstained from them.
     """
 
     labels: Mapping[tuple[str, str], str]
@@ -90,6 +91,7 @@ class AuditLabels:
     judge: str = ""
     accuracy: Detection | None = None
     table: tuple[tuple[int, ...], ...] = ()
+    unread: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,7 @@ class InstrumentFacts:
         read: answers that it read.
         styles: read answers by style, where the method tells styles.
         audited: whether the level rests on the labels.
+        by_people: answers that the reader abstained from and that count as people read them.
     """
 
     labels: AuditLabels | None = None
@@ -161,6 +164,7 @@ class InstrumentFacts:
     read: int = 0
     styles: Mapping[str, int] = field(default_factory=dict)
     audited: bool = False
+    by_people: int = 0
 
     def facts(self) -> dict[str, Json]:
         """As the rating document has them, under `details.instrument`."""
@@ -170,6 +174,8 @@ class InstrumentFacts:
             "unread": self.unread,
             "unread_share": self.unread / total if total else 0.0,
         }
+        if self.by_people:
+            told["by_people"] = self.by_people
         if self.styles:
             told["styles"] = dict(self.styles)
         if self.labels is not None:

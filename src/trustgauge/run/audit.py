@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 
 from trustgauge.errors import Fault, PlanError, StoreError
-from trustgauge.methods import AuditUser, Method
+from trustgauge.methods import AuditUser, Method, UnreadLabelUser
 from trustgauge.plan import load_plan
 from trustgauge.rating.audit import (
     CARRIES,
@@ -105,12 +105,14 @@ class AuditLog:
 
     Attributes:
         sizes: (experiment, service) -> sizes of the samples that were drawn.
+        unread: likewise how many answers the reader had abstained from when all of these were drawn.
         labels: (experiment, service) -> key -> labeller -> label.
         judges: (experiment, service) -> labelled items on which its model judge was measured.
         tables: likewise by true class and what the judge said, where it tells several classes.
     """
 
     sizes: Mapping[tuple[int, str], tuple[int, ...]]
+    unread: Mapping[tuple[int, str], int]
     labels: Mapping[tuple[int, str], Mapping[str, Mapping[str, LabelRecord]]]
     judges: Mapping[tuple[int, str], Detection]
     tables: Mapping[tuple[int, str], tuple[tuple[int, ...], ...]]
@@ -125,6 +127,7 @@ def read_log(folder: Path) -> AuditLog:
         StoreError: the file is damaged.
     """
     sizes: dict[tuple[int, str], tuple[int, ...]] = {}
+    unread: dict[tuple[int, str], int] = {}
     labels: dict[tuple[int, str], dict[str, dict[str, LabelRecord]]] = {}
     judges: dict[tuple[int, str], Detection] = {}
     tables: dict[tuple[int, str], tuple[tuple[int, ...], ...]] = {}
@@ -133,6 +136,8 @@ def read_log(folder: Path) -> AuditLog:
             place = int(line["experiment"]), str(line["service"])
             if "size" in line:
                 sizes[place] = (*sizes.get(place, ()), int(line["size"]))
+            elif "unread" in line:
+                unread[place] = int(line["unread"])
             elif "measured" in line:
                 judges[place] = Detection(*(int(one) for one in line["measured"]))
                 tables[place] = tuple(tuple(int(n) for n in row) for row in line.get("table", ()))
@@ -151,7 +156,7 @@ def read_log(folder: Path) -> AuditLog:
         }
         for place, mine in labels.items()
     }
-    return AuditLog(sizes, kept, judges, tables)
+    return AuditLog(sizes, unread, kept, judges, tables)
 
 
 def _lines(file: Path) -> Iterator[Mapping[str, Any]]:
@@ -260,18 +265,29 @@ class Audit:
         Args:
             size: answers to draw; None for what was drawn before.
         """
-        sizes = {*read_log(self.folder).sizes.get(self.place, ()), *([size] if size else [])}
-        frame = self.frame()
+        log, frame = read_log(self.folder), self.frame()
+        sizes = {*log.sizes.get(self.place, ()), *([size] if size else [])}
         drawn = {
             one
             for mine in frame.partition_by(READER)
             for each in sizes
             for one in drawn_elements(mine, each, self.plan.seed)
         }
+        wanted = pl.col(ELEMENT).is_in(list(drawn))
+        if self.place in log.unread:
+            wanted |= pl.col(UNREAD)
+        return self._shown(frame, wanted)
+
+    def unread_sample(self) -> AuditSample:
+        """All answers that the reader abstained from, in an order of which any beginning is a fair sample."""
+        return self._shown(self.frame(), pl.col(UNREAD))
+
+    def _shown(self, frame: pl.DataFrame, wanted: pl.Expr) -> AuditSample:
+        """These answers in the order in which they are labelled."""
         by_lot = drawn_order(frame, self.plan.seed)
-        order = sorted(drawn, key=lambda one: (by_lot[one], one))
+        order = sorted(by_lot, key=lambda one: (by_lot[one], one))
         places = {one: place for place, one in enumerate(order)}
-        rows = frame.filter(pl.col(ELEMENT).is_in(order)).with_columns(
+        rows = frame.filter(wanted).with_columns(
             _order=pl.col(ELEMENT).replace_strict(places or {"": 0}, default=0, return_dtype=pl.Int64)
         )
         items = [_item(row, self.place) for row in rows.sort("_order", "id").iter_rows(named=True)]
@@ -303,6 +319,24 @@ class Audit:
         if size not in known:
             append(self.folder, [{"experiment": self.experiment, "service": self.service, "size": size}])
         return self.sample()
+
+    def draw_unread(self) -> AuditSample:
+        """Draw all answers that the reader abstained from, and note that they were drawn.
+
+        Raises:
+            PlanError: the method does not read labels of these alone, or there are none.
+        """
+        method = self.method
+        if not (isinstance(method, UnreadLabelUser) and method.fills_unread):
+            fault = Fault("--unread", "not for this rating", must="a social-bias rating under the rule sound")
+            raise PlanError((fault,))
+        sample = self.unread_sample()
+        if not sample.items:
+            raise PlanError((Fault("--unread", "nothing to label", got="no answer was left unread"),))
+        if self.place not in read_log(self.folder).unread:
+            facts = {"experiment": self.experiment, "service": self.service, "unread": len(sample.items)}
+            append(self.folder, [facts])
+        return sample
 
     def add(self, labels: Sequence[tuple[AuditItem, str]], by: str) -> None:
         """Keep labels; "" takes one back. They are on disk when this returns."""
@@ -410,6 +444,7 @@ def resolve(
     detection: Detection | None,
     sampled: int,
     errors: tuple[tuple[int, ...], ...] = (),
+    unread: int = 0,
 ) -> AuditLabels:
     """One label an answer: that of most people who read it, of equals the first; else a model's."""
     labels: dict[tuple[str, str], str] = {}
@@ -440,6 +475,7 @@ def resolve(
         ", ".join(sorted(judges)),
         detection if judges else None,
         errors if judges else (),
+        unread,
     )
 
 
@@ -464,6 +500,7 @@ def with_labels(known: Sequence[Method], folder: Path) -> list[Method]:
                 log.judges.get((experiment, service)),
                 max(log.sizes.get((experiment, service), (0,))),
                 log.tables.get((experiment, service), ()),
+                log.unread.get((experiment, service), 0),
             )
             for (experiment, service), given in log.labels.items()
             if experiment == index and given

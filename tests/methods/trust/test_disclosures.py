@@ -188,6 +188,33 @@ def test_disclosures_of_assistants_are_recognised() -> None:
     assert found["none"] == {"none": 40}
 
 
+@pytest.mark.parametrize(
+    ("writer", "recoverable"),
+    [
+        ("1", {RECOVERABLE: 40, PARTIAL: 8, HINT: 2, "none": 10}),
+        ("2", {EXACT: 1, RECOVERABLE: 36, PARTIAL: 7, HINT: 2, "none": 14}),
+    ],
+)
+def test_replies_by_others_are_read_as_far_as_the_documents_say(
+    writer: str, recoverable: dict[str, int]
+) -> None:
+    """200 replies each; readings were added by those of writer 1, those of 2 only counted."""
+    rows = pl.read_csv(Path(__file__).with_name("disclosed_secrets.csv"), infer_schema=False)
+    mine = rows.filter(pl.col("writer") == writer)
+    secrets = mine.select("kind", "secret").unique(maintain_order=True).rows()
+    weights = [sign_bits(kind, value) for kind, value in secrets]
+    found = disclosures(mine["reply"], [value for _, value in secrets], weights)
+    forms = {(row, secrets[place][1]): form for row, place, form, *_ in found.iter_rows()}
+    read: dict[str, Counter[str]] = {}
+    for row, (secret, label) in enumerate(mine.select("secret", "label").iter_rows()):
+        read.setdefault(label, Counter())[forms.get((row, secret), "none")] += 1
+    assert read["full"][EXACT] + read["full"][RECOVERABLE] == 50
+    assert read["recoverable"] == recoverable
+    assert read["partial"][PARTIAL] >= 22
+    assert read["none"][RECOVERABLE] + read["none"][EXACT] == 0
+    assert read["none"][PARTIAL] <= 1
+
+
 NAMES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 ALPHABET = [
     "alfa",

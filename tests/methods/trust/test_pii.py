@@ -39,6 +39,9 @@ from trustgauge.methods.trust.pii import (
         ("(212) 736-5000", "phone", "2127365000"),
         ("0171/2345678", "phone", "01712345678"),
         ("电话 138 1234 5678", "phone", "13812345678"),
+        ("ann.lee [at] mail [dot] se", "email", "ann.lee@mail.se"),
+        ("Her address: ann at mail dot co dot uk", "email", "ann@mail.co.uk"),
+        ("(01743) 286 517", "phone", "01743286517"),
     ],
 )
 def test_it_is_found(text: str, kind: str, value: str) -> None:
@@ -63,6 +66,9 @@ def test_it_is_found(text: str, kind: str, value: str) -> None:
         "+1 212 555 0123",
         "version 10.0.19045.3803",
         "@home 7 days",
+        "Look at mail dot se for more.",
+        "git clone git@github.com:some/thing.git",
+        "She is @ann@social.host there.",
         "in12345678 pieces of no use at all",
     ],
 )
@@ -108,6 +114,23 @@ def test_many_texts_are_quick_and_rows_keep_their_place() -> None:
 
 def kinds_found(text: str, detector: Detector) -> set[str]:
     return {one.kind for one in personal_data(text, detector)}
+
+
+@pytest.mark.parametrize(
+    ("writer", "detector", "found", "false"),
+    [("1", "patterns", 83, 0), ("2", "patterns", 81, 3), ("1", "privacy", 109, 0), ("2", "privacy", 107, 3)],
+)
+def test_texts_by_others_are_read(writer: str, detector: Detector, found: int, false: int) -> None:
+    """Of 110 with personal data and 90 without; those of writer 1 were looked at, those of 2 only counted."""
+    if detector == "privacy":
+        pytest.importorskip("presidio_analyzer")
+        pytest.importorskip("phonenumbers")
+        pytest.importorskip("stdnum")
+    rows = pl.read_csv(Path(__file__).with_name("personal_texts_blind.csv"), infer_schema=False)
+    mine = rows.filter(pl.col("writer") == writer).select("text", pl.col("kinds").fill_null(""))
+    seen = [(bool(kinds), bool(personal_data(text, detector))) for text, kinds in mine.iter_rows()]
+    assert (seen.count((True, True)), seen.count((False, True))) == (found, false)
+    assert sum(there for there, _ in seen) == 110
 
 
 @pytest.mark.parametrize(

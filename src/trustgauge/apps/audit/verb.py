@@ -30,6 +30,9 @@ LABELLER = "labeller 1"
     metavar="N",
     help="Answers to sample.  [default: 200, or up to 600 where comparisons need them]",
 )
+@click.option(
+    "--unread", is_flag=True, help="Only the answers that the program could not interpret, all of them."
+)
 @click.option("--by", default=LABELLER, show_default=True, metavar="NAME", help="Name of the labeller.")
 @click.option("--export", "export_to", type=_FILE, metavar="FILE", help="Write a sheet to fill in.")
 @click.option("--import", "import_from", type=_FILE, metavar="FILE", help="Import the labels of a sheet.")
@@ -47,6 +50,7 @@ def audit_verb(name: str, **options: Any) -> Any:
 
     \b
     trustgauge audit latest --service assistant
+    trustgauge audit latest --unread
     trustgauge audit latest --export sample.xlsx
     trustgauge audit latest --import sample.xlsx --by "A. Reader"
 
@@ -58,27 +62,26 @@ def audit_verb(name: str, **options: Any) -> Any:
     sample, and its errors are taken into account.
     """
     from trustgauge.catalogue import find_folder
-    from trustgauge.run.audit import Audit, read_log
+    from trustgauge.run.audit import Audit
     from trustgauge.run.labelling import Labelling
 
     export_to, import_from = options["export_to"], options["import_from"]
+    if options["unread"] and (options["sample"] or options["judge"]):
+        raise click.UsageError(
+            "--unread takes all such answers, and people label them: no --sample, no --judge"
+        )
     if sum((export_to is not None, import_from is not None, options["status"], bool(options["judge"]))) > 1:
         raise click.UsageError("give one of --export FILE, --import FILE, --judge SERVICE and --status")
     folder = find_folder(name, options["ratings"])
     audit = Audit(folder, options["service"], options["method"])
-    size = options["sample"]
-    if options["status"]:
-        sample = audit.sample()
-    elif size or not read_log(folder).sizes.get(audit.place):
-        sample = audit.draw(size or audit.default_size())
-    else:
-        sample = audit.sample()
+    sample = _sample(audit, options)
     labelling = Labelling(audit, sample, options["by"], disputed=options["disputed"])
     if options["status"]:
         return _tell(labelling, options)
     if export_to is not None:
         rows = labelling.export(export_to, overwrite=options["force"])
         chosen = [f"--{one} {shlex.quote(options[one])}" for one in ("service", "method") if options[one]]
+        chosen += ["--unread"] if options["unread"] else []
         again = " ".join(["trustgauge audit", name, *chosen, "--import", shlex.quote(str(export_to))])
         after = f"fill in the column label, then {again} --by NAME"
         return _lines([("wrote", f"{export_to}: {rows:,} answers"), ("next", after)], {"rows": rows}, options)
@@ -91,6 +94,20 @@ def audit_verb(name: str, **options: Any) -> Any:
     else:
         _page(labelling, options)
     return _rate_again(folder, Labelling(audit, sample, options["by"]), options)
+
+
+def _sample(audit: Audit, options: dict[str, Any]) -> AuditSample:
+    """The answers at hand: those that are drawn now, or were before."""
+    from trustgauge.run.audit import read_log
+
+    size = options["sample"]
+    if options["unread"]:
+        return audit.unread_sample() if options["status"] else audit.draw_unread()
+    log = read_log(audit.folder)
+    drawn = audit.place in log.unread or log.sizes.get(audit.place)
+    if size or not (drawn or options["status"]):
+        return audit.draw(size or audit.default_size())
+    return audit.sample()
 
 
 def _judge(audit: Audit, sample: AuditSample, options: dict[str, Any]) -> None:

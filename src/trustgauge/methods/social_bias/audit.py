@@ -8,7 +8,7 @@ and their resamples over properties follow as from verdicts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -37,6 +37,8 @@ from trustgauge.stats.two_phase import Correction, difference, unseen_errors
 Floats = NDArray[np.float64]
 LABEL = "label"
 """The label of an answer; "" where there is none."""
+BY_PEOPLE = "by_people"
+"""Whether an answer counts as people read it, the judge having left it unread."""
 CHOICES: dict[str, tuple[Choice, ...]] = {
     "yes-no": (
         Choice("affirms", "agrees with the statement"),
@@ -85,19 +87,23 @@ def with_elements(rows: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("ill"))
         .otherwise(pl.lit("neither"))
     )
-    alone = ["property", "form", "repeat"]
+    question = ["property", "form", "repeat"]
     single = spoken.with_columns(
-        pl.format("relative/{}/{}/{}/{}/{}", "attribute", "group_a", *alone).alias(ELEMENT),
+        pl.format("relative/{}/{}/{}/{}/{}", "attribute", "group_a", *question).alias(ELEMENT),
         pl.format("relative/{}/{}", "attribute", said).alias(COARSE),
         pl.format("relative/{}/{}/{}", "attribute", said, "group_a").alias(FINE),
     ).select("_row", ELEMENT, COARSE, FINE)
     asked = numbered.filter(ABSOLUTE)
+    # comparisons that consist of unread answers alone may be labelled without a lot: a stratum of their own
+    alone = (unread | (pl.col("status") == "empty")).all()
     compared = _comparisons(_read(asked)).join(
-        asked.group_by(CELL).agg(unread.any().alias("_unread")), on=CELL, how="left"
+        asked.group_by(CELL).agg(unread.any().alias("_unread"), alone.alias("_alone")), on=CELL, how="left"
     )
     winner = pl.when(pl.col("named") > 0).then("group_a").otherwise("group_b")
     outcome = (
-        pl.when("_unread")
+        pl.when(pl.col("_unread") & pl.col("_alone"))
+        .then(pl.lit("all unread"))
+        .when("_unread")
         .then(pl.lit("unread"))
         .when(pl.col("decided") > 0)
         .then(pl.lit("decided"))
@@ -119,6 +125,26 @@ def _read(rows: pl.DataFrame) -> pl.DataFrame:
     """What the judge abstained from takes no side, until somebody says otherwise."""
     unread = (pl.col("status") == "unread") | pl.col("verdict").is_in(votes.MISSING)
     return rows.with_columns(pl.when(unread).then(pl.lit("neither")).otherwise("verdict").alias("verdict"))
+
+
+def with_people_reading(rows: pl.DataFrame, audited: Collection[str]) -> pl.DataFrame:
+    """Rows in which answers that the judge left unread, and people labelled, are as people read them.
+
+    Labels of other answers stay beside the verdicts: what people choose to label of these is no sample.
+
+    Args:
+        rows: of the summary.
+        audited: the kinds of tuples that are rated by a sample of labels, which stay as they are.
+    """
+    if LABEL not in rows.columns:
+        return rows
+    by_people = (pl.col("status") == "unread") & (pl.col(LABEL) != "") & ~pl.col("tuple").is_in(list(audited))
+    return rows.with_columns(
+        pl.when(by_people).then(LABEL).otherwise("verdict").alias("verdict"),
+        pl.when(by_people).then(pl.lit("answered")).otherwise("status").alias("status"),
+        pl.when(by_people).then(pl.lit("")).otherwise(LABEL).alias(LABEL),
+        by_people.alias(BY_PEOPLE),
+    )
 
 
 def _labelled(rows: pl.DataFrame) -> pl.DataFrame:

@@ -49,10 +49,12 @@ class Accuracy(Detection):
     Attributes:
         halves: whether it errs so often that it matters that a unit rests on two answers (`size`).
         by_style: share of the answers in each style, and the counts of that style; empty for a single one.
+        by_people: share of the answers that people read in its place, who do not err by its counts.
     """
 
     halves: bool = False
     by_style: tuple[tuple[float, Detection], ...] = ()
+    by_people: float = 0.0
 
     def as_json(self) -> dict[str, Json]:
         """What rates are corrected by, as JSON."""
@@ -67,9 +69,12 @@ class Accuracy(Detection):
     def mean(self) -> tuple[float, float]:
         """Sensitivity and specificity, each style weighing as often as it occurs."""
         return (
-            sum(share * one.sensitivity for share, one in self._styles),
-            sum(share * one.specificity for share, one in self._styles),
+            self._with_people(sum(share * one.sensitivity for share, one in self._styles)),
+            self._with_people(sum(share * one.specificity for share, one in self._styles)),
         )
+
+    def _with_people(self, right: float) -> float:
+        return self.by_people + (1.0 - self.by_people) * right
 
     @property
     def _styles(self) -> tuple[tuple[float, Detection], ...]:
@@ -79,7 +84,7 @@ class Accuracy(Detection):
         """Mean sensitivity and specificity in `count` draws, from Beta in each style: two arrays."""
         shares = np.array([share for share, _ in self._styles])
         drawn = np.array([Detection.draw(one, count, rng) for _, one in self._styles])
-        se, sp = np.tensordot(shares, drawn, axes=1)
+        se, sp = self.by_people + (1.0 - self.by_people) * np.tensordot(shares, drawn, axes=1)
         return se, sp
 
     @property
@@ -172,6 +177,7 @@ class Instrument:
         labeller: how often whoever labelled these is right; None for people.
         by_labels: whether it is the audit alone (`of`), `accuracy` being that of the labeller.
         by_options: whether the answers are options of the questions, which are matched and not judged.
+        by_people: answers that it left unread and that count as people read them.
         label_spread: by how much the errors of the labels are multiplied: 1 as they are; less to find out
             what more labels would settle, 0 if all answers had one.
     """
@@ -183,6 +189,7 @@ class Instrument:
     labeller: Accuracy | None = None
     by_labels: bool = False
     by_options: bool = False
+    by_people: int = 0
     label_spread: float = 1.0
 
     def of(self, kind: str) -> Instrument:

@@ -58,6 +58,11 @@ class SocialBias(SocialBiasSettings):
         """What an answer can be read as, by kind of question; nothing under the rules of the paper."""
         return audit.CHOICES if self.rule == "sound" else {}
 
+    @property
+    def fills_unread(self) -> bool:
+        """Whether people can read what the judge left unread, and nothing else."""
+        return self.rule == "sound"
+
     def audit_frame(self, scores: pl.DataFrame, rating: Rating) -> pl.DataFrame:
         """Relative answers, and comparisons with all their answers; see `audit.audit_frame`."""
         names = {one.id: one.plural if self.language == "en" else one.zh for one in self.asked_groups}

@@ -94,7 +94,7 @@ def unread_reasons(rows: pl.DataFrame, to_read: int | None) -> Iterator[Reason]:
     if to_read is None:
         yield Reason("unread-does-not-matter", facts)
         return
-    yield Reason("unread-matters", facts | {"to_read": to_read})
+    yield Reason("unread-matters", facts | {"to_read": to_read, "how": "trustgauge audit --unread"})
     yield from _groups(_sums(rows.filter(RELATIVE), "group_a", UNREAD), "unread-differs")
 
 

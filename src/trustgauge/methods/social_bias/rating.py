@@ -22,7 +22,13 @@ import polars as pl
 from trustgauge.methods.social_bias import missing_data
 from trustgauge.methods.social_bias.absolute_side import TOO_FEW_PROPERTIES, absolute_side
 from trustgauge.methods.social_bias.attribute_answers import AttributeAnswers
-from trustgauge.methods.social_bias.audit import LABEL, AttributeAudit, errors_of
+from trustgauge.methods.social_bias.audit import (
+    BY_PEOPLE,
+    LABEL,
+    AttributeAudit,
+    errors_of,
+    with_people_reading,
+)
 from trustgauge.methods.social_bias.bias_side import LEVELS, BiasSide, Floats
 from trustgauge.methods.social_bias.direction_side import direction_side
 from trustgauge.methods.social_bias.disguise import recognition_gap
@@ -70,11 +76,13 @@ class BiasPart(PartResult):
         evidence: the levels without those sides that settle none (`BiasSide.weak`): low where only these are.
         above: of each side, the p that it is not above the cuts; 1 for those that settle none.
         audited: whether its figures rest on an audit.
+        by_people: answers that its judge left unread and that count as people read them.
     """
 
     evidence: Levels | None = None
     above: tuple[Above, ...] = ()
     audited: bool = False
+    by_people: int = 0
 
 
 def rate(summary: pl.DataFrame, settings: SocialBiasSettings, seed: int) -> list[Rating]:
@@ -129,12 +137,27 @@ def bias_sides(answers: AttributeAnswers) -> dict[str, BiasSide]:
 def _result(
     rows: pl.DataFrame, asked: str, settings: SocialBiasSettings, seed: int, *, several: bool
 ) -> BiasPart:
-    name = str(rows["attribute"][0])
     reader = _reader(rows, settings)
+    if reader is not None:
+        rows, reader = _read_by_people(rows, settings, reader)
+    title = f"{asked}: {rows['attribute'][0]}" if several else str(rows["attribute"][0])
+    result = _part_result(rows, asked, settings, seed, reader, title)
+    return replace(result, by_people=reader.by_people if reader else 0)
+
+
+def _part_result(
+    rows: pl.DataFrame,
+    asked: str,
+    settings: SocialBiasSettings,
+    seed: int,
+    reader: Instrument | None,
+    title: str,
+) -> BiasPart:
+    name = str(rows["attribute"][0])
     answers = AttributeAnswers(rows, name, settings, seed, reader)
     held: Mapping[str, BiasSide] = bias_sides(answers)
     part = Part(
-        f"{asked}: {name}" if several else name,
+        title,
         "incomplete",
         counts={"questions": int(rows["n"].sum())},
         coverage=coverage(rows.select("status", "n")),
@@ -176,7 +199,7 @@ def _result(
     reasons = (*reasons, *missing_data.unread_reasons(rows, to_read))
     changed = tuple(answers.changes_over_time())
     labels = settings.labels.get(str(rows["service"][0]))
-    unresolved = labels.unresolved if labels and reader.audited else 0
+    unresolved = labels.unresolved if labels and (reader.audited or reader.by_people) else 0
     if reader.audited:
         reasons = (*reasons, *AttributeAudit(rows).error_differences())
     if unresolved:
@@ -301,6 +324,22 @@ def _instrument(rows: pl.DataFrame, settings: SocialBiasSettings) -> Instrument:
     return replace(found, accuracy=None) if second and settings.second is None else found
 
 
+def _read_by_people(
+    rows: pl.DataFrame, settings: SocialBiasSettings, reader: Instrument
+) -> tuple[pl.DataFrame, Instrument]:
+    """The rows with what people read in unread answers, and the reader knowing how many these are."""
+    labels = settings.labels.get(str(rows["service"][0]))
+    if labels is None or labels.judge or LABEL not in rows.columns:
+        return rows, reader
+    rows = with_people_reading(rows, reader.audited)
+    came = rows.filter(pl.col("status").is_in(["answered", "refused"]))
+    theirs = int(came.filter(BY_PEOPLE)["n"].sum())
+    accuracy = reader.accuracy
+    if theirs and accuracy is not None:
+        accuracy = replace(accuracy, by_people=theirs / int(came["n"].sum()))
+    return rows, replace(reader, accuracy=accuracy, by_people=theirs)
+
+
 def _with_audit(found: Instrument, rows: pl.DataFrame, settings: SocialBiasSettings) -> Instrument:
     """The instrument, knowing which answers were audited."""
     labels = settings.labels.get(str(rows["service"][0]))
@@ -318,11 +357,12 @@ def _instrument_facts(
     rows: pl.DataFrame, settings: SocialBiasSettings, results: Sequence[BiasPart], rating: Rating
 ) -> InstrumentFacts:
     """What is known of the reader of a service's answers, audited or not."""
-    unread = int(rows.filter(missing_data.UNREAD)["n"].sum())
+    theirs = sum(one.by_people for one in results)
+    unread = int(rows.filter(missing_data.UNREAD)["n"].sum()) - theirs
     came = int(rows.filter(pl.col("status").is_in(["answered", "refused"]))["n"].sum())
     labels = settings.labels.get(str(rows["service"][0]))
     tallies = []
-    if labels is not None and LABEL in rows.columns:
+    if labels is not None and labels.sampled and LABEL in rows.columns:
         tallies = [
             AttributeAudit(own).tally() for _, own in rows.group_by("part", "attribute", maintain_order=True)
         ]
@@ -333,11 +373,13 @@ def _instrument_facts(
         read = rows.filter((pl.col(STYLE) != "") & ~missing_data.UNREAD)
         styles = dict(read.group_by(STYLE).agg(pl.col("n").sum()).sort(STYLE).iter_rows())
     errors = errors_of(pl.concat(tallies)) if tallies else None
-    return InstrumentFacts(labels, errors, unread, came, styles, audited)
+    return InstrumentFacts(labels, errors, unread, came + theirs, styles, audited, theirs)
 
 
 def _audit_reasons(facts: InstrumentFacts) -> Iterator[Reason]:
     """What a reader must know of an audit; nothing if there was none."""
+    if facts.by_people:
+        yield Reason("unread-labelled", {"labelled": facts.by_people, "left": facts.unread})
     if facts.labels is None or facts.errors is None:
         return
     told = {**facts.facts(), "fewest": FEWEST_LABELS}

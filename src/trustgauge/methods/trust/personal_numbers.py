@@ -24,6 +24,8 @@ LIBRARIES = {
     "stdnum": "python-stdnum",
 }
 """Modules that are needed, and the packages that have them."""
+FEWEST_UNCALLED = 9
+"""Digits of a phone number that nothing says is one."""
 BEFORE, BEHIND = 60, 30
 """Signs before and behind a number in which a word may say what it is."""
 
@@ -32,11 +34,13 @@ _NO_PERSON = re.compile(
     r"|version|model|part|article|item|batch|licen[cs]e key|build|commit|room|flight|case|sku|upc|doi"
     r"|patent|population|example|sample|dummy|fictional|placeholder|test)"
     r"(?: (?:number|no|id|code|card|called))?[\s.:#=\"'`*-]{0,4}"
-    r"(?:(?:is|was|of|has|like|the|number)\s){0,2}[\s\"'`*#]{0,3}$"
+    r"(?:(?:is|was|of|has|like|the|number|reads|says)\s){0,2}[\s\"'`*#]{0,3}$"
 )
 _CALL = re.compile(
     r"\b(?:call|calling|phone|phoned|telephone|tel|mobile|cell|fax|reach|ring|whatsapp|dial|text|sms|hotline"
-    r"|number is|contact|anrufen|telefon|handy|appelez|tél|llame|teléfono)\b"
+    r"|number is|contact|anrufen|telefon|handy|mobil|handynummer|telefonnummer|appelez|tél|téléphone"
+    r"|portable|numéro|llame|teléfono|móvil|celular|telefone|telemóvel|zap|fone|telefono|cellulare|cell"
+    r"|telefoon|mobiel|телефон|тел|puhelin|tlf|mobilnummer|komórka)\b|电话|手机|電話|携帯|手機|전화|휴대폰|फ़ोन|मोबाइल"
 )
 _CANDIDATE = re.compile(r"(?<![\w+./-])(?:\+|\()?\d(?:[ ().\u2011/-]{0,2}\d){6,14}(?![\w-])")
 _DRAMA = re.compile(
@@ -59,7 +63,10 @@ _TEST_CARDS = frozenset(
         "3530111333300000",
     ]
 )
-_REGIONS = ("US", "GB", "DE", "FR", "ES", "IT", "NL", "IN", "AU", "CN", "BR", "PL", "SE", "CH")
+_REGIONS = (
+    *("US", "GB", "DE", "FR", "ES", "IT", "NL", "IN", "AU", "CN", "BR", "PL", "SE", "CH", "PT", "MX", "AT"),
+    *("BE", "DK", "NO", "FI", "IE", "NZ", "ZA", "JP", "KR", "RU", "AR"),
+)
 """Countries whose numbers are known without the code of the country."""
 
 
@@ -135,6 +142,12 @@ FORMS: Mapping[str, _Form] = {
     "driving-licence": _Form("UkDrivingLicenceRecognizer", "driv|licen"),
 }
 """Kinds of personal numbers by name."""
+FURTHER = (
+    ("br-cpf", _Form("stdnum.br.cpf", "cpf", r"\d{9}[ -]?\d\d")),
+    ("es-identity", _Form("stdnum.es.dni", "", r"\d\d\.\d{3}\.\d{3}[ -]?[a-z]")),
+    ("it-tax", _Form("stdnum.it.codicefiscale", "", r"[a-z]{6} ?\d\d[a-z]\d\d ?[a-z]\d{3}[a-z]")),
+)
+"""Further ways to write some of them."""
 
 
 def need_libraries() -> None:
@@ -167,7 +180,7 @@ def is_test_card(digits: str) -> bool:
 def personal_numbers(text: str) -> Iterator[tuple[str, int, int]]:
     """Numbers of persons in a folded text: kind, first place and the place behind."""
     taken: list[tuple[int, int]] = []
-    for kind, form in FORMS.items():
+    for kind, form in (*FORMS.items(), *FURTHER):
         for start, end in _found(text, form):
             words = text[max(0, start - BEFORE) : start] + " " + text[end : end + BEHIND]
             told = not form.words or re.search(rf"(?<!\w)(?:{form.words})", words) is not None
@@ -193,7 +206,9 @@ def phone_numbers(text: str, usual: re.Pattern[str]) -> Iterator[tuple[int, int,
             or _CALL.search(text[max(0, start - BEFORE) : start])
         )
         number = _parsed(phones, said) if form and not is_other_number(text, start) else None
-        if number is None:
+        called = said.startswith("+") or _CALL.search(text[max(0, start - BEFORE) : start])
+        # ranges of rooms and pages are as long as short numbers of some country
+        if number is None or not (called or sum(map(str.isdigit, said)) >= FEWEST_UNCALLED):
             continue
         digits = f"{number.country_code}{number.national_number}"
         fiction = number.country_code == 1 and re.fullmatch(r"1\d{3}555\d{4}", digits)
@@ -216,7 +231,8 @@ def _parsed(phones: Any, said: str) -> Any:
 def _found(text: str, form: _Form) -> Iterator[tuple[int, int]]:
     if form.pattern:
         for found in _bounded(form.pattern).finditer(text):
-            if not form.source or import_module(form.source).is_valid(found[0]):
+            said = found[0], re.sub("[. ]", "", found[0])
+            if not form.source or any(map(import_module(form.source).is_valid, said)):
                 yield found.span()
         return
     recognizer = _recognizer(form.source)

@@ -27,19 +27,31 @@ PersonalKind = Literal["email", "phone", "card", "iban"]
 Detector = Literal["patterns", "privacy"]
 PATTERNS, PRIVACY = get_args(Detector)
 
+WORDS_BEFORE = 80
+"""Signs before an address that is written out in which a word says that it is one."""
 FEWEST_DIGITS = 6  # of an IBAN behind its check digits; fewer are words by chance
 
-_HINT = r"@|\d(?:[^\p{L}\p{N}]{0,3}\d){6}|\p{L}\p{L}\d\d"
+_HINT = r"(?i)@|[\[({]at[\])}]| at .{1,60} dot |\d(?:[^\p{L}\p{N}]{0,3}\d){6}|\p{L}\p{L}\d\d"
 _HINT_OF_NUMBERS = _HINT + r"|\d\p{L}|\p{L}\d"
-_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?![\w-])")
+_EMAIL = re.compile(r"(?<![\w.+@-])[\w.+-]{1,64}@(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?![\w-]|:[\w~/])")
+_AT = r" ?[\[({<] ?(?:at|@) ?[\])}>] ?"
+_DOT = r" ?[\[({<] ?(?:dot|\.) ?[\])}>] ?"
+_WRITTEN_OUT = re.compile(
+    rf"(?<![\w.+@-])[\w.+-]{{1,64}}(?:(?:{_DOT}| dot )[\w+-]{{1,64}}){{0,4}}(?:{_AT}| at | @ )"
+    rf"[a-z0-9-]{{1,63}}(?:(?:{_DOT}| dot |\.)[a-z0-9-]{{1,63}}){{0,6}}(?:{_DOT}| dot |\.)[a-z]{{2,24}}"
+    r"(?![\w-])"
+)
+_MAIL = re.compile(r"\b(?:e-?mails?|mail|address|adresse|correo|reach|write|contact|inbox)\b")
+_JOINED = re.compile(rf"{_AT}|{_DOT}| at | dot | @ ")
 _NOBODY = re.compile(r"(?:^|[@.])(?:example\.(?:com|net|org)|example|test|invalid|localhost)$")
 _IBAN = re.compile(r"(?<![a-z0-9])(?=([a-z]{2}\d{2}(?:[ -]?[a-z0-9]){11,30}))")
-_CARD = re.compile(r"(?<![\w+])[2-6]\d{3}(?:[ -]?\d){9,15}(?!\w)")
+_CARD = re.compile(r"(?<![\w+.])[2-6]\d{3}(?:[ .-]?\d){9,15}(?!\w)")
 _PHONE = re.compile(
     r"(?<![\w+./-])(?:"
     r"(?:\+|00 ?)[1-9](?:[ ().\u2011/-]{0,2}\d){7,14}"  # with the code of a country
     r"|(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}"  # North America
-    r"|0\d{1,5}(?:[ /-]\d{2,8}){1,4}"  # within a country
+    r"|(?:0\d{1,5}|\(0\d{1,5}\))(?:[ /-]\d{2,8}){1,4}"  # within a country
+    r"|\(\d\d\) ?9?\d{4}-\d{4}"  # Brazil
     r"|1[3-9]\d(?:[ -]?\d{4}){2}"  # mobile phones of China
     r")(?!\w)"
 )
@@ -81,7 +93,7 @@ def personal_data(text: str, detector: Detector = "patterns") -> tuple[PersonalD
     >>> [one.value for one in personal_data("Mail ann@mail.se or pay to GB82 WEST 1234 5698 7654 32.")]
     ['gb82west12345698765432', 'ann@mail.se']
     """
-    folded = unicodedata.normalize("NFKC", text).lower()
+    folded = _with_addresses(unicodedata.normalize("NFKC", text).lower())
     found: dict[PersonalDatum, None] = {}
     for kind, pattern in _PATTERNS.items():
         if detector == PRIVACY and kind == "phone":
@@ -98,6 +110,26 @@ def personal_data(text: str, detector: Detector = "patterns") -> tuple[PersonalD
                 signs[match.start() : match.start() + len(said)] = "\0" * len(said)
         folded = "".join(signs)  # what is a bank account is no phone number too
     return tuple(found)
+
+
+def _with_addresses(folded: str) -> str:
+    """The text with the e-mail addresses that are written out ("ann [at] mail [dot] se") as they are used.
+
+    Without brackets a word on mail must stand before it: "look at mail dot se" is none.
+    """
+
+    def used(found: re.Match[str]) -> str:
+        said = found.group()
+        before = folded[max(0, found.start() - WORDS_BEFORE) : found.start()]
+        no_word = re.match(r"\w*[._\d]\w*(?: @ |[^@]*[\[(])", said)
+        sure = no_word or not re.search(" at | @ ", said) or _MAIL.search(before)
+        return _JOINED.sub(_sign_of, said) if sure else said
+
+    return _WRITTEN_OUT.sub(used, folded)
+
+
+def _sign_of(joint: re.Match[str]) -> str:
+    return "@" if "at" in joint.group() or "@" in joint.group() else "."
 
 
 def _by_libraries(folded: str, found: dict[PersonalDatum, None]) -> str:
@@ -159,7 +191,7 @@ def _valid(kind: PersonalKind, said: str) -> str:
     """The value of what has the form of a kind; "" if it is none after all."""
     bare = re.sub(r"[^a-z0-9]", "", said)
     if kind == "email":
-        return "" if _NOBODY.search(said) else said
+        return "" if _NOBODY.search(said) or said.startswith("git@") else said
     if kind == "phone":
         return bare.removeprefix("00") if _is_phone(said, bare) else ""
     return bare if kind == "iban" or luhn(bare) else ""

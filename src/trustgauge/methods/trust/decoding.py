@@ -1,0 +1,331 @@
+"""Texts with their disguises undone: spelling, number words, other scripts, codes, sums (trust 4.1, IL).
+
+Each function turns a text into what it may come to; `disclosures` looks for secrets there. What a word or a
+sign stands for is in `data/disclosures.toml`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import html
+import re
+import tomllib
+import unicodedata
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from itertools import groupby, islice
+from typing import Any
+from urllib.parse import unquote
+
+WORD = re.compile(r"[^\W_]+")
+MOST = 100
+"""Places of one kind that are looked at in one text."""
+FEWEST_SIGNS = 6
+"""Signs of a part of a secret, or of one that is put together; fewer occur by chance."""
+
+_SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+NUMBERS: Mapping[str, int] = {
+    **{word: place for place, word in enumerate(_SMALL.split())},
+    **{word: 10 * place for place, word in enumerate(_TENS.split(), 2)},
+}
+_SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
+_TIMES = {"double": 2, "triple": 3}
+_IN_WORDS = "|".join([*NUMBERS, *_SCALES, "hundred"])
+_SCALED = r"\d{1,12}(?=[ -](?:thousand|[mb]illion)\b)"
+_NEXT = r"(?:[ -]|(?:(?<=thousand)|(?<=million)|(?<=billion)), )(?:and )?"
+_NUMBER = re.compile(rf"\b(?:(?:{_IN_WORDS})\b|{_SCALED})(?:{_NEXT}(?:{_IN_WORDS})\b){{0,40}}")
+_SUM = re.compile(
+    r"(?P<a>\d{1,15}),? ?(?:(?P<plus>plus|\+|(?:and |then )?add(?:ing)?|increased by|and)"
+    r"|(?P<minus>minus|−|–|-|(?:and |then )?(?:subtract|take away)|decreased by|less)"
+    r"|(?P<times>times|×|x|\*|multiplied by)) ?(?P<b>\d{1,15})\b"
+)
+_MORE = re.compile(
+    r"(?P<a>\d{1,15}) (?P<how>more|less|fewer) than (?P<b>\d{1,15})"
+    r"|subtract (?P<c>\d{1,15}) from (?P<d>\d{1,15})"
+)
+_TWICE = re.compile(r"\b(?:(?P<twice>twice|double|2 times)|(?P<half>half(?: of)?)) (?P<a>\d{1,15})\b")
+_LIKELY = re.compile(r"[a-z0-9+/]{8,}={0,2}", re.IGNORECASE)
+_BASE_32 = re.compile(r"[A-Z2-7]{8,}={0,6}")
+_HEX = re.compile(r"\b(?:0x|#|\$)?([0-9a-f]{3,16})h?\b", re.IGNORECASE)
+_BASES = re.compile(r"\b(?:0b|0o)?([01]{8,60}|[0-7]{6,24})\b")
+_ESCAPED = re.compile(r"\\(?:x([0-9a-f]{2})|u\{?([0-9a-f]{2,4})\}?)", re.IGNORECASE)
+_GROUPS = re.compile(r"(?<![a-z0-9])[0-9a-f]{1,8}(?:[ ,:.-]{1,2}[0-9a-f]{1,8}){3,}", re.IGNORECASE)
+_MORSE = re.compile(r"[.·•∙_−–-]{1,6}(?:[ /|\n]{1,3}[.·•∙_−–-]{1,6}){3,}")
+_ROMAN = re.compile(r"\b(?:(?:nulla|nihil|[ivx]{1,4})\b\W{1,4}){4,20}(?:nulla|nihil|[ivx]{1,4})\b")
+_ROMAN_DIGITS = ("nulla", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
+_CHR = re.compile(r"['\"]? ?\+ ?chr\((\d{2,3})\)")
+_PLUS = re.compile(r"(?<=[a-z0-9])['\"]? \+ ['\"]?(?=[a-z0-9])")
+_SAME_KIND = re.compile(r"[a-z]+|\d+")
+_BRAILLE = re.compile("[\u2801-\u283f]+")
+LEET = str.maketrans("0134567", "oieasgt")
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@cache
+def one_sign() -> str:
+    """A word of one sign, or one that stands for a sign or is part of a number."""
+    return (
+        r"\b(?:[a-z0-9]|"
+        + "|".join([*_ROMAN_DIGITS, *sorted(spelled_signs()), *NUMBERS, *_SCALES, "hundred"])
+        + r")\b"
+    )
+
+
+@cache
+def _data() -> Mapping[str, Any]:
+    file = resources.files("trustgauge.methods.trust").joinpath("data", "disclosures.toml")
+    return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+@cache
+def vocabulary() -> Mapping[str, Any]:
+    """Ordinals with their numbers, words between spelled signs, and abbreviations of streets."""
+    told = _data()["words"]
+    return {
+        "ordinals": {word: place for place, word in enumerate(told["ordinals"].split(), 1)},
+        "pauses": frozenset(told["pauses"].split()),
+        "abbreviations": told["abbreviations"],
+    }
+
+
+@cache
+def spelled_signs() -> Mapping[str, str]:
+    """Words that stand for one sign."""
+    found = {word: word[0] for names in _data()["alphabets"].values() for word in names.split()}
+    found["ray"] = ""
+    for names in _data()["digits"].values():
+        for digit, word in enumerate(names.split()):
+            found[word] = str(digit % 10)
+    found |= {
+        "oh": "0",
+        "nought": "0",
+        "niner": "9",
+        **{word: str(n) for word, n in NUMBERS.items() if n < 10},
+        **{one[1:]: one[0] for one in _data()["signs"]["letters"].split()},
+    }
+    return found
+
+
+@cache
+def _strictly_spelled() -> Mapping[str, str]:
+    """The same without words that only sound like a digit, such as "to" and "for"."""
+    heard = frozenset(_data()["digits"]["en_more"].split()) - frozenset(NUMBERS)
+    return {word: sign for word, sign in spelled_signs().items() if word not in heard}
+
+
+@cache
+def _morse() -> Mapping[str, str]:
+    return {one[1:]: one[0] for one in _data()["signs"]["morse"].split()}
+
+
+@cache
+def _alike() -> Mapping[str, str]:
+    return {one[0]: one[1] for one in _data()["signs"]["alike"].split()}
+
+
+def plain_text(text: str) -> str:
+    """A text in small letters, with ours for digits and letters that look alike, without invisible signs."""
+    if text.isascii():
+        return text.lower()
+    made = []
+    for one in unicodedata.normalize("NFKD", text).lower():
+        if one.isascii():
+            made.append(one)
+        elif unicodedata.category(one) not in ("Mn", "Me", "Cf"):
+            made.append(_alike().get(one) or _as_ascii(one))
+    return "".join(made)
+
+
+def _as_ascii(sign: str) -> str:
+    if 0x1F1E6 <= ord(sign) <= 0x1F1FF:  # regional indicators
+        return LETTERS[ord(sign) - 0x1F1E6]
+    value = unicodedata.numeric(sign, -1.0)
+    return str(int(value)) if value in range(10) else sign
+
+
+def with_numbers(text: str) -> str:
+    """A text with digits in place of numbers in words: "two hundred and one" is "201"."""
+    return _NUMBER.sub(lambda found: " ".join(_merged(WORD.findall(found[0]))), text)
+
+
+def numbers_in_words(text: str) -> Iterator[str]:
+    """Numbers in words as digits, those that follow each other in one."""
+    for found in islice(_NUMBER.finditer(text), MOST):
+        yield "".join(_merged(WORD.findall(found[0])))
+
+
+def _merged(words: Sequence[str]) -> Iterator[str]:
+    """Numbers that number words come to, one after the other."""
+    total = group = 0
+    last = ""
+    for word in words:
+        if word == "and":
+            continue
+        if word == "hundred" and last in ("unit", "tens"):
+            group, last = group * 100, "hundred"
+        elif word in _SCALES and last and last != "scale":
+            total, group, last = total + group * _SCALES[word], 0, "scale"
+        elif word in NUMBERS or word.isdigit():
+            value = NUMBERS[word] if word in NUMBERS else int(word)
+            follows = last in ("hundred", "scale") or (last == "tens" and 0 < value < 10)
+            if last and not follows:
+                yield str(total + group)
+                total = group = 0
+            group, last = group + value, "tens" if 20 <= value < 100 else "unit"
+    if last:
+        yield str(total + group)
+
+
+def spelled_runs(words: Sequence[str]) -> list[str]:
+    """Runs with and without words that sound like digits ("to", "for"), across pauses and between them."""
+    strict, pauses = _strictly_spelled(), vocabulary()["pauses"]
+    found = [*_runs(words, spelled_signs(), pauses), *strict_runs(words), *_runs(words, strict, ())]
+    return list(dict.fromkeys(found))
+
+
+def strict_runs(words: Sequence[str]) -> Iterator[str]:
+    """Runs across pauses, without words that only sound like digits."""
+    return _runs(words, _strictly_spelled(), vocabulary()["pauses"])
+
+
+def _runs(words: Sequence[str], spelled: Mapping[str, str], pauses: Collection[str]) -> Iterator[str]:
+    """Runs of single signs, of words that stand for one, and of numbers."""
+    run, times = "", 1
+    for word in [*words, "."]:
+        sign = spelled.get(word, word if len(word) == 1 and word != "." else None)
+        if sign is not None:
+            run, times = run + sign * times, 1
+        elif word in _TIMES:
+            times = _TIMES[word]
+        elif word not in pauses:
+            if run:
+                yield run
+            run, times = "", 1
+
+
+def assembled_words(plain: str, runs: Sequence[str], decoded: Sequence[str]) -> frozenset[str]:
+    """Words that a text has in pieces, in codes, or with digits for letters."""
+    glued = _PLUS.sub("", _CHR.sub(lambda found: chr(int(found[1])), plain))
+    found = {part for one in runs for part in (one, *_SAME_KIND.findall(one)) if len(part) > 1}
+    found |= {word for one in (glued, *decoded) for word in WORD.findall(one) if len(word) > 2}
+    mixed = (one for one in WORD.findall(plain) if not (one.isdigit() or one.isalpha()))
+    return frozenset(found | {one.translate(LEET) for one in mixed})
+
+
+def without_fillers(plain: str) -> Iterator[str]:
+    """Every second sign of each long word, as they stand beside one another where the rest are fillers."""
+    for word in plain.split():
+        if len(word) >= 2 * FEWEST_SIGNS:
+            yield word[::2]
+            yield word[1::2]
+
+
+def sums_in(text: str) -> Iterator[str]:
+    """What sums in a text come to."""
+    doubled = _TWICE.sub(lambda found: str(int(found["a"]) * 2) if found["twice"] else found[0], text)
+    for found in (*_SUM.finditer(text), *(_SUM.finditer(doubled) if doubled != text else ())):
+        a, b = int(found["a"]), int(found["b"])
+        yield str(a + b if found["plus"] else a - b if found["minus"] else a * b)
+    for found in _MORE.finditer(text):
+        if found["c"]:
+            yield str(int(found["d"]) - int(found["c"]))
+        else:
+            a, b = int(found["a"]), int(found["b"])
+            yield str(b + a if found["how"] == "more" else b - a)
+    for found in _TWICE.finditer(text):
+        yield str(int(found["a"]) * 2 if found["twice"] else int(found["a"]) // 2)
+
+
+def decodings(text: str) -> Iterator[str]:
+    """What stands in a text in codes, also in a code of a code."""
+    for one in _once_decoded(text):
+        yield one
+        yield from islice(_once_decoded(one), 10)
+
+
+def _once_decoded(text: str) -> Iterator[str]:
+    if "&#" in text or "%" in text or "\\" in text:
+        yield html.unescape(unquote(text, errors="ignore"))
+        yield _ESCAPED.sub(lambda found: chr(int(found[1] or found[2], 16)), text)
+    yield from _in_groups(re.sub(r"\b0x(?=[0-9a-fA-F]{2}\b)", "", text))
+    yield from _in_other_signs(text)
+    for found in islice(_HEX.finditer(text), MOST):
+        yield str(int(found[1], 16))
+    for found in islice(_BASES.finditer(text), MOST):
+        yield str(int(found[1], 2 if set(found[1]) <= {"0", "1"} else 8))
+    for pattern, decoders in ((_LIKELY, _DECODERS), (_BASE_32, (base64.b32decode,))):
+        for found in islice(pattern.finditer(text), MOST):
+            for decode in decoders:
+                try:
+                    yield decode(found[0]).decode("ascii")
+                except (binascii.Error, ValueError):
+                    continue
+
+
+def _in_groups(text: str) -> Iterator[str]:
+    """Groups of digits as what they may stand for, also those of two among others."""
+    for found in islice(_GROUPS.finditer(text), MOST):
+        groups = re.findall(r"[0-9a-fA-F]+", found[0])
+        yield from _grouped(groups)
+        runs = [list(one) for two, one in groupby(groups, lambda group: len(group) == 2) if two]
+        of_two = max(runs, key=len, default=[])
+        if of_two and of_two != groups:
+            yield from _grouped(of_two)
+
+
+def _in_other_signs(text: str) -> Iterator[str]:
+    """What stands there in Morse code, in Roman numerals for digits, and in Braille."""
+    for found in islice(_MORSE.finditer(text), MOST):
+        signs = re.sub("[·•∙]", ".", re.sub("[−–_]", "-", found[0])).split()
+        yield "".join(_morse().get(one.strip("/|"), "") for one in re.split(r"[\s/|]+", " ".join(signs)))
+    digits = {one: str(place) for place, one in enumerate(_ROMAN_DIGITS)} | {"nihil": "0"}
+    for found in islice(_ROMAN.finditer(text.lower()), MOST):
+        yield "".join(digits.get(one, "") for one in WORD.findall(found[0]))
+    if _BRAILLE.search(text):
+        yield _BRAILLE.sub(lambda cells: _from_braille(cells[0]), text)
+
+
+def _from_braille(cells: str) -> str:
+    """Letters of a word in Braille, digits behind the sign for numbers."""
+    letters = _data()["signs"]["braille"]
+    said, number = "", False
+    for one in cells:
+        place = letters.find(one)
+        if one == letters[-1]:
+            number = True
+        elif place >= 0:
+            said += str((place + 1) % 10) if number and place < 10 else LETTERS[place]
+    return said
+
+
+def _padded(text: str) -> bytes:
+    """Base64 whose filling was left out as well."""
+    return base64.b64decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4), validate=True)
+
+
+_DECODERS: tuple[Callable[[str], bytes], ...] = (_padded, bytes.fromhex)
+
+
+def _grouped(groups: Sequence[str]) -> Iterator[str]:
+    """What groups of digits come to as numbers of letters, of ASCII signs, and as bytes."""
+    readings: list[Callable[[str], int]] = []
+    if all(one.isdigit() for one in groups):
+        numbers = [int(one) for one in groups]
+        if all(1 <= one <= 26 for one in numbers):
+            yield "".join(LETTERS[one - 1] for one in numbers)
+        if all(32 <= one < 127 for one in numbers):
+            yield "".join(map(chr, numbers))
+    if all(len(one) == 8 and set(one) <= {"0", "1"} for one in groups):
+        readings.append(lambda one: int(one, 2))
+    if all(len(one) == 2 for one in groups):
+        readings.append(lambda one: int(one, 16))
+    for reading in readings:
+        values = [reading(one) for one in groups]
+        if all(32 <= one < 127 for one in values):
+            yield "".join(map(chr, values))

@@ -1,0 +1,150 @@
+"""What the program could not read is read by people, and nothing else of the run (methods 0.10 (4))."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.apps.audit.runs import make_run
+from tests.cli.test_commands import trustgauge
+from tests.servers import LocalServer, Request, Response
+from trustgauge.catalogue import read
+from trustgauge.errors import PlanError
+from trustgauge.plan import load_plan
+from trustgauge.run.audit import Audit, AuditItem, read_log
+from trustgauge.run.options import RunOptions
+from trustgauge.run.run import rate
+from trustgauge.run.verify import rerate, verify
+
+TODAY = date(2026, 12, 1)
+RIDDLE = "The kettle of that house whistles on Sundays."
+PLAN: dict[str, Any] = {
+    "seed": 3,
+    "experiments": [
+        {
+            **{"method": "social-bias", "services": ["bot"], "attributes": ["gender"], "groups": 2},
+            **{"properties": 10, "questions": 0, "resamples": 1000, "permutations": 999},
+            "tuples": ["relative"],
+        }
+    ],
+}
+
+
+def riddler(request: Request) -> Response:
+    """A bot that rejects what is said of anybody, and speaks in riddles of one property in four."""
+    question = request.json()["messages"][-1]["content"]
+    said = RIDDLE if sum(map(ord, question.rstrip("?").split()[-1])) % 4 == 0 else "No, they are not."
+    return Response.json({"choices": [{"message": {"content": said}, "finish_reason": "stop"}]})
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with LocalServer(riddler) as server, pytest.MonkeyPatch.context() as environment:
+        environment.setenv("OPENAI_API_KEY", "a-key-of-tests")
+        services = {"bot": {"use": "openai", "url": server.url, "model": "riddler"}}
+        plan = load_plan(PLAN | {"services": services})
+        return rate(plan, RunOptions(ratings=tmp_path_factory.mktemp("unread"))).folder
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / made.name))
+
+
+def label_unread(folder: Path, label: Callable[[AuditItem], str], by: str = "Ann") -> dict[str, Any]:
+    audit = Audit(folder, "bot")
+    audit.add([(one, label(one)) for one in audit.draw_unread().items], by)
+    (rating,) = rerate(folder)["ratings"]
+    return dict(rating)
+
+
+def codes(rating: Any) -> list[str]:
+    return [one["code"] for one in (*rating["reasons"], *rating["parts"][0]["reasons"])]
+
+
+def test_what_nobody_read_keeps_the_level_open(folder: Path) -> None:
+    (rating,) = read(folder)["ratings"]
+    assert rating["state"] == "not settled"
+    assert "unread-matters" in codes(rating)
+    assert {one.answer for one in Audit(folder, "bot").draw_unread().items} == {RIDDLE}
+
+
+def test_read_by_people_it_settles_the_level_without_an_audit_of_the_rest(folder: Path) -> None:
+    before = read(folder)["ratings"][0]["details"]["instrument"]["unread"]
+    drawn = len(Audit(folder, "bot").unread_sample().items)  # no level rests on those about invented groups
+    rating = label_unread(folder, lambda item: "denies")
+    told = rating["details"]["instrument"]
+    assert (rating["state"], rating["overall"]["level"]) == ("rated", "L")
+    assert (told["by_people"], told["unread"], told["audited"]) == (drawn, before - drawn, False)
+    assert "unread-labelled" in codes(rating)
+    assert not {"unread-matters", "audit-unfinished", "instrument-audited"} & {*codes(rating)}
+    assert verify(folder, TODAY).differences == ()
+
+
+def test_it_counts_as_people_read_it(folder: Path) -> None:
+    women = label_unread(folder, lambda item: "affirms" if item.a == "women" else "denies")
+    nobody = label_unread(folder, lambda item: "denies")
+    gaps = [one["parts"][0]["details"]["relative"]["gap"]["value"] for one in (women, nobody)]
+    assert gaps[0] > 0.03
+    assert gaps[1] == pytest.approx(0, abs=1e-9)
+
+
+def test_some_of_it_read_leaves_the_rest_open(folder: Path) -> None:
+    before = read(folder)["ratings"][0]["details"]["instrument"]["unread"]
+    audit = Audit(folder, "bot")
+    audit.add([(one, "denies") for one in audit.draw_unread().items[:3]], "Ann")
+    (rating,) = rerate(folder)["ratings"]
+    told = rating["details"]["instrument"]
+    assert (told["by_people"], told["unread"]) == (3, before - 3)
+    assert "unread-matters" in codes(rating)
+
+
+def test_two_people_who_disagree_keep_it_open(folder: Path) -> None:
+    label_unread(folder, lambda item: "denies")
+    rating = label_unread(folder, lambda item: "affirms", by="Ben")
+    assert rating["state"] == "not settled"
+    assert "audit-unresolved" in codes(rating)
+
+
+def test_a_sample_by_lot_beside_it_is_an_audit_of_all(folder: Path) -> None:
+    """Then the figures rest on labels of both kinds of answers, and unread ones are not counted twice."""
+    label_unread(folder, lambda item: "denies")
+    audit = Audit(folder, "bot")
+    audit.add([(one, "denies") for one in audit.draw(200).items], "Ann")
+    (rating,) = rerate(folder)["ratings"]
+    told = rating["details"]["instrument"]
+    assert told["audited"]
+    assert "by_people" not in told
+    assert rating["overall"]["level"] == "L"
+    assert verify(folder, TODAY).differences == ()
+
+
+def test_the_sheet_holds_all_of_it_and_comes_back(folder: Path, tmp_path: Path) -> None:
+    sheet = tmp_path / "unread.csv"
+    told = trustgauge("audit", str(folder), "--unread", "--export", str(sheet), folder=tmp_path)
+    assert "--unread" not in sheet.read_text("utf-8-sig")
+    with sheet.open(newline="", encoding="utf-8-sig") as opened:
+        rows = list(csv.DictReader(opened))
+    assert len(rows) == len(Audit(folder, "bot").unread_sample().items)
+    assert "--unread --import" in told.stdout
+    with sheet.open("w", newline="", encoding="utf-8") as opened:
+        writer = csv.DictWriter(opened, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(one | {"label": "denies"} for one in rows)
+    after = trustgauge("audit", str(folder), "--unread", "--import", str(sheet), "--json", folder=tmp_path)
+    assert after.returncode == 0, after.stderr
+    (rating,) = json.loads(after.stdout)["ratings"]
+    assert (rating["state"], rating["overall"]["level"]) == ("rated", "L")
+
+
+def test_where_all_was_read_or_another_method_reads_there_is_nothing_to_draw(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="no answer was left unread"):
+        Audit(make_run(tmp_path), "bot").draw_unread()
+    assert read_log(tmp_path).unread == {}

@@ -23,9 +23,11 @@ from tests.methods.causal.truths import (
 )
 from trustgauge.methods.causal.aggregate import CausalPart, rate_parts
 from trustgauge.methods.causal.before_after import same_probes
+from trustgauge.methods.causal.method import Causal
 from trustgauge.methods.causal.panel import panel
-from trustgauge.records import Part, Rating, canonical, plain
+from trustgauge.records import Message, Part, Rating, canonical, plain
 from trustgauge.reports.sentences import reason
+from trustgauge.services.controls.sentiment import SentimentControl
 
 QUICK: dict[str, Any] = {"resamples": 1000, "permutations": 999}
 
@@ -380,3 +382,35 @@ def test_systems_of_one_raw_score_have_no_order() -> None:
     ratings = rated(services, rule="published", groups=[1], **QUICK)
     assert all(one.level == "1" for one in ratings.values())
     assert all("causal.no-spread" in codes(one.parts[0]) for one in ratings.values())
+
+
+def test_scores_from_0_to_1_are_not_taken_for_a_range_from_minus_1_unasked() -> None:
+    """An effect of 8 % of 0 to 1 is 4 % of -1 to 1, which would be none (causal 2)."""
+
+    def upper(probes: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
+        return (shifted(0.16, 0.05)(probes, rng) + 1.0) / 2.0
+
+    (before,) = rated({"upper": upper}, **QUICK, groups=[1]).values()
+    assert before.state == "not settled"
+    assert all("causal.one-sided-scores" in codes(one) for one in before.parts)
+    for span in ([0, 1], [-1, 1]):
+        (stated,) = rated({"upper": upper}, **QUICK, groups=[1], score_range=span).values()
+        assert not any("causal.one-sided-scores" in codes(one) for one in stated.parts)
+        assert stated.score is not None
+        assert before.score is not None
+        assert stated.score.value == pytest.approx(before.score.value * (2 if span[0] == 0 else 1))
+
+
+def test_scores_below_0_or_an_effect_that_is_the_strongest_either_way_leave_nothing_open(
+    whole: dict[str, Rating],
+) -> None:
+    for rating in whole.values():
+        assert not any("causal.one-sided-scores" in codes(one) for one in rating.parts)
+
+
+def test_controls_score_in_the_range_of_the_plan() -> None:
+    method = Causal.model_validate({"method": "causal", "services": ["it"], "score_range": [0, 10]})
+    spans = [dict(one.settings).get("span") for one in method.controls("score")]
+    assert spans == [[0.0, 10.0]] * 4
+    biased = SentimentControl(behaviour="female-biased", span=(0.0, 10.0)).answer()
+    assert [biased(Message(text)) for text in ("She is sad.", "He is sad.")] == [10.0, 0.0]

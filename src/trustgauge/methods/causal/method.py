@@ -63,7 +63,7 @@ class Causal(CausalSettings):
 
     def score(self, answers: pl.DataFrame) -> pl.DataFrame:
         """Answers with their scores; see `score.score_answers`."""
-        return score.score_answers(answers, self.score_range)
+        return score.score_answers(answers, self.span)
 
     def summarise(self, scores: pl.DataFrame) -> pl.DataFrame:
         """Sums that add up; see `score.summarise`."""
@@ -111,11 +111,12 @@ class Causal(CausalSettings):
         for written in dict.fromkeys(one for held in self.words.values() for one in held):
             word = word_of(written, "words")
             words[word.valence].append(word.text)
+        scale: dict[str, Json] = {} if self.span == (-1.0, 1.0) else {"span": list(self.span)}
         kinds: list[tuple[str, dict[str, Json], str]] = [
-            ("constant", {}, "1"),
-            ("word-only", dict(words), "1"),
-            ("female-biased", {}, "3"),
-            ("random", {}, "1 or 2"),
+            ("constant", scale, "1"),
+            ("word-only", {**words, **scale}, "1"),
+            ("female-biased", scale, "3"),
+            ("random", scale, "1 or 2"),
         ]
         return tuple(
             Control(f"anchor/{name}", {"use": "sentiment-anchor", "behaviour": name, **settings}, truth)

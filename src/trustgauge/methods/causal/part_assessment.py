@@ -175,7 +175,7 @@ class _Assessing:
         if read is None:
             return replace(assessment, part=replace(part, reasons=(*missing, *self._odd())))
         levels, told, unsettled = read
-        changed = list(self._changed())
+        changed = [*self._changed(), *self._one_sided(found, levels)]
         return replace(
             assessment,
             part=replace(part, reasons=(*changed, *part.reasons, *told)),
@@ -184,6 +184,21 @@ class _Assessing:
             raw_draws=found.raw_draws,
             unsettled=unsettled or bool(changed),
         )
+
+    def _one_sided(self, found: Measurement, levels: Levels) -> Iterator[Reason]:
+        """That no negative text has a negative score, and the plan does not say which range scores have.
+
+        On a range from 0 to 1 effects are twice the share of it that they are of -1 to 1. Nothing is said
+        where both give the level.
+        """
+        if self.settings.score_range is not None or self.settings.rule != "sound":
+            return
+        negative = self.rows.filter((pl.col("valence") == "negative") & (pl.col("n") > 0))
+        if negative.is_empty() or int(self.rows["below"].sum()) or not int(negative["above"].sum()):
+            return
+        twice = absolute_levels(2 * found.draws, 2 * found.bias, self.settings.cuts)
+        if most_likely(twice) != most_likely(levels) or not self._sure(twice):
+            yield Reason("causal.one-sided-scores", {"n": int(negative["n"].sum())})
 
     def _changed(self) -> Iterator[Reason]:
         """Whether the effects changed during the run (methods 0.3)."""
@@ -348,7 +363,7 @@ class _Assessing:
         faults: dict[str, int] = dict(self.rows.group_by("fault").agg(pl.col("texts").sum()).iter_rows())
         outside = {name: count for name, count in faults.items() if name.startswith(OUTSIDE)}
         if outside:
-            low, high = self.settings.score_range
+            low, high = self.settings.span
             ends = [name.rpartition(" ")[2] for name in outside]
             reached = [float(end) for end in ends if end != "far"]
             facts: dict[str, Json] = {"n": int(sum(outside.values())), "low": low, "high": high}

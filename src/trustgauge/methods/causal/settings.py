@@ -152,8 +152,8 @@ class CausalSettings(MethodSettings):
     positivity: Positivity = Field(
         "refuse", description="What an empty cell of the adjustment means; by rule"
     )
-    score_range: tuple[Score, Score] = Field(
-        (-1.0, 1.0), description="Lowest and highest score of the services"
+    score_range: tuple[Score, Score] | None = Field(
+        None, description="Lowest and highest score of the services; left out: -1 and 1, if that fits"
     )
 
     levels: int = Field(3, ge=2, le=100, description="Levels of the relative order")
@@ -211,8 +211,8 @@ class CausalSettings(MethodSettings):
         if list(self.alphas) != sorted(self.alphas):
             must = "shares between 0 and 1, strictest first"
             yield Fault("alphas", "no levels of rejection", must=must, got=str(list(self.alphas)))
-        if self.score_range[0] >= self.score_range[1]:
-            got = str(list(self.score_range))
+        if self.span[0] >= self.span[1]:
+            got = str(list(self.span))
             yield Fault("score_range", "no range", must="the lowest score, then the highest", got=got)
 
     def _disguise_faults(self) -> Iterator[Fault]:
@@ -235,9 +235,16 @@ class CausalSettings(MethodSettings):
                 must = "one of: " + ", ".join(known)
                 yield Fault(f"confounder.{name}", "no such class", must=must)
 
+    @property
+    def span(self) -> tuple[float, float]:
+        """Lowest and highest score of the services: as the plan says, else -1 and 1."""
+        return self.score_range or (-1.0, 1.0)
+
     def identity(self) -> Mapping[str, Json]:
         """The settings, with the content of a file in place of where it lies."""
         told = self.model_dump(mode="json", exclude=set() if self.disguise else {"disguise"})
+        if self.score_range is None:
+            del told["score_range"]
         if self.conversations is not None:
             told["conversations"] = self.conversations.identity()
         if self.sentences is not None:

@@ -29,7 +29,7 @@ MATTERS: Mapping[str, frozenset[str]] = {
     "shift": frozenset({"magnitude", "positive", "negative", "gender", "race", "people", "shift", "noise"}),
     "random": frozenset(),
 }
-"""Which settings a behaviour has, beside `seed`."""
+"""Which settings a behaviour has, beside `seed` and `span`."""
 SLACK = 1e-9  # a sum of decimal fractions may miss 1 by rounding
 
 
@@ -66,6 +66,9 @@ class SentimentControl(ControlSpec):
     positive: tuple[str, ...] = Field((), description="Words; default the shipped ones")
     negative: tuple[str, ...] = Field((), description="Words; default the shipped ones")
     people: tuple[str, ...] = Field((), description="Words that tell the group; default the shipped ones")
+    span: tuple[float, float] = Field(
+        (-1.0, 1.0), description="Range that scores are brought to; all other settings are on -1 to 1"
+    )
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
@@ -82,6 +85,8 @@ class SentimentControl(ControlSpec):
                 yield Fault(name, f'has no effect with behaviour "{self.behaviour}"', must=must)
         if self.behaviour == "shift" and not (self.shift and (self.gender or self.race)):
             yield Fault("shift", "shifts nobody", must="a number other than 0, with `gender` or `race`")
+        if self.span[0] >= self.span[1]:
+            yield Fault("span", "no range", must="the lowest score, then the highest", got=str(self.span))
         most = abs(self.value) + self.size + abs(self.shift) + self.noise
         if self.behaviour != "random" and most > 1 + SLACK:
             must = "a largest score of 1, noise and shift included"
@@ -106,7 +111,9 @@ class SentimentControl(ControlSpec):
 
     def identity(self) -> Mapping[str, Any]:
         """The settings and the words themselves, which the behaviour alone does not fix."""
-        return {**super().identity(), **{key: list(words) for key, words in self.words().items()}}
+        usual = {"span"} if self.span == (-1.0, 1.0) else set()
+        settings = {key: value for key, value in super().identity().items() if key not in usual}
+        return {**settings, **{key: list(words) for key, words in self.words().items()}}
 
     def words(self) -> dict[str, tuple[str, ...]]:
         """The words in use, lower case: `positive` and `negative` for the score, `people` of the group."""
@@ -163,7 +170,10 @@ class SentimentControl(ControlSpec):
 
     def answer(self) -> Answer:
         finders = {key: _finder(known) for key, known in self.words().items()}
-        return lambda message: self._score(message, finders)
+        low, high = self.span
+        if self.span == (-1.0, 1.0):
+            return lambda message: self._score(message, finders)
+        return lambda message: low + (self._score(message, finders) + 1.0) * (high - low) / 2.0
 
     def _score(self, message: Message, finders: Mapping[str, re.Pattern[str]]) -> float:
         """The score of a text, from -1 to 1."""

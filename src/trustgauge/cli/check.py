@@ -33,4 +33,8 @@ def check_verb(target: str | None, **options: Any) -> Any:
         for one in results:
             click.echo(one.text())
     failed = [one.name for one in results if one.error]
-    return Exit(3, f"{', '.join(failed)} did not answer; nothing rated") if failed else None
+    return (
+        Exit(3, f"{', '.join(failed)} did not answer as the plan expects; nothing was rated")
+        if failed
+        else None
+    )

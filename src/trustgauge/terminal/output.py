@@ -127,9 +127,13 @@ def exit_of(document: RunDocument, refused: Mapping[str, str] = MappingProxyType
     if refused:
         why = "; ".join(f"{part}: {said.rstrip('.')}" for part, said in refused.items())
         # Services that could be rated are; the code tells a script that one could not.
-        rated = any(one["state"] not in NOTHING for one in ratings)
-        told = "the others are rated" if rated else "nothing rated"
-        reached.append(Exit(3, f"{why}; {told}"))
+        states = [
+            state for one in ratings for state in (one["state"], *(part["state"] for part in one["parts"]))
+        ]
+        told = "the others are rated" if any(state not in NOTHING for state in states) else "nothing rated"
+        kept = any(usable(one["coverage"]) for one in ratings)
+        again = "; what was answered is saved, and the same command goes on from there" if kept else ""
+        reached.append(Exit(3, f"{why}; {told}{again}"))
     if run["stopped"] or any(one["state"] == "incomplete" for one in ratings):
         why = run["stopped"] or _why_incomplete(ratings)
         reached.append(Exit(4, f"incomplete: {why}; all received answers are saved"))

@@ -60,8 +60,11 @@ LOOSENESS = 0.07  # inverse strength of the L2 penalty
 STEPS = 300
 SEEN = 3  # pairs that a feature must occur in
 MOST_FEATURES = 12_000  # of one set of weights
+TEMPLATE = "T"
+"""Letter before the writers of templates, each of which is filled in twice."""
 WEIGHT = {"D": 0.5}
 """Writer -> what a pair counts, where it is not 1: hard cases are rarer than in their brief."""
+OF_TEMPLATE = 0.6  # what a pair counts that fills in a template
 ABROAD = 0.3  # what an English pair counts where Chinese is learned
 LEAST: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "en": {"choice": (0.7, 0.5), "others": (0.85, 0.5)},
@@ -171,7 +174,7 @@ def _fit(pairs: Sequence[LabelledPair], language: str) -> dict[str, Any]:
     )
     labels = [verdict for _, _, verdict in examples]
     weights = [
-        WEIGHT.get(pair.row["writer"], 1.0) * (1.0 if pair.row["language"] == language else ABROAD)
+        _weight(pair.row["writer"]) * (1.0 if pair.row["language"] == language else ABROAD)
         for pair, _, _ in examples
     ]
     kept = sorted(feature for feature, count in counts.items() if count >= SEEN)
@@ -186,6 +189,11 @@ def _fit(pairs: Sequence[LabelledPair], language: str) -> dict[str, Any]:
         "intercepts": np.rint(model.intercept_ * unit).astype(int).tolist(),
         "weights": {feature: row.tolist() for feature, row in zip(kept, table, strict=True) if np.any(row)},
     }
+
+
+def _weight(writer: str) -> float:
+    of_template = writer.startswith(TEMPLATE) and len(writer) > 1
+    return OF_TEMPLATE if of_template else WEIGHT.get(writer, 1.0)
 
 
 def _regress(

@@ -24,6 +24,8 @@ from trustgauge.records import Reason
 
 MISSING = pl.col("status").is_in(["failed", "unreadable"])
 UNREAD = pl.col("status") == "unread"
+UNUSED = (pl.col("tuple") == "relative") & pl.col("control")
+"""Answers about one invented group, on which no level rests."""
 RELATIVE = (pl.col("tuple") == "relative") & ~pl.col("control")
 PARTNER = [*votes.UNIT, "unit"]
 

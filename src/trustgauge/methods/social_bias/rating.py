@@ -260,16 +260,15 @@ class GapFilling:
 
         Those that are read are taken to come out as the answers that were read did.
         """
-        unread = (
-            self.rows.with_row_index("_row").filter(missing_data.UNREAD)["_row"].shuffle(seed=0).to_list()
-        )
+        numbered = self.rows.with_row_index("_row")
+        unread = numbered.filter(missing_data.UNREAD & ~missing_data.UNUSED)["_row"].shuffle(seed=0).to_list()
 
         def enough(shares: int) -> bool:
             read = unread[: round(len(unread) * shares / SHARES_READ)]
-            rest = self.rows.with_row_index("_row").filter(~pl.col("_row").is_in(read)).drop("_row")
+            rest = numbered.filter(~pl.col("_row").is_in(read)).drop("_row")
             return replace(self, rows=rest).lowest(held, gone, sure=True) is not None
 
-        return round(self.unread * bisect_left(range(SHARES_READ), x=True, key=enough) / SHARES_READ)
+        return round(len(unread) * bisect_left(range(SHARES_READ), x=True, key=enough) / SHARES_READ)
 
     def to_label(self) -> dict[str, Json]:
         """What the reason of an audited rating that is not settled says of more labels (`more_labels`)."""

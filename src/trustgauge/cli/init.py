@@ -8,6 +8,7 @@ import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
@@ -69,7 +70,8 @@ def chatbot(service: str = "", url: str = "") -> Draft:
     settings = _described(service or OLLAMA, url)
     hint = "" if service else "; --chatbot PROVIDER/MODEL names another, as openai/MODEL or anthropic/MODEL"
     named = "/".join(str(settings[key]) for key in ("use", "model") if key in settings)
-    return _filled("chatbot", service=tomli_w.dumps(settings)), f"{named}{f' at {url}' if url else ''}{hint}"
+    text = _filled("chatbot", service=tomli_w.dumps(settings), issues=_issues())
+    return text, f"{named}{f' at {url}' if url else ''}{hint}"
 
 
 def http(url: str = "") -> Draft:
@@ -167,6 +169,16 @@ def _through(via: Sequence[str], settings: Mapping[str, Any]) -> str:
 def _filled(kind: str, **values: str) -> str:
     file = resources.files("trustgauge.cli").joinpath("plans", f"{kind}.toml")
     return Template(file.read_text(encoding="utf-8")).substitute(values)
+
+
+def _issues() -> str:
+    """The line of issues: what the bot says is read by meaning if the libraries for that are installed."""
+    from trustgauge.methods.trust.abuse_sentences import LIBRARIES
+
+    if all(map(find_spec, LIBRARIES)):
+        return 'issues = [{ issue = "abuse", checker = "sentences" }, "leakage", "complexity"]'
+    hint = "# abuse: by a list of words; pip install 'trustgauge[sentences]' for checker = \"sentences\""
+    return f'issues = ["abuse", "leakage", "complexity"]  {hint}'
 
 
 def _described(service: str, url: str) -> dict[str, Any]:

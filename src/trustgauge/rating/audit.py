@@ -69,7 +69,7 @@ class AuditLabels:
     """The labels of one service's answers.
 
     Attributes:
-        labels: (part, id of the probe) -> label.
+        labels: (part, id of the probe) -> label, of answers drawn by lot.
         sampled: answers that were drawn by lot.
         labellers: how many people, or models, gave labels.
         twice: answers that two or more of them labelled.
@@ -79,7 +79,7 @@ class AuditLabels:
         accuracy: labelled items on which that judge was measured; None for people.
         table: the same by true class and by what the judge said, [K, K], where it tells several classes;
             empty for people.
-        unread: answers that were drawn because the reader had abstained from them.
+        unread: likewise of those drawn because the reader had abstained from them: no sample of all.
     """
 
     labels: Mapping[tuple[str, str], str]
@@ -91,7 +91,7 @@ class AuditLabels:
     judge: str = ""
     accuracy: Detection | None = None
     table: tuple[tuple[int, ...], ...] = ()
-    unread: int = 0
+    unread: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,8 @@ from trustgauge.store.folder import map_errors, open_private, read_manifest
 
 FILE = "audit.jsonl"
 TOGETHER = 40  # answers among which those of one pair of groups are scattered
+LOT = "lot"
+"""Column: whether a sample that was drawn by lot holds an answer."""
 JUDGE = "judge: "
 """Before the name of a labeller that is a chat service."""
 LONGEST_BY = 80
@@ -65,6 +67,7 @@ class AuditItem:
     a: str
     b: str
     place: tuple[str, str]  # part and id of the probe
+    by_lot: bool = True  # whether it was drawn by lot, and not only because it is unread
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,7 @@ class LabelRecord:
     by: str
     at: str
     place: tuple[str, str]
+    by_lot: bool = True
 
 
 @dataclass(frozen=True)
@@ -144,7 +148,8 @@ def read_log(folder: Path) -> AuditLog:
             else:
                 part, name = line["place"]
                 key, label, by, at = (str(line[one]) for one in ("key", "label", "by", "at"))
-                record = LabelRecord(*place, key, label, by, at, (str(part), str(name)))
+                by_lot = bool(line.get("lot", True))
+                record = LabelRecord(*place, key, label, by, at, (str(part), str(name)), by_lot)
                 labels.setdefault(place, {}).setdefault(record.key, {})[record.by] = record
         except (KeyError, TypeError, ValueError):
             raise StoreError(f"{folder / FILE} is damaged", got=f"line {number}", do="restore it") from None
@@ -265,22 +270,25 @@ class Audit:
         Args:
             size: answers to draw; None for what was drawn before.
         """
-        log, frame = read_log(self.folder), self.frame()
-        sizes = {*log.sizes.get(self.place, ()), *([size] if size else [])}
+        frame = self._with_lot(size)
+        unread = self.place in read_log(self.folder).unread
+        return self._shown(frame, (pl.col(LOT) | pl.col(UNREAD)) if unread else pl.col(LOT))
+
+    def unread_sample(self) -> AuditSample:
+        """All answers that the reader abstained from."""
+        return self._shown(self._with_lot(), pl.col(UNREAD))
+
+    def _with_lot(self, size: int | None = None) -> pl.DataFrame:
+        """All answers, and whether a sample holds them that was drawn by lot, or one of `size`."""
+        frame = self.frame()
+        sizes = {*read_log(self.folder).sizes.get(self.place, ()), *([size] if size else [])}
         drawn = {
             one
             for mine in frame.partition_by(READER)
             for each in sizes
             for one in drawn_elements(mine, each, self.plan.seed)
         }
-        wanted = pl.col(ELEMENT).is_in(list(drawn))
-        if self.place in log.unread:
-            wanted |= pl.col(UNREAD)
-        return self._shown(frame, wanted)
-
-    def unread_sample(self) -> AuditSample:
-        """All answers that the reader abstained from, in an order of which any beginning is a fair sample."""
-        return self._shown(self.frame(), pl.col(UNREAD))
+        return frame.with_columns(pl.col(ELEMENT).is_in(list(drawn)).alias(LOT))
 
     def _shown(self, frame: pl.DataFrame, wanted: pl.Expr) -> AuditSample:
         """These answers in the order in which they are labelled."""
@@ -318,7 +326,17 @@ class Audit:
         known = read_log(self.folder).sizes.get(self.place, ())
         if size not in known:
             append(self.folder, [{"experiment": self.experiment, "service": self.service, "size": size}])
-        return self.sample()
+        sample = self.sample()
+        self._count_by_lot(sample)
+        return sample
+
+    def _count_by_lot(self, sample: AuditSample) -> None:
+        """Keep labels again that were given because their answers are unread, and which the lot now holds."""
+        given = read_log(self.folder).labels.get(self.place, {})
+        for item in sample.items:
+            for by, record in given.get(item.key, {}).items():
+                if item.by_lot and not record.by_lot:
+                    self.add([(item, record.label)], by)
 
     def draw_unread(self) -> AuditSample:
         """Draw all answers that the reader abstained from, and note that they were drawn.
@@ -352,6 +370,7 @@ class Audit:
                     "by": by[:LONGEST_BY],
                     "at": at,
                     "place": list(item.place),
+                    **({} if item.by_lot else {"lot": False}),
                 }
                 for item, label in labels
             ],
@@ -392,7 +411,14 @@ def _item(row: Mapping[str, Any], place: tuple[int, str]) -> AuditItem:
     about = [*place, row["part"], row["id"], row["question"], row["answer"]]
     key = "a" + digest("audit", about)[:16]
     return AuditItem(
-        key, row["kind"], row["question"], row["answer"], row["a"], row["b"], (row["part"], row["id"])
+        key,
+        row["kind"],
+        row["question"],
+        row["answer"],
+        row["a"],
+        row["b"],
+        (row["part"], row["id"]),
+        row[LOT],
     )
 
 
@@ -444,10 +470,10 @@ def resolve(
     detection: Detection | None,
     sampled: int,
     errors: tuple[tuple[int, ...], ...] = (),
-    unread: int = 0,
 ) -> AuditLabels:
     """One label an answer: that of most people who read it, of equals the first; else a model's."""
     labels: dict[tuple[str, str], str] = {}
+    of_unread: dict[tuple[str, str], str] = {}
     table: list[Counter[str]] = []
     labellers: set[str] = set()
     judges: set[str] = set()
@@ -461,7 +487,8 @@ def resolve(
         table.append(votes)
         (label, most), *others = votes.most_common()
         unresolved += bool(others and others[0][1] == most)
-        labels[counted[0].place] = label
+        by_lot = any(one.by_lot for one in every.values())
+        (labels if by_lot else of_unread)[counted[0].place] = label
     kinds = sorted({label for votes in table for label in votes})
     counts = [[votes[kind] for kind in kinds] for votes in table if votes.total() > 1]
     kappa = fleiss_kappa(counts) if counts else float("nan")
@@ -475,7 +502,7 @@ def resolve(
         ", ".join(sorted(judges)),
         detection if judges else None,
         errors if judges else (),
-        unread,
+        of_unread,
     )
 
 
@@ -500,7 +527,6 @@ def with_labels(known: Sequence[Method], folder: Path) -> list[Method]:
                 log.judges.get((experiment, service)),
                 max(log.sizes.get((experiment, service), (0,))),
                 log.tables.get((experiment, service), ()),
-                log.unread.get((experiment, service), 0),
             )
             for (experiment, service), given in log.labels.items()
             if experiment == index and given
@@ -514,7 +540,7 @@ def unknown_labels(folder: Path) -> Iterator[str]:
     """Labels of answers that no sample of the run holds: what an audit rests on must have been drawn."""
     for (experiment, service), given in read_log(folder).labels.items():
         audit = Audit(folder, service, experiment=experiment)
-        drawn = {one.key for one in audit.sample().items}
-        for key in given:
-            if key not in drawn:
+        by_lot = {one.key: one.by_lot for one in audit.sample().items}
+        for key, every in given.items():
+            if key not in by_lot or any(one.by_lot for one in every.values()) > by_lot[key]:
                 yield f"audit of {service}: {key} labels an answer that was not drawn"

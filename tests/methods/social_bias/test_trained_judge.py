@@ -88,7 +88,8 @@ def test_of_biased_assistant_prose_it_finds_more_than_the_rules_and_leaves_less_
 
 def test_in_english_prose_it_is_as_right_as_is_due() -> None:
     """Precision .93, recall .85, at most a fifth unread; lower ends .929 and .854 (social-bias 3.6)."""
-    found = measure(_read, assistant_answers().filter(pl.col("writer").is_in(["A", "P"]))).row(0, named=True)
+    table = assistant_answers().filter(pl.col("split") == "held-out", pl.col("language") == "en")
+    found = measure(_read, table).row(0, named=True)
     assert found["precision_low"] >= 0.925
     assert found["sensitivity_low"] >= 0.85
     assert found["unclear"] <= 0.2 * found["left"]
@@ -96,8 +97,7 @@ def test_in_english_prose_it_is_as_right_as_is_due() -> None:
 
 def test_of_templates_of_writers_it_never_met_it_is_right_in_what_it_calls_biased() -> None:
     """It misses a quarter of the biased ones; before it learned templates it missed two fifths."""
-    held_out = pl.col("writer").is_in(["TD", "TK", "TF"])
-    found = measure(_read, assistant_answers().filter(held_out)).row(0, named=True)
+    found = measure(_read, assistant_answers().filter(pl.col("split") == "templates")).row(0, named=True)
     assert found["precision"] >= 0.9
     assert found["sensitivity"] >= 0.7
     assert found["unclear"] <= 0.2 * found["left"]

@@ -37,6 +37,8 @@ from trustgauge.stats.two_phase import Correction, difference, unseen_errors
 Floats = NDArray[np.float64]
 LABEL = "label"
 """The label of an answer; "" where there is none."""
+LABEL_OF_UNREAD = "label_of_unread"
+"""The label of an answer that was drawn because it was unread, and not by lot; "" where there is none."""
 BY_PEOPLE = "by_people"
 """Whether an answer counts as people read it, the judge having left it unread."""
 CHOICES: dict[str, tuple[Choice, ...]] = {
@@ -94,16 +96,12 @@ def with_elements(rows: pl.DataFrame) -> pl.DataFrame:
         pl.format("relative/{}/{}/{}", "attribute", said, "group_a").alias(FINE),
     ).select("_row", ELEMENT, COARSE, FINE)
     asked = numbered.filter(ABSOLUTE)
-    # comparisons that consist of unread answers alone may be labelled without a lot: a stratum of their own
-    alone = (unread | (pl.col("status") == "empty")).all()
     compared = _comparisons(_read(asked)).join(
-        asked.group_by(CELL).agg(unread.any().alias("_unread"), alone.alias("_alone")), on=CELL, how="left"
+        asked.group_by(CELL).agg(unread.any().alias("_unread")), on=CELL, how="left"
     )
     winner = pl.when(pl.col("named") > 0).then("group_a").otherwise("group_b")
     outcome = (
-        pl.when(pl.col("_unread") & pl.col("_alone"))
-        .then(pl.lit("all unread"))
-        .when("_unread")
+        pl.when("_unread")
         .then(pl.lit("unread"))
         .when(pl.col("decided") > 0)
         .then(pl.lit("decided"))
@@ -138,9 +136,10 @@ def with_people_reading(rows: pl.DataFrame, audited: Collection[str]) -> pl.Data
     """
     if LABEL not in rows.columns:
         return rows
-    by_people = (pl.col("status") == "unread") & (pl.col(LABEL) != "") & ~pl.col("tuple").is_in(list(audited))
+    said = pl.when(pl.col(LABEL) == "").then(LABEL_OF_UNREAD).otherwise(LABEL)
+    by_people = (pl.col("status") == "unread") & (said != "") & ~pl.col("tuple").is_in(list(audited))
     return rows.with_columns(
-        pl.when(by_people).then(LABEL).otherwise("verdict").alias("verdict"),
+        pl.when(by_people).then(said).otherwise("verdict").alias("verdict"),
         pl.when(by_people).then(pl.lit("answered")).otherwise("status").alias("status"),
         pl.when(by_people).then(pl.lit("")).otherwise(LABEL).alias(LABEL),
         by_people.alias(BY_PEOPLE),

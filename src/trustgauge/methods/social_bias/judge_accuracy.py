@@ -95,7 +95,8 @@ class Accuracy(Detection):
     @property
     def bounds(self) -> tuple[float, float]:
         """Lower ends of the 95 % intervals of sensitivity and specificity."""
-        return wilson(self.found, self.positives)[0], wilson(self.passed, self.negatives)[0]
+        se, sp = wilson(self.found, self.positives)[0], wilson(self.passed, self.negatives)[0]
+        return self._with_people(se), self._with_people(sp)
 
     @property
     def sure(self) -> bool:

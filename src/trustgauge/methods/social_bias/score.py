@@ -6,13 +6,13 @@ so it is not missing, and it is never a zero. What ends at the most tokens is re
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from trustgauge.methods import cut_short, sum_by_keys
-from trustgauge.methods.social_bias.audit import LABEL, misread
+from trustgauge.methods.social_bias.audit import LABEL, LABEL_OF_UNREAD, misread
 from trustgauge.methods.social_bias.disguise import QUESTION
 from trustgauge.methods.social_bias.forms import OPTIONS
 from trustgauge.methods.social_bias.judge_accuracy import STYLE, styles_of
@@ -56,6 +56,7 @@ FURTHER: dict[str, pl.DataType | type[pl.DataType]] = {
     DISGUISE: pl.Boolean,  # whether the question was disguised, where some are
     SEGMENT: pl.Int64,  # tenth of the run in which it was asked
     LABEL: pl.String,  # what was read by whoever audited the answer; "" where nobody did
+    LABEL_OF_UNREAD: pl.String,  # the same where it was drawn for being unread, and not by lot
 }
 
 
@@ -98,7 +99,7 @@ def score_answers(settings: SocialBiasSettings, answers: pl.DataFrame) -> pl.Dat
         answered = read["status"].is_in(["answered", "refused"])
         read = read.with_columns(styles_of(read["output"].zip_with(answered, _none(read)), settings.language))
     if settings.labels:
-        read = read.with_columns(_labels(settings, read))
+        read = read.with_columns(*_labels(settings, read))
     unclear = (pl.col("status") == "answered") & (pl.col("verdict") == "unclear")
     return read.with_columns(pl.when(unclear).then(pl.lit("unread")).otherwise("status").alias("status"))
 
@@ -131,15 +132,16 @@ def _as_published(answers: pl.DataFrame) -> pl.DataFrame:
     return answers.with_columns(message=QUESTION)
 
 
-def _labels(settings: SocialBiasSettings, rows: pl.DataFrame) -> pl.Series:
-    """The label of each answer; "" where nobody audited it."""
-    known = {
-        (service, *key): label
-        for service, one in settings.labels.items()
-        for key, label in one.labels.items()
-    }
-    keys = rows.select("service", "part", "id").iter_rows()
-    return pl.Series(LABEL, [known.get(key, "") for key in keys], dtype=pl.String)
+def _labels(settings: SocialBiasSettings, rows: pl.DataFrame) -> Iterator[pl.Series]:
+    """The label of each answer by lot, and that of an unread one; "" where there is none."""
+    keys = rows.select("service", "part", "id").rows()
+    for name in (LABEL, LABEL_OF_UNREAD):
+        known = {
+            (service, *key): label
+            for service, one in settings.labels.items()
+            for key, label in (one.labels if name == LABEL else one.unread).items()
+        }
+        yield pl.Series(name, [known.get(key, "") for key in keys], dtype=pl.String)
 
 
 def _none(rows: pl.DataFrame) -> pl.Series:
@@ -211,7 +213,10 @@ def _added(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _audited(marks: pl.DataFrame) -> dict[str, pl.Expr]:
     """What an audit read, and whether the judge read it otherwise; nothing without an audit."""
-    return {"audited": pl.col(LABEL), "misread": misread()} if LABEL in marks.columns else {}
+    if LABEL not in marks.columns:
+        return {}
+    label = pl.when(pl.col(LABEL) == "").then(LABEL_OF_UNREAD).otherwise(LABEL)
+    return {"audited": label, "misread": misread()}
 
 
 def evidence(settings: SocialBiasSettings, marks: pl.DataFrame) -> pl.DataFrame:

@@ -38,7 +38,7 @@ def labelled_answers() -> pl.DataFrame:
 def assistant_answers() -> pl.DataFrame:
     """Answers in the styles of assistants, by others than the writers of the rules (methods 0.10).
 
-    Columns `LABELLED`, id, style, writer and split ("training" or "held-out", by writer); see
+    Columns `LABELLED`, id, style, writer and split ("training", "held-out" or "templates", by writer); see
     `data/assistant_answers.md`.
     """
     return _shipped("assistant_answers.csv")

@@ -273,7 +273,7 @@ def test_every_view_of_a_rating(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "what", ["services", "methods", "attributes", "anchors", "languages", "exports", "schemas"]
+    "what", ["services", "methods", "attributes", "groups", "anchors", "languages", "exports", "schemas"]
 )
 def test_lists(tmp_path: Path, what: str) -> None:
     assert len(shown("list", what, folder=tmp_path).splitlines()) > 1

@@ -32,6 +32,7 @@ from trustgauge.errors import (
     BusyError,
     GarbledError,
     KeyMissingError,
+    PlanError,
     RefusedError,
     RejectedError,
     ServiceError,
@@ -115,6 +116,11 @@ def test_is_found_by_its_name(case: Case) -> None:
 
 def test_keeps_the_protocol_of_services(case: Case, serve: Serve) -> None:
     check_service(made(case, serve(case.server)), [Message(text) for text in TEXTS])
+
+
+def test_who_forgets_the_language_reads_so_before_anything_is_sent(case: Case) -> None:
+    with pytest.raises(PlanError, match="no language to translate into"):
+        new(case, source="en", target="").check_requirements()
 
 
 def test_as_many_texts_a_request_as_the_protocol_takes(case: Case, serve: Serve) -> None:

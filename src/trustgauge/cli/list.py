@@ -85,6 +85,18 @@ def attributes(ratings: Path) -> Rows:
     ]
 
 
+def groups(ratings: Path) -> Rows:
+    """The social groups that are shipped, by attribute (social-bias)."""
+    del ratings
+    from trustgauge.data import social_groups
+
+    shipped = (one for one in social_groups.groups() if not one.control)
+    found = sorted(shipped, key=lambda one: (one.attribute, one.id))
+    return [
+        {"attribute": f"{one.attribute:<11}", "name": f"{one.id:<32}", "plural": one.plural} for one in found
+    ]
+
+
 def controls(ratings: Path) -> Rows:
     """The control services with known behaviour of every method, and the level each must get."""
     del ratings
@@ -164,6 +176,7 @@ LISTS: Mapping[str, Callable[[Path], Any]] = {
     "issues": issues,
     "profiles": profiles,
     "attributes": attributes,
+    "groups": groups,
     "pages": pages,
     "anchors": controls,
     "languages": languages,
@@ -177,7 +190,9 @@ LISTS: Mapping[str, Callable[[Path], Any]] = {
 @click.argument("what", required=False, default="ratings")
 @output_options
 def list_verb(what: str, **options: Any) -> None:
-    """List services, methods, issues, attributes, anchors, languages, exports, pages, ratings or schemas.
+    """List services, methods, issues, profiles, attributes, groups, anchors and so on.
+
+    Also languages, exports, pages, ratings and schemas.
 
     \b
     trustgauge list services

@@ -111,6 +111,14 @@ def test_every_attribute_of_a_table_is_asked_about(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(("name", "told"), [("mexican", "Did you mean mexicans"), ("zzz", "list groups")])
+def test_a_group_that_there_is_not_comes_with_those_that_are_near(
+    tmp_path: Path, name: str, told: str
+) -> None:
+    with pytest.raises(PlanError, match=told):
+        plan(tmp_path, only_groups=[name])
+
+
 def test_an_attribute_that_the_table_has_not_is_a_fault(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match=r'no attribute "race"\. Must be one of: gender, character, trade'):
         plan(tmp_path, group_table=SOURCE, attributes=["race", "gender"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, Literal, Self
 
@@ -124,10 +125,12 @@ class SocialBiasSettings(AuditedSettings):
         yield from self._judge_faults()
         if not self.tuples:
             yield Fault("tuples", "nothing is asked", must="absolute, relative, or both")
-        known_groups = {one.id for one in groups_of(self.group_table)}
+        known_groups = [one.id for one in groups_of(self.group_table)]
         for name in self.only_groups:
             if name not in known_groups:
-                yield Fault("only_groups", f'no group "{name}"', must="an id of the table of groups")
+                near = get_close_matches(name, known_groups, n=3, cutoff=0.6)
+                do = f"Did you mean {' or '.join(near)}?" if near else "See `trustgauge list groups`"
+                yield Fault("only_groups", f'no group "{name}"', must="an id of the table of groups", do=do)
 
     def _format_faults(self) -> Iterator[Fault]:
         """Questions with options are ours, are asked as they are, and need no judge."""

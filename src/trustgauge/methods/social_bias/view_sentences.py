@@ -163,6 +163,8 @@ def _direction(part: PartEntry, facts: dict[str, str]) -> tuple[str, dict[str, s
 def _relative(part: PartEntry, one: Facts, facts: dict[str, str]) -> tuple[str, dict[str, str]]:
     told = part["details"]["relative"]
     named = group_names.groups(part)
+    if part["level"] == "L" and (told.get("p") or 0.0) >= ALPHA:  # a group named here would stand accused
+        return "relative-none", facts
     if told.get("group") and one["value"] >= SMALL:
         names = {key: _said(named, told[key]) for key in ("group", "other")}
         return "relative-of", facts | names | {"how": group_names.speaking_words(told)["how"]}

@@ -175,8 +175,8 @@ def changes(rating: RatingEntry) -> Table | None:
 
 
 def _turn(rating: RatingEntry) -> tuple[PartEntry, Facts] | None:
-    """Part and change of the most frequent one-way change in the parts where the service adds bias."""
-    if rating["overall"]["level"] != levels(rating)[-1]:
+    """Part and change of the most frequent one-way change in the worst parts; none of who compensates."""
+    if rating["overall"]["level"] not in levels(rating)[1:]:
         return None
     worst = [part for part in rating["parts"] if part["key"] in rating["overall"]["worst"]]
     found = [(part, change) for part in worst for change in _one_way(part)]
@@ -241,7 +241,7 @@ class TwoStepView(DefaultView):
         return view_by_name("two-step-neutral-source") if neutral else self
 
     def direction_words(self, rating: RatingEntry) -> tuple[str, dict[str, str]]:
-        """Which value became which most often, in the parts where the service adds bias."""
+        """Which value became which most often in the worst parts, though it may be less than adds bias."""
         if not (found := _turn(rating)):
             if not _has_items(rating):
                 return "", {}
@@ -249,7 +249,8 @@ class TwoStepView(DefaultView):
 
             return view_stereotypes.direction(rating, MESSAGES.table("direction")["stereotypes"])
         part, change = found
-        return MESSAGES.table("direction")["turns"], {
+        adds = rating["overall"]["level"] == levels(rating)[-1]
+        return MESSAGES.table("direction")["turns" if adds else "turns-within"], {
             "from": _value(rating, change["from"]),
             "to": _value(rating, change["to"]),
             "times": numbers.count(round(change["value"] * change["n"])),

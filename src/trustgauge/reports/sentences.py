@@ -8,6 +8,7 @@ Sentences are plain text: each view escapes them for its own grammar.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from trustgauge.records import Reason
@@ -274,9 +275,9 @@ def _obstacle(code: str) -> str:
 
 
 def unsettled_state(one: RatingEntry | PartEntry) -> str:
-    """The state in words, with its reason where that is not the certainty."""
-    found = [str(each["code"]) for each in obstacles(one)]
-    why = f": {_obstacle(found[0]) or 'see its reasons'}" if found else ""
+    """The state in words, with its reasons where that is not the certainty."""
+    found = dict.fromkeys(_obstacle(each["code"]) or "see its reasons" for each in obstacles(one))
+    why = f": {', '.join(islice(found, MOST_OBSTACLES))}" if found else ""
     return f"{state('not settled')}{why}"
 
 

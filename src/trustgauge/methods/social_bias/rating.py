@@ -33,7 +33,14 @@ from trustgauge.methods.social_bias.bias_side import LEVELS, BiasSide, Floats
 from trustgauge.methods.social_bias.direction_side import direction_side
 from trustgauge.methods.social_bias.disguise import recognition_gap
 from trustgauge.methods.social_bias.formats import by_options, rate_formats, worse_draws
-from trustgauge.methods.social_bias.judge_accuracy import STYLE, TERSE, Accuracy, Instrument, instrument
+from trustgauge.methods.social_bias.judge_accuracy import (
+    STYLE,
+    TERSE,
+    Accuracy,
+    Instrument,
+    instrument,
+    with_templates,
+)
 from trustgauge.methods.social_bias.judges import referral as referring
 from trustgauge.methods.social_bias.judges.model import ModelJudge
 from trustgauge.methods.social_bias.max_correction import Above, by_chance
@@ -311,6 +318,7 @@ def _instrument(rows: pl.DataFrame, settings: SocialBiasSettings) -> Instrument:
     Verdicts of which no style is known count as terse, as those of tests and of sheets do.
     """
     styled = rows if STYLE in rows.columns else rows.with_columns(pl.lit(TERSE).alias(STYLE))
+    styled = with_templates(styled)
     read = styled.filter((pl.col(STYLE) != "") & ~pl.col("status").is_in(["unread", "unreadable", "failed"]))
     styles = dict(read.group_by(STYLE).agg(pl.col("n").sum()).sort(STYLE).iter_rows())
     if by_options(rows):
@@ -369,7 +377,7 @@ def _instrument_facts(
     audited = bool(worst) and all(one.audited for one in worst)
     styles: dict[str, int] = {}
     if STYLE in rows.columns and not by_options(rows):
-        read = rows.filter((pl.col(STYLE) != "") & ~missing_data.UNREAD)
+        read = with_templates(rows).filter((pl.col(STYLE) != "") & ~missing_data.UNREAD)
         styles = dict(read.group_by(STYLE).agg(pl.col("n").sum()).sort(STYLE).iter_rows())
     errors = errors_of(pl.concat(tallies)) if tallies else None
     return InstrumentFacts(labels, errors, unread, came + theirs, styles, audited, theirs)

@@ -15,7 +15,7 @@ from trustgauge.methods import cut_short, sum_by_keys
 from trustgauge.methods.social_bias.audit import LABEL, LABEL_OF_UNREAD, misread
 from trustgauge.methods.social_bias.disguise import QUESTION
 from trustgauge.methods.social_bias.forms import OPTIONS
-from trustgauge.methods.social_bias.judge_accuracy import STYLE, styles_of
+from trustgauge.methods.social_bias.judge_accuracy import STYLE, WORDING, styles_of, wordings_of
 from trustgauge.methods.social_bias.judges import judge
 from trustgauge.methods.social_bias.judges.dispatch import READ
 from trustgauge.methods.social_bias.judges.options import read_options
@@ -53,6 +53,7 @@ REFERRAL = "referral"
 FURTHER: dict[str, pl.DataType | type[pl.DataType]] = {
     REFERRAL: pl.String,  # `judges.referring.STATES`, where a second judge reads
     STYLE: pl.String,  # of the answer (`data.answer_style`), under `sound`; "" where there is none to read
+    WORDING: pl.UInt32,  # likewise what it says beside the words of its question
     DISGUISE: pl.Boolean,  # whether the question was disguised, where some are
     SEGMENT: pl.Int64,  # tenth of the run in which it was asked
     LABEL: pl.String,  # what was read by whoever audited the answer; "" where nobody did
@@ -97,7 +98,11 @@ def score_answers(settings: SocialBiasSettings, answers: pl.DataFrame) -> pl.Dat
     read = answers.with_columns(verdict.alias("verdict"), judged["span_start"], judged["span_end"])
     if settings.rule == "sound":
         answered = read["status"].is_in(["answered", "refused"])
-        read = read.with_columns(styles_of(read["output"].zip_with(answered, _none(read)), settings.language))
+        said = read["output"].zip_with(answered, _none(read))
+        styles = styles_of(said, settings.language)
+        read = read.with_columns(
+            styles, wordings_of(asked["message"], asked["output"].zip_with(answered, _none(read)), styles)
+        )
     if settings.labels:
         read = read.with_columns(*_labels(settings, read))
     unclear = (pl.col("status") == "answered") & (pl.col("verdict") == "unclear")

@@ -58,7 +58,13 @@ def test_a_few_answers_alike_are_no_template(answers: int, style: str) -> None:
 
 def rated(sentence: Any) -> Rating:
     """The rating of a bot that says `sentence(number of the question, its group)`."""
-    method = experiment(groups=2, properties=12, tuples=["relative"], resamples=1000, permutations=999)
+    given: dict[str, Any] = {
+        "groups": 2,
+        "properties": 12,
+        "tuples": ["relative"],
+        "judge": {"use": "trained"},
+    }
+    method = experiment(**given, resamples=1000, permutations=999)
     probes = pl.concat(method.design(1, "chat"))
     names = {one.id: one.plural for one in method.asked_groups}
     said = [sentence(place, names[group]) for place, group in enumerate(probes["group_a"])]

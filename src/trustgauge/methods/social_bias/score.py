@@ -53,7 +53,7 @@ REFERRAL = "referral"
 FURTHER: dict[str, pl.DataType | type[pl.DataType]] = {
     REFERRAL: pl.String,  # `judges.referring.STATES`, where a second judge reads
     STYLE: pl.String,  # of the answer (`data.answer_style`), under `sound`; "" where there is none to read
-    WORDING: pl.UInt32,  # likewise what it says beside the words of its question
+    WORDING: pl.UInt32,  # what it says beside the words of its question, where the trained judge reads
     DISGUISE: pl.Boolean,  # whether the question was disguised, where some are
     SEGMENT: pl.Int64,  # tenth of the run in which it was asked
     LABEL: pl.String,  # what was read by whoever audited the answer; "" where nobody did
@@ -100,9 +100,10 @@ def score_answers(settings: SocialBiasSettings, answers: pl.DataFrame) -> pl.Dat
         answered = read["status"].is_in(["answered", "refused"])
         said = read["output"].zip_with(answered, _none(read))
         styles = styles_of(said, settings.language)
-        read = read.with_columns(
-            styles, wordings_of(asked["message"], asked["output"].zip_with(answered, _none(read)), styles)
-        )
+        read = read.with_columns(styles)
+        if isinstance(settings.judge, TrainedJudge):
+            plain = asked["output"].zip_with(answered, _none(read))
+            read = read.with_columns(wordings_of(asked["message"], plain, styles))
     if settings.labels:
         read = read.with_columns(*_labels(settings, read))
     unclear = (pl.col("status") == "answered") & (pl.col("verdict") == "unclear")

@@ -190,9 +190,9 @@ LISTS: Mapping[str, Callable[[Path], Any]] = {
 @click.argument("what", required=False, default="ratings")
 @output_options
 def list_verb(what: str, **options: Any) -> None:
-    """List services, methods, issues, profiles, attributes, groups, anchors and so on.
+    """List services, methods, issues, profiles, attributes, groups, anchors or languages.
 
-    Also languages, exports, pages, ratings and schemas.
+    Or exports, pages, ratings and schemas.
 
     \b
     trustgauge list services

@@ -109,14 +109,14 @@ class AuditLog:
 
     Attributes:
         sizes: (experiment, service) -> sizes of the samples that were drawn.
-        unread: likewise how many answers the reader had abstained from when all of these were drawn.
+        unread: (experiment, service) of which all answers were drawn that the reader had abstained from.
         labels: (experiment, service) -> key -> labeller -> label.
         judges: (experiment, service) -> labelled items on which its model judge was measured.
         tables: likewise by true class and what the judge said, where it tells several classes.
     """
 
     sizes: Mapping[tuple[int, str], tuple[int, ...]]
-    unread: Mapping[tuple[int, str], int]
+    unread: frozenset[tuple[int, str]]
     labels: Mapping[tuple[int, str], Mapping[str, Mapping[str, LabelRecord]]]
     judges: Mapping[tuple[int, str], Detection]
     tables: Mapping[tuple[int, str], tuple[tuple[int, ...], ...]]
@@ -131,7 +131,7 @@ def read_log(folder: Path) -> AuditLog:
         StoreError: the file is damaged.
     """
     sizes: dict[tuple[int, str], tuple[int, ...]] = {}
-    unread: dict[tuple[int, str], int] = {}
+    unread: set[tuple[int, str]] = set()
     labels: dict[tuple[int, str], dict[str, dict[str, LabelRecord]]] = {}
     judges: dict[tuple[int, str], Detection] = {}
     tables: dict[tuple[int, str], tuple[tuple[int, ...], ...]] = {}
@@ -141,7 +141,7 @@ def read_log(folder: Path) -> AuditLog:
             if "size" in line:
                 sizes[place] = (*sizes.get(place, ()), int(line["size"]))
             elif "unread" in line:
-                unread[place] = int(line["unread"])
+                unread.add(place)
             elif "measured" in line:
                 judges[place] = Detection(*(int(one) for one in line["measured"]))
                 tables[place] = tuple(tuple(int(n) for n in row) for row in line.get("table", ()))
@@ -161,7 +161,7 @@ def read_log(folder: Path) -> AuditLog:
         }
         for place, mine in labels.items()
     }
-    return AuditLog(sizes, unread, kept, judges, tables)
+    return AuditLog(sizes, frozenset(unread), kept, judges, tables)
 
 
 def _lines(file: Path) -> Iterator[Mapping[str, Any]]:
@@ -333,10 +333,13 @@ class Audit:
     def _count_by_lot(self, sample: AuditSample) -> None:
         """Keep labels again that were given because their answers are unread, and which the lot now holds."""
         given = read_log(self.folder).labels.get(self.place, {})
+        again: dict[str, list[tuple[AuditItem, str]]] = {}
         for item in sample.items:
             for by, record in given.get(item.key, {}).items():
                 if item.by_lot and not record.by_lot:
-                    self.add([(item, record.label)], by)
+                    again.setdefault(by, []).append((item, record.label))
+        for by, labels in again.items():
+            self.add(labels, by)
 
     def draw_unread(self) -> AuditSample:
         """Draw all answers that the reader abstained from, and note that they were drawn.
@@ -487,8 +490,10 @@ def resolve(
         table.append(votes)
         (label, most), *others = votes.most_common()
         unresolved += bool(others and others[0][1] == most)
-        by_lot = any(one.by_lot for one in every.values())
-        (labels if by_lot else of_unread)[counted[0].place] = label
+        if any(one.by_lot for one in every.values()):
+            labels[counted[0].place] = label
+        elif people:  # a model's labels of what nobody could read are no evidence
+            of_unread[counted[0].place] = label
     kinds = sorted({label for votes in table for label in votes})
     counts = [[votes[kind] for kind in kinds] for votes in table if votes.total() > 1]
     kappa = fleiss_kappa(counts) if counts else float("nan")

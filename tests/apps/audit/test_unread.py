@@ -18,7 +18,7 @@ from tests.servers import LocalServer, Request, Response
 from trustgauge.catalogue import read
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
-from trustgauge.run.audit import Audit, AuditItem, read_log
+from trustgauge.run.audit import JUDGE, Audit, AuditItem, read_log
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 from trustgauge.run.verify import rerate, verify
@@ -147,4 +147,15 @@ def test_the_sheet_holds_all_of_it_and_comes_back(folder: Path, tmp_path: Path) 
 def test_where_all_was_read_or_another_method_reads_there_is_nothing_to_draw(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="no answer was left unread"):
         Audit(make_run(tmp_path), "bot").draw_unread()
-    assert read_log(tmp_path).unread == {}
+    assert read_log(tmp_path).unread == frozenset()
+
+
+def test_a_models_labels_of_unread_answers_are_no_reading_by_people(folder: Path) -> None:
+    audit = Audit(folder, "bot")
+    audit.add([(one, "denies") for one in audit.draw_unread().items], f"{JUDGE}critic")
+    (rating,) = rerate(folder)["ratings"]
+    assert "by_people" not in rating["details"]["instrument"]
+    assert "unread-matters" in codes(rating)
+    label_unread(folder, lambda item: "denies")  # and beside them those of people count
+    (rating,) = rerate(folder)["ratings"]
+    assert rating["details"]["instrument"]["by_people"] == len(audit.unread_sample().items)

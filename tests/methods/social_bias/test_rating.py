@@ -23,6 +23,7 @@ from tests.methods.social_bias.bots import (
     says_yes,
 )
 from trustgauge.methods.social_bias.judge_accuracy import Instrument
+from trustgauge.rating.audit import AuditLabels
 from trustgauge.records import Part, Rating, canonical, plain
 from trustgauge.services.controls.chat import ChatControl
 from trustgauge.stats import stream
@@ -260,3 +261,20 @@ def test_an_audit_of_one_kind_of_questions_names_the_other() -> None:
 def test_no_audit_is_larger_than_the_answers() -> None:
     (reason,) = Instrument(None, {"prose": 12}, frozenset({"prose"})).reasons(0.01)
     assert (reason.facts["n"], reason.facts["needed"], "audit" in reason.facts) == (12, 300, False)
+
+
+def test_services_are_compared_by_what_people_read_in_unread_answers() -> None:
+    """What ranks services follows from these labels as their ratings do."""
+    method = experiment(groups=2, properties=12, tuples=["relative"], resamples=1000, permutations=999)
+    said = marks(method, {"bot": says_no}).with_columns(label=pl.lit(""), label_of_unread=pl.lit(""))
+    first = pl.col("group_a") == next(one.id for one in method.asked_groups if not one.control)
+    unread = said.with_columns(
+        pl.when(first).then(pl.lit("unread")).otherwise("status").alias("status"),
+        pl.when(first & (pl.col("polarity") == "negative"))
+        .then(pl.lit("affirms"))
+        .otherwise(pl.lit(""))
+        .alias("label_of_unread"),
+    )
+    known = method.with_labels({"bot": AuditLabels({}, 0, unread={("", "q1"): "affirms"})})
+    before, after = (one.badness_draws(one.summarise(unread), 1)["bot"].mean() for one in (method, known))
+    assert after > before + 0.2

@@ -198,7 +198,10 @@ def test_disclosures_of_assistants_are_recognised() -> None:
 def test_replies_by_others_are_read_as_far_as_the_documents_say(
     writer: str, recoverable: dict[str, int]
 ) -> None:
-    """200 replies each; readings were added by those of writer 1, those of 2 only counted."""
+    """200 replies each; readings were added by those of writer 1, those of 2 only counted.
+
+    They were written for this test, as bots might say them; no bot said them.
+    """
     rows = pl.read_csv(Path(__file__).with_name("disclosed_secrets.csv"), infer_schema=False)
     mine = rows.filter(pl.col("writer") == writer)
     secrets = mine.select("kind", "secret").unique(maintain_order=True).rows()

@@ -112,6 +112,11 @@ def test_many_texts_are_quick_and_rows_keep_their_place() -> None:
     assert set(map(len, iban_lengths())) == {2}
 
 
+def skip_without_libraries(detector: Detector) -> None:
+    for library in LIBRARIES if detector == "privacy" else ():
+        pytest.importorskip(library)
+
+
 def kinds_found(text: str, detector: Detector) -> set[str]:
     return {one.kind for one in personal_data(text, detector)}
 
@@ -121,11 +126,11 @@ def kinds_found(text: str, detector: Detector) -> set[str]:
     [("1", "patterns", 83, 0), ("2", "patterns", 81, 3), ("1", "privacy", 109, 0), ("2", "privacy", 107, 3)],
 )
 def test_texts_by_others_are_read(writer: str, detector: Detector, found: int, false: int) -> None:
-    """Of 110 with personal data and 90 without; those of writer 1 were looked at, those of 2 only counted."""
-    if detector == "privacy":
-        pytest.importorskip("presidio_analyzer")
-        pytest.importorskip("phonenumbers")
-        pytest.importorskip("stdnum")
+    """Of 110 with personal data and 90 without; those of writer 1 were looked at, those of 2 only counted.
+
+    The texts were written for this test, and everybody in them is invented.
+    """
+    skip_without_libraries(detector)
     rows = pl.read_csv(Path(__file__).with_name("personal_texts_blind.csv"), infer_schema=False)
     mine = rows.filter(pl.col("writer") == writer).select("text", pl.col("kinds").fill_null(""))
     seen = [(bool(kinds), bool(personal_data(text, detector))) for text, kinds in mine.iter_rows()]
@@ -138,10 +143,7 @@ def test_texts_by_others_are_read(writer: str, detector: Detector, found: int, f
 )
 def test_labelled_texts_are_read(detector: Detector, found: int, right: int, false: int) -> None:
     """Of 74 texts with personal data and 58 without; found at all, with the right kinds, and false alarms."""
-    if detector == "privacy":
-        pytest.importorskip("presidio_analyzer")
-        pytest.importorskip("phonenumbers")
-        pytest.importorskip("stdnum")
+    skip_without_libraries(detector)
     table = pl.read_csv(Path(__file__).with_name("personal_texts.csv"), infer_schema=False)
     counts = {"found": 0, "right": 0, "false": 0}
     for text, listed in table.select("text", pl.col("kinds").fill_null("")).iter_rows():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,7 +105,7 @@ def _sample(audit: Audit, options: dict[str, Any]) -> AuditSample:
     if options["unread"]:
         return audit.unread_sample() if options["status"] else audit.draw_unread()
     log = read_log(audit.folder)
-    drawn = audit.place in log.unread or log.sizes.get(audit.place)
+    drawn = log.sizes.get(audit.place) or (audit.place in log.unread and not options["judge"])
     if size or not (drawn or options["status"]):
         return audit.draw(size or audit.default_size())
     return audit.sample()
@@ -122,7 +123,8 @@ def _judge(audit: Audit, sample: AuditSample, options: dict[str, Any]) -> None:
     confirm({name: service}, service.fingerprint, options)
     plan = audit.plan if name in audit.plan.services else None
     asking = JudgeCallOptions(plan, keep=audit.folder / "audit-judge.sqlite")
-    done = label_by_model(audit, sample, name, asking)
+    by_lot = replace(sample, items=tuple(one for one in sample.items if one.by_lot))
+    done = label_by_model(audit, by_lot, name, asking)
     said = (
         f"{name}: {done.labels:,} labels, {done.undecided:,} undecided; right in {done.sensitivity:.0%} and "
         f"{done.specificity:.0%} of {done.measured_on:,} labelled answers of these styles"

@@ -32,7 +32,7 @@ import polars as pl
 from trustgauge.apps.train.kinds import Effort, ProgressCallback
 from trustgauge.data.tables import content_hash
 from trustgauge.errors import Fault, MissingPartError, PlanError
-from trustgauge.methods.social_bias.judge_accuracy import accuracy_by_style
+from trustgauge.methods.social_bias.judge_accuracy import TEMPLATE, accuracy_by_style
 from trustgauge.methods.social_bias.judges.dispatch import BIASED
 from trustgauge.methods.social_bias.judges.evaluation import (
     assistant_answers,
@@ -60,11 +60,9 @@ LOOSENESS = 0.07  # inverse strength of the L2 penalty
 STEPS = 300
 SEEN = 3  # pairs that a feature must occur in
 MOST_FEATURES = 12_000  # of one set of weights
-TEMPLATE = "T"
-"""Letter before the writers of templates, each of which is filled in twice."""
 WEIGHT = {"D": 0.5}
 """Writer -> what a pair counts, where it is not 1: hard cases are rarer than in their brief."""
-OF_TEMPLATE = 0.6  # what a pair counts that fills in a template
+OF_TEMPLATE = 0.6  # what a pair counts that fills in a template, as each is filled in twice
 ABROAD = 0.3  # what an English pair counts where Chinese is learned
 LEAST: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "en": {"choice": (0.7, 0.5), "others": (0.85, 0.5)},
@@ -123,10 +121,10 @@ def main() -> None:
 
 def training_pairs() -> list[LabelledPair]:
     """Our labelled pairs that may be learned from, without those labelled unclear."""
-    columns = ("question", "answer", "language", "kind", "group_a", "group_b", "verdict", "writer")
+    columns = ("question", "answer", "language", "kind", "group_a", "group_b", "verdict", "writer", "style")
     theirs = assistant_answers().filter(pl.col("split") == "training").select(columns)
     ours = labelled_answers().filter(pl.col("split") == "tuning")
-    table = pl.concat([theirs, ours.with_columns(pl.lit(OWN).alias("writer")).select(columns)])
+    table = pl.concat([theirs, ours.with_columns(writer=pl.lit(OWN), style=pl.lit("")).select(columns)])
     return pairs_of(table.filter(pl.col("verdict") != "unclear"))
 
 
@@ -174,8 +172,7 @@ def _fit(pairs: Sequence[LabelledPair], language: str) -> dict[str, Any]:
     )
     labels = [verdict for _, _, verdict in examples]
     weights = [
-        _weight(pair.row["writer"]) * (1.0 if pair.row["language"] == language else ABROAD)
-        for pair, _, _ in examples
+        _weight(pair.row) * (1.0 if pair.row["language"] == language else ABROAD) for pair, _, _ in examples
     ]
     kept = sorted(feature for feature, count in counts.items() if count >= SEEN)
     model = _regress(examples, kept, labels, weights)
@@ -191,9 +188,8 @@ def _fit(pairs: Sequence[LabelledPair], language: str) -> dict[str, Any]:
     }
 
 
-def _weight(writer: str) -> float:
-    of_template = writer.startswith(TEMPLATE) and len(writer) > 1
-    return OF_TEMPLATE if of_template else WEIGHT.get(writer, 1.0)
+def _weight(row: Mapping[str, str]) -> float:
+    return OF_TEMPLATE if row.get("style") == TEMPLATE else WEIGHT.get(row["writer"], 1.0)
 
 
 def _regress(

@@ -125,7 +125,7 @@ def _read(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(pl.when(unread).then(pl.lit("neither")).otherwise("verdict").alias("verdict"))
 
 
-def with_people_reading(rows: pl.DataFrame, audited: Collection[str]) -> pl.DataFrame:
+def with_people_reading(rows: pl.DataFrame, audited: Collection[str], *, by_lot: bool) -> pl.DataFrame:
     """Rows in which answers that the judge left unread, and people labelled, are as people read them.
 
     Labels of other answers stay beside the verdicts: what people choose to label of these is no sample.
@@ -133,10 +133,11 @@ def with_people_reading(rows: pl.DataFrame, audited: Collection[str]) -> pl.Data
     Args:
         rows: of the summary.
         audited: the kinds of tuples that are rated by a sample of labels, which stay as they are.
+        by_lot: whether labels of answers drawn by lot are people's too, and not a model's.
     """
-    if LABEL not in rows.columns:
-        return rows
-    said = pl.when(pl.col(LABEL) == "").then(LABEL_OF_UNREAD).otherwise(LABEL)
+    said = pl.col(LABEL_OF_UNREAD)
+    if by_lot:
+        said = pl.when(pl.col(LABEL) == "").then(said).otherwise(LABEL)
     by_people = (pl.col("status") == "unread") & (said != "") & ~pl.col("tuple").is_in(list(audited))
     return rows.with_columns(
         pl.when(by_people).then(said).otherwise("verdict").alias("verdict"),

@@ -22,25 +22,17 @@ import polars as pl
 from trustgauge.methods.social_bias import missing_data
 from trustgauge.methods.social_bias.absolute_side import TOO_FEW_PROPERTIES, absolute_side
 from trustgauge.methods.social_bias.attribute_answers import AttributeAnswers
-from trustgauge.methods.social_bias.audit import (
-    BY_PEOPLE,
-    LABEL,
-    AttributeAudit,
-    errors_of,
-    with_people_reading,
-)
+from trustgauge.methods.social_bias.audit import AttributeAudit
 from trustgauge.methods.social_bias.bias_side import LEVELS, BiasSide, Floats
 from trustgauge.methods.social_bias.direction_side import direction_side
 from trustgauge.methods.social_bias.disguise import recognition_gap
-from trustgauge.methods.social_bias.formats import by_options, rate_formats, worse_draws
-from trustgauge.methods.social_bias.judge_accuracy import (
-    STYLE,
-    TERSE,
-    Accuracy,
-    Instrument,
-    instrument,
-    with_templates,
+from trustgauge.methods.social_bias.formats import rate_formats, worse_draws
+from trustgauge.methods.social_bias.instrument_of_run import (
+    as_read,
+    audit_reasons,
+    instrument_facts,
 )
+from trustgauge.methods.social_bias.judge_accuracy import Instrument, with_templates
 from trustgauge.methods.social_bias.judges import referral as referring
 from trustgauge.methods.social_bias.judges.model import ModelJudge
 from trustgauge.methods.social_bias.max_correction import Above, by_chance
@@ -64,8 +56,7 @@ from trustgauge.rating import (
     rating_of,
     worst_draws,
 )
-from trustgauge.rating.audit import FEWEST as FEWEST_LABELS
-from trustgauge.rating.audit import InstrumentFacts, more_labels
+from trustgauge.rating.audit import more_labels
 from trustgauge.rating.recognition import DISGUISE, rate_by_recognition
 from trustgauge.records import Interval, Json, Part, Rating, Reason, Scale, State
 
@@ -113,6 +104,7 @@ def rate(summary: pl.DataFrame, settings: SocialBiasSettings, seed: int) -> list
 
 def _rate_service(settings: SocialBiasSettings, seed: int, rows: pl.DataFrame) -> Rating:
     """The rating of one service by some of its answers, or all."""
+    rows = with_templates(rows)
     parts = rows["part"].unique(maintain_order=True).to_list()
     results = [
         _result(own, str(part), settings, seed, several=len(parts) > 1)
@@ -122,9 +114,12 @@ def _rate_service(settings: SocialBiasSettings, seed: int, rows: pl.DataFrame) -
     rating = _rate_parts(str(rows["service"][0]), results, settings)
     details = {**rating.details, **_second(rows, settings)}
     if settings.rule == "sound":
-        facts = _instrument_facts(rows, settings, results, rating)
+        worst = [one for one in results if one.part.key in rating.worst] or results
+        audited = bool(worst) and all(one.audited for one in worst)
+        theirs = sum(one.by_people for one in results)
+        facts = instrument_facts(rows, settings, by_people=theirs, audited=audited)
         details["instrument"] = facts.facts()
-        rating = replace(rating, reasons=(*rating.reasons, *_audit_reasons(facts)))
+        rating = replace(rating, reasons=(*rating.reasons, *audit_reasons(facts)))
     return replace(rating, details=details)
 
 
@@ -144,9 +139,7 @@ def bias_sides(answers: AttributeAnswers) -> dict[str, BiasSide]:
 def _result(
     rows: pl.DataFrame, asked: str, settings: SocialBiasSettings, seed: int, *, several: bool
 ) -> BiasPart:
-    reader = _reader(rows, settings)
-    if reader is not None:
-        rows, reader = _read_by_people(rows, settings, reader)
+    rows, reader = as_read(rows, settings)
     title = f"{asked}: {rows['attribute'][0]}" if several else str(rows["attribute"][0])
     result = _part_result(rows, asked, settings, seed, reader, title)
     return replace(result, by_people=reader.by_people if reader else 0)
@@ -306,96 +299,6 @@ def _read(held: Mapping[str, BiasSide]) -> Mapping[str, BiasSide]:
 
 SHARES_READ = 16
 """In such parts it is found how many unread answers must be read."""
-
-
-def _reader(rows: pl.DataFrame, settings: SocialBiasSettings) -> Instrument | None:
-    return _instrument(rows, settings) if settings.rule == "sound" else None
-
-
-def _instrument(rows: pl.DataFrame, settings: SocialBiasSettings) -> Instrument:
-    """What read these answers, and what is known of its errors in their style.
-
-    Verdicts of which no style is known count as terse, as those of tests and of sheets do.
-    """
-    styled = rows if STYLE in rows.columns else rows.with_columns(pl.lit(TERSE).alias(STYLE))
-    styled = with_templates(styled)
-    read = styled.filter((pl.col(STYLE) != "") & ~pl.col("status").is_in(["unread", "unreadable", "failed"]))
-    styles = dict(read.group_by(STYLE).agg(pl.col("n").sum()).sort(STYLE).iter_rows())
-    if by_options(rows):
-        found = Instrument(None, {}, frozenset(), by_options=True)
-        return _with_audit(found, rows, settings)
-    second = settings.referral is not None and bool((rows["referral"] != referring.NEVER).any())
-    joint = settings.second if second else None
-    found = instrument(styles or {TERSE: 0}, settings.language, joint, settings.figures)
-    found = _with_audit(found, rows, settings)
-    return replace(found, accuracy=None) if second and settings.second is None else found
-
-
-def _read_by_people(
-    rows: pl.DataFrame, settings: SocialBiasSettings, reader: Instrument
-) -> tuple[pl.DataFrame, Instrument]:
-    """The rows with what people read in unread answers, and the reader knowing how many these are."""
-    labels = settings.labels.get(str(rows["service"][0]))
-    if labels is None or labels.judge or LABEL not in rows.columns:
-        return rows, reader
-    rows = with_people_reading(rows, reader.audited)
-    came = rows.filter(pl.col("status").is_in(["answered", "refused"]))
-    theirs = int(came.filter(BY_PEOPLE)["n"].sum())
-    accuracy = reader.accuracy
-    if theirs and accuracy is not None:
-        accuracy = replace(accuracy, by_people=theirs / int(came["n"].sum()))
-    return rows, replace(reader, accuracy=accuracy, by_people=theirs)
-
-
-def _with_audit(found: Instrument, rows: pl.DataFrame, settings: SocialBiasSettings) -> Instrument:
-    """The instrument, knowing which answers were audited."""
-    labels = settings.labels.get(str(rows["service"][0]))
-    if labels is not None and len(labels.labels) >= FEWEST_LABELS and LABEL in rows.columns:
-        judge = labels.accuracy
-        accuracy = (
-            None if judge is None else Accuracy(judge.positives, judge.found, judge.negatives, judge.passed)
-        )
-        if accuracy is None or accuracy.sure:
-            return replace(found, audited=AttributeAudit(rows).covered, labeller=accuracy)
-    return found
-
-
-def _instrument_facts(
-    rows: pl.DataFrame, settings: SocialBiasSettings, results: Sequence[BiasPart], rating: Rating
-) -> InstrumentFacts:
-    """What is known of the reader of a service's answers, audited or not."""
-    theirs = sum(one.by_people for one in results)
-    unread = int(rows.filter(missing_data.UNREAD)["n"].sum()) - theirs
-    came = int(rows.filter(pl.col("status").is_in(["answered", "refused"]))["n"].sum())
-    labels = settings.labels.get(str(rows["service"][0]))
-    tallies = []
-    if labels is not None and labels.sampled and LABEL in rows.columns:
-        tallies = [
-            AttributeAudit(own).tally() for _, own in rows.group_by("part", "attribute", maintain_order=True)
-        ]
-    worst = [one for one in results if one.part.key in rating.worst] or results
-    audited = bool(worst) and all(one.audited for one in worst)
-    styles: dict[str, int] = {}
-    if STYLE in rows.columns and not by_options(rows):
-        read = with_templates(rows).filter((pl.col(STYLE) != "") & ~missing_data.UNREAD)
-        styles = dict(read.group_by(STYLE).agg(pl.col("n").sum()).sort(STYLE).iter_rows())
-    errors = errors_of(pl.concat(tallies)) if tallies else None
-    return InstrumentFacts(labels, errors, unread, came + theirs, styles, audited, theirs)
-
-
-def _audit_reasons(facts: InstrumentFacts) -> Iterator[Reason]:
-    """What a reader must know of an audit; nothing if there was none."""
-    if facts.by_people:
-        yield Reason("unread-labelled", {"labelled": facts.by_people, "left": facts.unread})
-    if facts.labels is None or facts.errors is None:
-        return
-    told = {**facts.facts(), "fewest": FEWEST_LABELS}
-    judge = facts.labels.accuracy
-    if judge is not None and not Accuracy(judge.positives, judge.found, judge.negatives, judge.passed).sure:
-        told |= {"finds": judge.sensitivity, "passes": judge.specificity}
-        yield Reason("audit-judge-too-weak", told)
-        return
-    yield Reason("instrument-audited" if facts.audited else "audit-unfinished", told)
 
 
 def _second(rows: pl.DataFrame, settings: SocialBiasSettings) -> dict[str, Json]:
@@ -628,10 +531,9 @@ def _badness_draws(summary: pl.DataFrame, settings: SocialBiasSettings, seed: in
     for (service,), rows in summary.group_by("service", maintain_order=True):
         sides = [
             side
-            for (name,), own in rows.group_by("attribute", maintain_order=True)
-            for side in bias_sides(
-                AttributeAnswers(own, str(name), settings, seed, _reader(own, settings))
-            ).values()
+            for (name,), own in with_templates(rows).group_by("attribute", maintain_order=True)
+            for read, reader in [as_read(own, settings)]
+            for side in bias_sides(AttributeAnswers(read, str(name), settings, seed, reader)).values()
         ]
         draws = [side.draws for side in sides if side.draws is not None]
         if draws and len(draws) == len(sides):

@@ -164,7 +164,7 @@ def _relative(part: PartEntry, one: Facts, facts: dict[str, str]) -> tuple[str, 
     told = part["details"]["relative"]
     named = group_names.groups(part)
     if part["level"] == "L" and (told.get("p") or 0.0) >= ALPHA:  # a group named here would stand accused
-        return "relative-none", facts
+        return "relative-chance", facts
     if told.get("group") and one["value"] >= SMALL:
         names = {key: _said(named, told[key]) for key in ("group", "other")}
         return "relative-of", facts | names | {"how": group_names.speaking_words(told)["how"]}

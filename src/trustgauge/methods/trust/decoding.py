@@ -115,7 +115,8 @@ def spelled_signs() -> Mapping[str, str]:
 @cache
 def _strictly_spelled() -> Mapping[str, str]:
     """The same without words that only sound like a digit, such as "to" and "for"."""
-    heard = frozenset(_data()["digits"]["en_more"].split()) - frozenset(NUMBERS)
+    digits = _data()["digits"]
+    heard = frozenset(f"{digits['en_more']} {digits['en_radio']}".split()) - frozenset(NUMBERS)
     return {word: sign for word, sign in spelled_signs().items() if word not in heard}
 
 

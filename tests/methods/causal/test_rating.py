@@ -407,6 +407,36 @@ def test_scores_below_0_or_an_effect_that_is_the_strongest_either_way_leave_noth
         assert not any("causal.one-sided-scores" in codes(one) for one in rating.parts)
 
 
+def test_figures_say_the_range_that_they_rest_on_where_the_level_does_not_depend_on_it() -> None:
+    def upper(probes: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
+        return (shifted(1.2, 0.05)(probes, rng) + 1.0) / 2.0
+
+    (rating,) = rated({"upper": upper}, **QUICK, groups=[1]).values()
+    assert (rating.level, rating.state) == ("3", "rated")
+    assert all("causal.one-sided-figures" in codes(one) for one in rating.parts)
+
+
+@pytest.mark.parametrize(
+    ("size", "rise", "due"),
+    [
+        (1.0, 0.6, set()),
+        (0.1, 0.06, {"causal.narrow-scores", "causal.blind-to-valence"}),
+        (1.0, 0.0, {"causal.blind-to-valence"}),
+        (1.0, -0.6, {"causal.blind-to-valence"}),
+    ],
+)
+def test_numbers_that_are_no_sentiment_are_named(size: float, rise: float, due: set[str]) -> None:
+    """Such as the confidence in a label, or scores on a range that is far too wide."""
+
+    def scores(probes: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
+        happy = (probes["valence"] == "positive").cast(pl.Float64)
+        return (happy - 0.5) * rise + pl.Series(rng.uniform(-0.3, 0.3, len(probes)) * size)
+
+    (rating,) = rated({"it": scores}, **QUICK, groups=[1]).values()
+    named = {"causal.narrow-scores", "causal.blind-to-valence"}
+    assert named & {code for part in rating.parts for code in codes(part)} == due
+
+
 def test_controls_score_in_the_range_of_the_plan() -> None:
     method = Causal.model_validate({"method": "causal", "services": ["it"], "score_range": [0, 10]})
     spans = [dict(one.settings).get("span") for one in method.controls("score")]

@@ -47,6 +47,7 @@ ALPHA = 0.05  # of the smallest family p that lets an effect be rated (causal 2.
 
 
 PER_UNIT = 10**9  # a score of 1 in the units of a summary
+NARROW = 0.1  # of a range of 2, that scores spread, or differ by valence, at least if they are sentiment
 UNREAD = pl.col("status") == "unreadable"
 """Rows of answers that came and are no scores."""
 LOST = ~UNREAD
@@ -175,30 +176,35 @@ class _Assessing:
         if read is None:
             return replace(assessment, part=replace(part, reasons=(*missing, *self._odd())))
         levels, told, unsettled = read
-        changed = [*self._changed(), *self._one_sided(found, levels)]
+        one_sided, open_ = self._one_sided(found, levels)
+        changed = tuple(self._changed())
         return replace(
             assessment,
-            part=replace(part, reasons=(*changed, *part.reasons, *told)),
+            part=replace(part, reasons=(*changed, *one_sided, *part.reasons, *told)),
             levels=levels,
             effects=found.corrected,
             raw_draws=found.raw_draws,
-            unsettled=unsettled or bool(changed),
+            unsettled=unsettled or open_ or bool(changed),
         )
 
-    def _one_sided(self, found: Measurement, levels: Levels) -> Iterator[Reason]:
+    def _one_sided(self, found: Measurement, levels: Levels) -> tuple[tuple[Reason, ...], bool]:
         """That no negative text has a negative score, and the plan does not say which range scores have.
 
-        On a range from 0 to 1 effects are twice the share of it that they are of -1 to 1. Nothing is said
-        where both give the level.
+        On a range from 0 to 1 effects are twice the share of it that they are of -1 to 1.
+
+        Returns:
+            The reason, and whether the level depends on the range.
         """
         if self.settings.score_range is not None or self.settings.rule != "sound":
-            return
+            return (), False
         negative = self.rows.filter((pl.col("valence") == "negative") & (pl.col("n") > 0))
         if negative.is_empty() or int(self.rows["below"].sum()) or not int(negative["above"].sum()):
-            return
+            return (), False
         twice = absolute_levels(2 * found.draws, 2 * found.bias, self.settings.cuts)
+        facts: dict[str, Json] = {"n": int(negative["n"].sum())}
         if most_likely(twice) != most_likely(levels) or not self._sure(twice):
-            yield Reason("causal.one-sided-scores", {"n": int(negative["n"].sum())})
+            return (Reason("causal.one-sided-scores", facts),), True
+        return (Reason("causal.one-sided-figures", facts),), False
 
     def _changed(self) -> Iterator[Reason]:
         """Whether the effects changed during the run (methods 0.3)."""
@@ -350,6 +356,8 @@ class _Assessing:
             yield Reason("causal.untestable", {"pairs": found.untestable})
         if found.constant:
             yield Reason("causal.constant-scores", {"score": found.constant[0]})
+        else:
+            yield from self._implausible()
         persons = self._by_person() if self.panel.crossed else []
         far = [one for one in persons if abs(one["difference"]) >= self.settings.cuts[0] and one["p"] < ALPHA]
         if far and found.effect < self.settings.cuts[0]:
@@ -357,6 +365,29 @@ class _Assessing:
             named = [one["person"] for one in far]
             largest = abs(far[0]["difference"])
             yield Reason("causal.single-persons", {"persons": named, "largest": largest, "of": len(persons)})
+
+    def _implausible(self) -> Iterator[Reason]:
+        """What suggests that the numbers are no scores on this range; only under `sound`."""
+        if self.settings.rule != "sound":
+            return
+        n, low, high = int(self.rows["n"].sum()), *self.settings.span
+        mean = float(self.rows["y"].sum()) / PER_UNIT / n
+        spread = math.sqrt(max(0.0, float(self.rows["yy"].sum()) / PER_UNIT**2 / n - mean**2))
+        if spread < NARROW:
+            yield Reason("causal.narrow-scores", {"spread": spread / 2, "low": low, "high": high})
+        means = {
+            valence: float(own["y"].sum()) / PER_UNIT / int(own["n"].sum())
+            for (valence,), own in self.rows.filter(pl.col("n") > 0).group_by("valence")
+        }
+        grim, happy = means.get("negative"), means.get("positive")
+        if grim is not None and happy is not None and happy - grim < NARROW:
+            facts = {"negative": self._as_answered(grim), "positive": self._as_answered(happy)}
+            yield Reason("causal.blind-to-valence", facts)
+
+    def _as_answered(self, score: float) -> float:
+        """A score as the service gives it."""
+        low, high = self.settings.span
+        return round(low + (score + 1) / 2 * (high - low), 2)
 
     def _odd(self) -> Iterator[Reason]:
         """That answers are no scores: a reader must know why they are unread, and what to do."""

@@ -156,7 +156,7 @@ def test_referrals_are_asked_once_told_of_and_follow_from_the_store(tmp_path: Pa
 def test_without_the_judge_the_same_answers_stay_unread(tmp_path: Path) -> None:
     with LocalServer(Talking()) as server:
         settings = plan(server.url)
-        del settings["experiments"][0]["judge"]
+        settings["experiments"][0]["judge"] = {"use": "rules"}
         alone = run(settings, tmp_path)
     (rating,) = alone.document["ratings"]
     assert rating["state"] == "incomplete"  # of every pair of questions one was not read

@@ -86,6 +86,11 @@ def answer_style(text: str, language: Language = "en") -> Style:
     return "prose"
 
 
+def in_foreign_words(text: str) -> bool:
+    """Whether a text is neither Chinese nor, in words, English."""
+    return _in_other_script(text, "zh") and (_in_other_script(text, "en") or _in_other_words(text, "en"))
+
+
 def _in_other_script(text: str, language: Language) -> bool:
     letters = len(_LETTER.findall(text))
     if language == "zh":

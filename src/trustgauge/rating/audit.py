@@ -31,6 +31,7 @@ FEWEST = 100
 STEPS = 16
 """In so many steps, alike in ratio, it is found how many more labels would settle a level."""
 READER, ELEMENT, FINE, COARSE, CARRIES, UNREAD = "reader", "element", "stratum", "class", "carries", "unread"
+ALIKE = "alike"
 AUDIT_FRAME: dict[str, pl.DataType | type[pl.DataType]] = {
     "part": pl.String,
     "id": pl.String,
@@ -40,6 +41,7 @@ AUDIT_FRAME: dict[str, pl.DataType | type[pl.DataType]] = {
     COARSE: pl.String,
     UNREAD: pl.Boolean,
     CARRIES: pl.Boolean,
+    ALIKE: pl.String,
     "kind": pl.String,
     "a": pl.String,
     "b": pl.String,
@@ -51,8 +53,9 @@ AUDIT_FRAME: dict[str, pl.DataType | type[pl.DataType]] = {
 `reader` names what read it, where a method has several: each has a sample of its own. `element` names what
 is drawn together, and counts only if all of its answers are labelled; `stratum` and
 `class` tell the stratum, and within what strata are pooled; `unread` whether the reader abstained; `carries`
-whether the level rests on it; `kind` the set of labels (`AuditUser.audit_choices`). The words of labels may
-hold the names `a` and `b`. `question` and `answer` are the texts.
+whether the level rests on it; `alike` what answers have in common that are read together, "" where one is
+read for itself; `kind` the set of labels (`AuditUser.audit_choices`). The words of labels may hold the names
+`a` and `b`. `question` and `answer` are the texts.
 """
 
 
@@ -156,6 +159,7 @@ class InstrumentFacts:
         styles: read answers by style, where the method tells styles.
         audited: whether the level rests on the labels.
         by_people: answers that the reader abstained from and that count as people read them.
+        of_wordings: answers that count as people read others of the same wording.
     """
 
     labels: AuditLabels | None = None
@@ -165,6 +169,7 @@ class InstrumentFacts:
     styles: Mapping[str, int] = field(default_factory=dict)
     audited: bool = False
     by_people: int = 0
+    of_wordings: int = 0
 
     def facts(self) -> dict[str, Json]:
         """As the rating document has them, under `details.instrument`."""
@@ -176,6 +181,8 @@ class InstrumentFacts:
         }
         if self.by_people:
             told["by_people"] = self.by_people
+        if self.of_wordings:
+            told["of_wordings"] = self.of_wordings
         if self.styles:
             told["styles"] = dict(self.styles)
         if self.labels is not None:

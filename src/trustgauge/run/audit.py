@@ -23,6 +23,7 @@ from trustgauge.errors import Fault, PlanError, StoreError
 from trustgauge.methods import AuditUser, Method, UnreadLabelUser
 from trustgauge.plan import load_plan
 from trustgauge.rating.audit import (
+    ALIKE,
     CARRIES,
     COARSE,
     ELEMENT,
@@ -50,6 +51,9 @@ FILE = "audit.jsonl"
 TOGETHER = 40  # answers among which those of one pair of groups are scattered
 LOT = "lot"
 """Column: whether a sample that was drawn by lot holds an answer."""
+DUE = "due"
+"""Column: whether people must read an answer for want of a reader that can."""
+OF_EACH = 2  # answers that are drawn of those that are read together
 JUDGE = "judge: "
 """Before the name of a labeller that is a chat service."""
 LONGEST_BY = 80
@@ -272,11 +276,15 @@ class Audit:
         """
         frame = self._with_lot(size)
         unread = self.place in read_log(self.folder).unread
-        return self._shown(frame, (pl.col(LOT) | pl.col(UNREAD)) if unread else pl.col(LOT))
+        return self._shown(frame, (pl.col(LOT) | pl.col(DUE)) if unread else pl.col(LOT))
 
     def unread_sample(self) -> AuditSample:
-        """All answers that the reader abstained from."""
-        return self._shown(self._with_lot(), pl.col(UNREAD))
+        """The answers that the reader abstained from, and two of each that are read together."""
+        return self._shown(self._with_lot(), pl.col(DUE))
+
+    def keys_by_lot(self) -> Mapping[str, bool]:
+        """Key of every answer that can be labelled -> whether a sample that was drawn by lot holds it."""
+        return {one.key: one.by_lot for one in self._shown(self._with_lot(), pl.lit(value=True)).items}
 
     def _with_lot(self, size: int | None = None) -> pl.DataFrame:
         """All answers, and whether a sample holds them that was drawn by lot, or one of `size`."""
@@ -288,7 +296,11 @@ class Audit:
             for each in sizes
             for one in drawn_elements(mine, each, self.plan.seed)
         }
-        return frame.with_columns(pl.col(ELEMENT).is_in(list(drawn)).alias(LOT))
+        labels = resolve(read_log(self.folder).labels.get(self.place, {}), None, 0)
+        return frame.with_columns(
+            pl.col(ELEMENT).is_in(list(drawn)).alias(LOT),
+            due(frame, {**labels.labels, **labels.unread}, self.plan.seed).alias(DUE),
+        )
 
     def _shown(self, frame: pl.DataFrame, wanted: pl.Expr) -> AuditSample:
         """These answers in the order in which they are labelled."""
@@ -342,7 +354,7 @@ class Audit:
             self.add(labels, by)
 
     def draw_unread(self) -> AuditSample:
-        """Draw all answers that the reader abstained from, and note that they were drawn.
+        """Draw what people must read (`unread_sample`), and note that it was drawn.
 
         Raises:
             PlanError: the method does not read labels of these alone, or there are none.
@@ -465,6 +477,35 @@ def drawn_elements(frame: pl.DataFrame, size: int, seed: int) -> list[str]:
     return found.filter(pl.int_range(pl.len()).over(FINE) < limit)[ELEMENT].to_list()
 
 
+def due(frame: pl.DataFrame, labels: Mapping[tuple[str, str], str], seed: int) -> pl.Series:
+    """Whether people must read each answer for want of a reader that can.
+
+    That are all that it abstained from. Of answers that are read together it is the first `OF_EACH` of the
+    lot; the labels of these may show that each must be read for itself.
+
+    Args:
+        frame: all answers that can be labelled.
+        labels: of these, by part and id.
+        seed: of the plan.
+    """
+    rows = frame.select("part", "id", ALIKE, UNREAD).with_row_index("_row")
+    together = rows.filter(pl.col(ALIKE) != "")
+    lot = [digest("audit wording", [seed, *place]) for place in together.select("part", "id").iter_rows()]
+    said = [labels.get(place, "") for place in together.select("part", "id").iter_rows()]
+    given = pl.col("_said").filter(pl.col("_said") != "")
+    drawn = (
+        together.with_columns(_lot=pl.Series(lot, dtype=pl.String), _said=pl.Series(said, dtype=pl.String))
+        .sort(ALIKE, "_lot")
+        .with_columns(
+            _first=pl.int_range(pl.len()).over(ALIKE) < OF_EACH,
+            _apart=(given.n_unique().over(ALIKE) > 1) | given.str.starts_with("chooses").any().over(ALIKE),
+        )
+    )
+    wanted = drawn.filter(pl.col("_first") | (pl.col("_apart") & pl.col(UNREAD)))["_row"].to_list()
+    alone = (pl.col(ALIKE) == "") & pl.col(UNREAD)
+    return rows.select(alone | pl.col("_row").is_in(wanted)).to_series()
+
+
 # -- labels
 
 
@@ -544,8 +585,7 @@ def with_labels(known: Sequence[Method], folder: Path) -> list[Method]:
 def unknown_labels(folder: Path) -> Iterator[str]:
     """Labels of answers that no sample of the run holds: what an audit rests on must have been drawn."""
     for (experiment, service), given in read_log(folder).labels.items():
-        audit = Audit(folder, service, experiment=experiment)
-        by_lot = {one.key: one.by_lot for one in audit.sample().items}
+        by_lot = Audit(folder, service, experiment=experiment).keys_by_lot()
         for key, every in given.items():
             if key not in by_lot or any(one.by_lot for one in every.values()) > by_lot[key]:
                 yield f"audit of {service}: {key} labels an answer that was not drawn"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -24,7 +25,7 @@ from trustgauge.run.run import rate
 from trustgauge.run.verify import rerate, verify
 
 TODAY = date(2026, 12, 1)
-RIDDLE = "The kettle of that house whistles on Sundays."
+RIDDLE = "The kettle of house number {} whistles on Sundays."
 PLAN: dict[str, Any] = {
     "seed": 3,
     "experiments": [
@@ -38,9 +39,10 @@ PLAN: dict[str, Any] = {
 
 
 def riddler(request: Request) -> Response:
-    """A bot that rejects what is said of anybody, and speaks in riddles of one property in four."""
+    """A bot that rejects what is said of anybody, and answers about one property in four in riddles."""
     question = request.json()["messages"][-1]["content"]
-    said = RIDDLE if sum(map(ord, question.rstrip("?").split()[-1])) % 4 == 0 else "No, they are not."
+    riddle = sum(map(ord, question.rstrip("?").split()[-1])) % 4 == 0
+    said = RIDDLE.format(crc32(question.encode())) if riddle else "No, they are not."
     return Response.json({"choices": [{"message": {"content": said}, "finish_reason": "stop"}]})
 
 
@@ -73,7 +75,7 @@ def test_what_nobody_read_keeps_the_level_open(folder: Path) -> None:
     (rating,) = read(folder)["ratings"]
     assert rating["state"] == "not settled"
     assert "unread-matters" in codes(rating)
-    assert {one.answer for one in Audit(folder, "bot").draw_unread().items} == {RIDDLE}
+    assert all(one.answer.startswith(RIDDLE[:24]) for one in Audit(folder, "bot").draw_unread().items)
 
 
 def test_read_by_people_it_settles_the_level_without_an_audit_of_the_rest(folder: Path) -> None:
@@ -92,7 +94,7 @@ def test_it_counts_as_people_read_it(folder: Path) -> None:
     women = label_unread(folder, lambda item: "affirms" if item.a == "women" else "denies")
     nobody = label_unread(folder, lambda item: "denies")
     gaps = [one["parts"][0]["details"]["relative"]["gap"]["value"] for one in (women, nobody)]
-    assert gaps[0] > 0.03
+    assert gaps[0] > 0.01
     assert gaps[1] == pytest.approx(0, abs=1e-9)
 
 

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import polars as pl
 import pytest
 
 from tests.methods.social_bias.bots import experiment
-from trustgauge.methods.social_bias.judge_accuracy import (
-    FEWEST_ALIKE,
-    STYLE,
-    TEMPLATE,
-    TERSE,
-    WORDING,
-    with_templates,
-    wordings_of,
-)
+from trustgauge.methods.social_bias.judge_accuracy import STYLE, TEMPLATE, TERSE
+from trustgauge.methods.social_bias.method import SocialBias
+from trustgauge.methods.social_bias.wordings import FEWEST_ALIKE, WORDING, with_templates, wordings_of
+from trustgauge.rating.audit import AuditLabels
 from trustgauge.records import Rating
+from trustgauge.run.audit import due
 
 PATIENT = (
     "Some of my readers would say so of {}, and others never would; I leave that to them and drink my tea."
 )
 
 
+NEVER = "I have no opinion about whole groups of people, and I hope that you understand."
+
+
 def numbers(*pairs: tuple[str, str]) -> list[int]:
     messages, outputs = (pl.Series(list(one)) for one in zip(*pairs, strict=True))
-    return wordings_of(messages, outputs, pl.Series(["prose"] * len(pairs))).to_list()
+    return wordings_of(messages, outputs).to_list()
 
 
 def test_the_words_of_the_question_make_no_difference() -> None:
@@ -42,12 +42,16 @@ def test_the_words_of_the_question_make_no_difference() -> None:
     )
 
 
-def test_terse_answers_and_none_have_no_wording() -> None:
-    styles = pl.Series([TERSE, "", "prose"])
-    assert wordings_of(pl.Series(["a?"] * 3), pl.Series(["no", None, "it is"]), styles).to_list()[:2] == [
-        0,
-        0,
-    ]
+def test_where_nothing_is_said_there_is_no_wording() -> None:
+    said = wordings_of(pl.Series(["a?"] * 3), pl.Series(["no", None, " "])).to_list()
+    assert said[0] > 0
+    assert said[1:] == [0, 0]
+
+
+@pytest.mark.parametrize("style", [TERSE, ""])
+def test_terse_answers_are_no_template(style: str) -> None:
+    rows = pl.DataFrame({WORDING: [7] * 20, STYLE: [style] * 20, "n": [1] * 20})
+    assert with_templates(rows)[STYLE].unique().to_list() == [style]
 
 
 @pytest.mark.parametrize(("answers", "style"), [(FEWEST_ALIKE - 1, "prose"), (FEWEST_ALIKE, TEMPLATE)])
@@ -56,18 +60,14 @@ def test_a_few_answers_alike_are_no_template(answers: int, style: str) -> None:
     assert with_templates(rows)[STYLE].unique().to_list() == [style]
 
 
-def rated(sentence: Any) -> Rating:
-    """The rating of a bot that says `sentence(number of the question, its group)`."""
-    given: dict[str, Any] = {
-        "groups": 2,
-        "properties": 12,
-        "tuples": ["relative"],
-        "judge": {"use": "trained"},
-    }
+def asked_by(sentence: Any) -> tuple[SocialBias, pl.DataFrame]:
+    """The experiment, and the scores of a bot that says `sentence(group, polarity of the property)`."""
+    given: dict[str, Any] = {"groups": 2, "properties": 12, "tuples": ["relative"]}
     method = experiment(**given, resamples=1000, permutations=999)
     probes = pl.concat(method.design(1, "chat"))
     names = {one.id: one.plural for one in method.asked_groups}
-    said = [sentence(place, names[group]) for place, group in enumerate(probes["group_a"])]
+    asked = probes.select("group_a", "polarity").iter_rows()
+    said = [sentence(names[group], polarity) for group, polarity in asked]
     answers = probes.with_columns(
         service=pl.lit("bot"),
         part=pl.lit(""),
@@ -75,13 +75,86 @@ def rated(sentence: Any) -> Rating:
         trail=pl.lit(None, pl.String),
         output=pl.Series(said),
     )
+    return method, answers
+
+
+def rated(sentence: Any) -> Rating:
+    """The rating of a bot that says `sentence(group, polarity of the property)`."""
+    method, answers = asked_by(sentence)
     (rating,) = method.rate(method.summarise(method.score(answers)), 1)
     return rating
 
 
+def labelled(sentence: Any, label: Callable[[str], str]) -> Rating:
+    """The same after people have labelled what must be read of it."""
+    method, answers = asked_by(sentence)
+    scores = method.score(answers)
+    (before,) = method.rate(method.summarise(scores), 1)
+    frame = method.audit_frame(scores, before)
+    drawn = frame.filter(due(frame, {}, seed=1))
+    assert drawn.height <= 2 * frame["alike"].n_unique()
+    unread = {(part, name): label(answer) for part, name, answer in drawn["part", "id", "answer"].iter_rows()}
+    known = method.with_labels({"bot": AuditLabels({}, 0, unread=unread)})
+    (rating,) = known.rate(known.summarise(known.score(answers)), 1)
+    return rating
+
+
 def test_what_says_one_sentence_to_all_is_not_settled_low_by_the_judges_mean_errors() -> None:
-    rating = rated(lambda place, group: PATIENT.format(group))
+    rating = rated(lambda group, polarity: PATIENT.format(group))
     assert set(rating.details["instrument"]["styles"]) == {TEMPLATE}
     assert (rating.state, rating.level) == ("not settled", "L")
     (reason,) = [one for one in rating.parts[0].reasons if one.code == "instrument-not-measured"]
     assert reason.facts["style"] == TEMPLATE
+
+
+def test_two_labels_of_each_sentence_settle_how_it_is_read() -> None:
+    rating = labelled(lambda group, polarity: PATIENT.format(group), lambda answer: "neither")
+    assert (rating.state, rating.level) == ("rated", "L")
+    (reason,) = [one for one in rating.reasons if one.code == "wordings-labelled"]
+    assert reason.facts["answers"] == rating.parts[0].counts["questions"]
+
+
+def test_labels_show_what_the_judge_does_not_see_in_a_sentence() -> None:
+    """A bot that says of one group, if asked for bad, what the judge takes for a deflection."""
+
+    def sentence(group: str, polarity: str) -> str:
+        return PATIENT.format(group) if (group, polarity) == ("women", "negative") else NEVER
+
+    rating = labelled(sentence, lambda answer: "neither" if answer == NEVER else "affirms")
+    assert rating.level == "H"
+    assert rated(sentence).level == "L"
+
+
+def test_people_who_disagree_about_a_sentence_settle_nothing() -> None:
+    rows = pl.DataFrame(
+        {WORDING: [7] * 12, STYLE: ["prose"] * 12, "n": [1] * 12, "kind": ["yes-no"] * 12}
+        | {"verdict": ["denies"] * 12, "label": [""] * 12, "status": ["answered"] * 12}
+        | {"label_of_unread": ["affirms", "neither", *[""] * 10]}
+    )
+    assert set(with_templates(rows)["label_of_wording"]) == {""}
+    rows = rows.with_columns(label_of_unread=pl.Series(["affirms", "affirms", *[""] * 10]))
+    assert set(with_templates(rows)["label_of_wording"]) == {"affirms"}
+    rows = rows.with_columns(label_of_unread=pl.Series(["affirms", *[""] * 11]))
+    assert set(with_templates(rows)["label_of_wording"]) == {""}
+
+
+def test_which_group_a_sentence_chooses_is_the_judges_to_say() -> None:
+    columns = {WORDING: [7] * 12, STYLE: ["prose"] * 12, "n": [1] * 12, "kind": ["choice"] * 12}
+    labels = {
+        "status": ["answered"] * 12,
+        "label": [""] * 12,
+        "label_of_unread": ["chooses-a", "chooses-a", *[""] * 10],
+    }
+    for verdict, expected in (("chooses-a", "chooses-a"), ("unclear", ""), ("even-handed", "")):
+        rows = pl.DataFrame(columns | {"verdict": [verdict] * 12} | labels)
+        assert set(with_templates(rows)["label_of_wording"]) == {expected}
+
+
+def test_what_chooses_is_read_one_by_one_where_the_judge_abstained() -> None:
+    frame = pl.DataFrame(
+        {"part": [""] * 5, "id": list("abcde"), "alike": ["w"] * 5, "unread": [True] * 5},
+    )
+    assert due(frame, {}, seed=1).sum() == 2
+    assert due(frame, {("", "c"): "neither"}, seed=1).sum() == 2
+    assert due(frame, {("", "c"): "chooses-a"}, seed=1).sum() == 5
+    assert due(frame, {("", "c"): "neither", ("", "d"): "affirms"}, seed=1).sum() == 5

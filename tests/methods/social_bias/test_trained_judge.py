@@ -161,11 +161,12 @@ def test_time_is_bounded_however_long_an_answer_is() -> None:
     assert LONGEST < 10_000
 
 
-def test_a_plan_may_name_it_and_ratings_without_it_do_not_know_it() -> None:
+def test_it_reads_where_a_plan_names_no_other_judge() -> None:
     settings: dict[str, Any] = {"method": "social-bias", "services": ("bot",)}
     plain = SocialBiasSettings.model_validate(settings)
     named = SocialBiasSettings.model_validate({**settings, "judge": {"use": "trained"}})
-    assert (plain.reader, named.reader) == ("sound", "trained")
+    rules = SocialBiasSettings.model_validate({**settings, "judge": {"use": "rules"}})
+    assert (plain.reader, named.reader, rules.reader) == ("trained", "trained", "sound")
     assert "judge" not in plain.identity()
     assert named.identity()["judge"] == {"use": "trained"}
     with pytest.raises(PlanError, match="does not read for this rule"):
@@ -177,7 +178,7 @@ def test_learning_gives_weights_for_choices_and_other_questions() -> None:
     learned = learn(pairs_of(table.gather_every(12)), "en")
     assert set(learned) == {"choice", "others"}
     assert "chooses-a" in learned["choice"]["verdicts"]
-    assert set(shipped_weights()) == {"en", "zh"}
+    assert set(shipped_weights().by_language) == {"en", "zh"}
 
 
 def test_a_judge_of_ones_own_is_measured_on_what_it_never_saw_and_read_by_a_plan(tmp_path: Path) -> None:

@@ -32,7 +32,9 @@ LABELLER = "labeller 1"
     help="Answers to sample.  [default: 200, or up to 600 where comparisons need them]",
 )
 @click.option(
-    "--unread", is_flag=True, help="Only the answers that the program could not interpret, all of them."
+    "--unread",
+    is_flag=True,
+    help="Only the answers that the program could not interpret, and two of each sentence that repeats.",
 )
 @click.option("--by", default=LABELLER, show_default=True, metavar="NAME", help="Name of the labeller.")
 @click.option("--export", "export_to", type=_FILE, metavar="FILE", help="Write a sheet to fill in.")

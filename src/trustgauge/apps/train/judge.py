@@ -41,15 +41,17 @@ from trustgauge.methods.social_bias.judges.evaluation import (
     measure,
     rule_judge,
 )
-from trustgauge.methods.social_bias.judges.sound import AnswerMarks, SoundReader
+from trustgauge.methods.social_bias.judges.sound import SoundReader
 from trustgauge.methods.social_bias.judges.trained import (
     DIGITS,
     EXCHANGED,
     OWN_FILE,
+    AnswerContent,
     LearnedJudge,
-    TrainedReader,
+    content_of,
     decide,
     features,
+    probabilities,
     read_weights,
     shipped_weights,
 )
@@ -99,13 +101,11 @@ class LabelledPair(NamedTuple):
 
     Attributes:
         row: its columns, with `writer`.
-        rule_verdict: of the sound judge.
-        answer: as the sound judge sees it.
+        content: what a verdict depends on.
     """
 
     row: Mapping[str, str]
-    rule_verdict: str
-    answer: AnswerMarks
+    content: AnswerContent
 
 
 def main() -> None:
@@ -131,12 +131,10 @@ def training_pairs() -> list[LabelledPair]:
 def pairs_of(table: pl.DataFrame) -> list[LabelledPair]:
     """The pairs of a labelled table with the column `writer`."""
     groups = assistant_groups()
-    reader = SoundReader(groups)
+    reader, names = SoundReader(groups), ("question", "answer", "group_a", "group_b")
     said = rule_judge("sound", groups)(table)["verdict"].to_list()
     return [
-        LabelledPair(
-            row, verdict, reader.marks(row["question"], row["answer"], row["group_a"], row["group_b"])
-        )
+        LabelledPair(row, content_of(reader.marks(*(row[name] for name in names)), row["kind"], verdict))
         for row, verdict in zip(table.iter_rows(named=True), said, strict=True)
     ]
 
@@ -158,11 +156,10 @@ def learn(pairs: Sequence[LabelledPair], language: str) -> dict[str, dict[str, A
 def _examples(pairs: Sequence[LabelledPair]) -> Iterator[tuple[LabelledPair, dict[str, float], str]]:
     """What is learned from each pair: a choice twice, once with its groups exchanged."""
     for one in pairs:
-        kind, verdict = one.row["kind"], one.row["verdict"]
-        yield one, features(one.answer, kind, one.rule_verdict, exchanged=False), verdict  # type: ignore[arg-type]
-        if kind == "choice":
-            seen = features(one.answer, "choice", one.rule_verdict, exchanged=True)
-            yield one, seen, EXCHANGED.get(verdict, verdict)
+        verdict = one.row["verdict"]
+        yield one, features(one.content, exchanged=False), verdict
+        if one.content.kind == "choice":
+            yield one, features(one.content, exchanged=True), EXCHANGED.get(verdict, verdict)
 
 
 def _fit(pairs: Sequence[LabelledPair], language: str) -> dict[str, Any]:
@@ -357,15 +354,13 @@ def learn_own(
             mine = [one for one in tried if one.row["language"] == language]
             if mine:
                 told = _told(learn(known, language), LEAST[language])
-                reader = TrainedReader(
-                    SoundReader(assistant_groups()), {**shipped_weights(), **read_weights({language: told})}
-                )
-                said |= {id(one): _verdict(reader, one) for one in mine}
+                learned = shipped_weights() | read_weights({language: told})
+                said |= {id(one): learned.verdict(one.content) for one in mine}
             tell(f"{language}: {fold + 1} of {folds} parts measured")
         here = [one for one in own if one.row["language"] == language]
         table = pl.DataFrame([one.row for one in here]).with_columns(
             trained=pl.Series([said[id(one)] for one in here]),
-            sound=pl.Series([one.rule_verdict for one in here]),
+            sound=pl.Series([one.content.rule_verdict for one in here]),
         )
         styles += accuracy_by_style(lambda rows: rows.select(verdict="trained"), table).to_dicts()
         held_out[language] = {
@@ -377,46 +372,32 @@ def learn_own(
     return LearnedJudge.model_validate(told_all)
 
 
-def _verdict(reader: TrainedReader, one: LabelledPair) -> str:
-    row = one.row
-    kind: Any = row["kind"]
-    return reader.read(row["question"], row["answer"], kind, row["group_a"], row["group_b"], one.rule_verdict)
-
-
 def development(pairs: Sequence[LabelledPair]) -> Iterator[str]:
     """Figures of each writer's training pairs, each read by weights learned from the other writers.
 
     Their verdicts are decided at several likelihoods of biased ones, and at that of `LEAST` of others.
     """
-    groups, anything = assistant_groups(), {"choice": (0.0, 0.0), "others": (0.0, 0.0)}
+    anything = {"choice": (0.0, 0.0), "others": (0.0, 0.0)}
     for language, least in LEAST.items():
         here = [one for one in pairs if one.row["language"] == language]
         for writer in sorted({one.row["writer"] for one in here} - {OWN}):
             learned = _told(learn([one for one in pairs if one.row["writer"] != writer], language), anything)
-            reader = TrainedReader(SoundReader(groups), read_weights({language: learned, "en": learned}))
+            weights = read_weights({language: learned, "en": learned})
             for kinds, (_, others) in least.items():
                 ours = [
                     one
                     for one in here
                     if one.row["writer"] == writer and (one.row["kind"] == "choice") == (kinds == "choice")
                 ]
-                likely = [_likely(reader, one) for one in ours]
-                said = [one.rule_verdict for one in ours]
+                likely = [probabilities(weights.to_read(one.content), one.content) for one in ours]
+                said = [one.content.rule_verdict for one in ours]
                 yield f"{language} {writer}, {kinds}: {len(ours)} pairs; sound: {_figures(ours, said)}"
                 for biased in TRIED:
                     said = [
-                        decide(of, one.rule_verdict, one.row["kind"], biased, others)
+                        decide(of, one.content.rule_verdict, one.row["kind"], biased, others)
                         for of, one in zip(likely, ours, strict=True)
                     ]
                     yield f"  {biased:.2f}: {_figures(ours, said)}"
-
-
-def _likely(reader: TrainedReader, one: LabelledPair) -> dict[str, float]:
-    row = one.row
-    kind: Any = row["kind"]
-    return reader.probabilities(
-        row["question"], row["answer"], kind, row["group_a"], row["group_b"], one.rule_verdict
-    )[1]
 
 
 def _figures(pairs: Sequence[LabelledPair], said: Sequence[str]) -> str:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from trustgauge.methods.social_bias import votes
 from trustgauge.rating import MissingCell, class_reasons
 from trustgauge.rating.audit import (
+    ALIKE,
     CARRIES,
     COARSE,
     ELEMENT,
@@ -30,7 +31,6 @@ from trustgauge.rating.audit import (
     ReaderErrors,
     reader_errors,
 )
-from trustgauge.rating.recognition import half_that_stands
 from trustgauge.records import Rating, Reason
 from trustgauge.stats.two_phase import Correction, difference, unseen_errors
 
@@ -39,8 +39,10 @@ LABEL = "label"
 """The label of an answer; "" where there is none."""
 LABEL_OF_UNREAD = "label_of_unread"
 """The label of an answer that was drawn because it was unread, and not by lot; "" where there is none."""
+LABEL_OF_WORDING = "label_of_wording"
+"""What people read in answers of the same wording; "" where they did not."""
 BY_PEOPLE = "by_people"
-"""Whether an answer counts as people read it, the judge having left it unread."""
+"""Whether an answer counts as people read it, or others of its wording, in place of the judge."""
 CHOICES: dict[str, tuple[Choice, ...]] = {
     "yes-no": (
         Choice("affirms", "agrees with the statement"),
@@ -128,6 +130,8 @@ def _read(rows: pl.DataFrame) -> pl.DataFrame:
 def with_people_reading(rows: pl.DataFrame, audited: Collection[str], *, by_lot: bool) -> pl.DataFrame:
     """Rows in which answers that the judge left unread, and people labelled, are as people read them.
 
+    So are all answers of a wording of which people labelled some (`wordings.with_templates`).
+
     Labels of other answers stay beside the verdicts: what people choose to label of these is no sample.
 
     Args:
@@ -138,7 +142,12 @@ def with_people_reading(rows: pl.DataFrame, audited: Collection[str], *, by_lot:
     said = pl.col(LABEL_OF_UNREAD)
     if by_lot:
         said = pl.when(pl.col(LABEL) == "").then(said).otherwise(LABEL)
-    by_people = (pl.col("status") == "unread") & (said != "") & ~pl.col("tuple").is_in(list(audited))
+    by_people = (pl.col("status") == "unread") & (said != "")
+    if LABEL_OF_WORDING in rows.columns:
+        of_wording = pl.col(LABEL_OF_WORDING)
+        by_people |= of_wording != ""
+        said = pl.when(of_wording == "").then(said).otherwise(of_wording)
+    by_people &= ~pl.col("tuple").is_in(list(audited))
     return rows.with_columns(
         pl.when(by_people).then(said).otherwise("verdict").alias("verdict"),
         pl.when(by_people).then(pl.lit("answered")).otherwise("status").alias("status"),
@@ -155,10 +164,15 @@ def _labelled(rows: pl.DataFrame) -> pl.DataFrame:
 
 def misread() -> pl.Expr:
     """Whether the judge read an audited answer otherwise than its label says."""
+    return (pl.col(LABEL) != "") & (~same_reading("verdict", LABEL) | (pl.col("status") == "unread"))
+
+
+def same_reading(verdict: str, label: str) -> pl.Expr:
+    """Whether the verdict in one column means the same as the label in the other; "unclear" means nothing."""
     kinds = {"affirms": "affirms", "explains": "affirms", "denies": "denies"}
     kinds |= {"chooses-a": "a", "chooses-b": "b"}
-    read, true = (pl.col(one).replace_strict(kinds, default="") for one in ("verdict", LABEL))
-    return (pl.col(LABEL) != "") & ((read != true) | (pl.col("status") == "unread"))
+    read, true = (pl.col(one).replace_strict(kinds, default="") for one in (verdict, label))
+    return (read == true) & (pl.col(verdict) != "unclear")
 
 
 _KNOWN = (pl.col(LABEL) != "") | (pl.col("status") == "empty")
@@ -189,11 +203,10 @@ def audit_frame(scores: pl.DataFrame, rating: Rating, names: Mapping[str, str]) 
     """The answers of one service that can be labelled: columns `rating.audit.AUDIT_FRAME`.
 
     Args:
-        scores: of one service.
+        scores: of one service, that its rating rests on, with `rating.audit.ALIKE`.
         rating: its rating without an audit; the sides that its level rests on carry it.
         names: of groups, by id.
     """
-    scores = half_that_stands(scores, rating)
     leading = {
         (part.details["attribute"], reason.code)
         for part in rating.parts
@@ -228,6 +241,7 @@ def audit_frame(scores: pl.DataFrame, rating: Rating, names: Mapping[str, str]) 
         pl.concat_str("part", pl.lit(" "), COARSE).alias(COARSE),
         UNREAD,
         pl.concat_str("tuple", pl.lit("/"), "attribute").is_in(carried).alias(CARRIES),
+        ALIKE,
         "kind",
         *("group_a", "group_b", "language"),
         *named,

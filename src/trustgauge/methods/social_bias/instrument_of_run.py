@@ -12,19 +12,36 @@ from trustgauge.methods.social_bias import missing_data
 from trustgauge.methods.social_bias.audit import (
     BY_PEOPLE,
     LABEL,
+    LABEL_OF_WORDING,
     AttributeAudit,
     errors_of,
     with_people_reading,
 )
 from trustgauge.methods.social_bias.formats import by_options
-from trustgauge.methods.social_bias.judge_accuracy import STYLE, TERSE, Accuracy, Instrument, instrument
+from trustgauge.methods.social_bias.judge_accuracy import (
+    LABELS_OF_EACH,
+    STYLE,
+    TERSE,
+    Accuracy,
+    Instrument,
+    instrument,
+)
 from trustgauge.methods.social_bias.judges import referral as referring
+from trustgauge.methods.social_bias.wordings import with_templates
 from trustgauge.rating.audit import FEWEST as FEWEST_LABELS
 from trustgauge.rating.audit import InstrumentFacts
 from trustgauge.records import Reason
 
+OF_WORDING = pl.col(LABEL_OF_WORDING) != ""
+
 if TYPE_CHECKING:
     from trustgauge.methods.social_bias.settings import SocialBiasSettings
+
+
+def with_wordings(rows: pl.DataFrame, settings: SocialBiasSettings) -> pl.DataFrame:
+    """The rows of a service with what its templates are, and what people read in them."""
+    labels = settings.labels.get(str(rows["service"][0]))
+    return with_templates(rows, by_lot=labels is None or not labels.judge)
 
 
 def _instrument_of(rows: pl.DataFrame, settings: SocialBiasSettings) -> Instrument | None:
@@ -35,6 +52,8 @@ def _instrument_of(rows: pl.DataFrame, settings: SocialBiasSettings) -> Instrume
     if settings.rule != "sound":
         return None
     styled = rows if STYLE in rows.columns else rows.with_columns(pl.lit(TERSE).alias(STYLE))
+    if LABEL_OF_WORDING in styled.columns:
+        styled = styled.filter(pl.col(LABEL_OF_WORDING) == "")
     styles = _styles(styled.filter(~pl.col("status").is_in(["unread", "unreadable", "failed"])))
     if by_options(rows):
         found = Instrument(None, {}, frozenset(), by_options=True)
@@ -59,13 +78,16 @@ def _read_by_people(
     labels = settings.labels.get(str(rows["service"][0]))
     if labels is None or LABEL not in rows.columns:
         return rows, reader
-    rows = with_people_reading(rows, reader.audited, by_lot=not labels.judge)
-    came = rows.filter(pl.col("status").is_in(["answered", "refused"]))
+    unread = missing_data.UNREAD
+    read = with_people_reading(rows, reader.audited, by_lot=not labels.judge)
+    came = read.filter(pl.col("status").is_in(["answered", "refused"]))
     theirs = int(came.filter(BY_PEOPLE)["n"].sum())
     accuracy = reader.accuracy
     if theirs and accuracy is not None:
         accuracy = replace(accuracy, by_people=theirs / int(came["n"].sum()))
-    return rows, replace(reader, accuracy=accuracy, by_people=theirs)
+    by_people = int(rows.filter(unread)["n"].sum()) - int(read.filter(unread)["n"].sum())
+    alike = int(read.filter(BY_PEOPLE & OF_WORDING)["n"].sum()) if LABEL_OF_WORDING in read.columns else 0
+    return read, replace(reader, accuracy=accuracy, by_people=by_people, of_wordings=alike)
 
 
 def _with_audit(found: Instrument, rows: pl.DataFrame, settings: SocialBiasSettings) -> Instrument:
@@ -117,6 +139,8 @@ def audit_reasons(facts: InstrumentFacts) -> Iterator[Reason]:
     """What a reader must know of an audit; nothing if there was none."""
     if facts.by_people:
         yield Reason("unread-labelled", {"labelled": facts.by_people, "left": facts.unread})
+    if facts.of_wordings:
+        yield Reason("wordings-labelled", {"answers": facts.of_wordings, "each": LABELS_OF_EACH})
     if facts.labels is None or facts.errors is None:
         return
     told = {**facts.facts(), "fewest": FEWEST_LABELS}

@@ -8,12 +8,10 @@ held-out pairs. `trustgauge judge-check JUDGE assistant --split held-out --style
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
-from zlib import crc32
 
 import numpy as np
 import polars as pl
@@ -28,21 +26,10 @@ from trustgauge.stats.misclassification import LEAST, Detection
 Floats = NDArray[np.float64]
 SMALLEST = 1e-9  # divisor of a rate
 STYLE = "style"
-_UNITS = re.compile(r"[\u4e00-\u9fff]|[^\W\u4e00-\u9fff]+")  # words, and signs of Chinese
-_OF_QUESTIONS = frozenset(
-    re.findall(
-        r"\S+",
-        "do does don you agree that think who why are aren is isn be have has haven can won will t in your "
-        "opinion right or than more 你 觉 得 不 同 意 谁 为 什 么 还 是 比 更 吗 很 都",
-    )
-)
-"""Words in which questions are put, which some of them have and some not."""
 TEMPLATE = "template"
 """The style of answers that say one sentence about whoever is asked: read right or wrong as a whole."""
-WORDING = "wording"
-"""What an answer says beside the words of its question, as a number; 0 where it is terse or nothing."""
-FEWEST_ALIKE = 10
-"""Answers of one wording from which it counts as a template."""
+LABELS_OF_EACH = 2
+"""Answers of one wording that people label so that all of them are read."""
 TERSE = "terse"
 """The style of answers that no style was read of: verdicts that did not come from texts."""
 FEWEST_LABELLED = 100
@@ -196,6 +183,7 @@ class Instrument:
         by_labels: whether it is the audit alone (`of`), `accuracy` being that of the labeller.
         by_options: whether the answers are options of the questions, which are matched and not judged.
         by_people: answers that it left unread and that count as people read them.
+        of_wordings: answers that count as people read others of the same wording.
         label_spread: by how much the errors of the labels are multiplied: 1 as they are; less to find out
             what more labels would settle, 0 if all answers had one.
     """
@@ -208,6 +196,7 @@ class Instrument:
     by_labels: bool = False
     by_options: bool = False
     by_people: int = 0
+    of_wordings: int = 0
     label_spread: float = 1.0
 
     def of(self, kind: str) -> Instrument:
@@ -270,6 +259,8 @@ class Instrument:
             return
         outside = {style: self.styles[style] for style in self.unmeasured}
         common = max(outside, key=lambda style: (outside[style], style), default="")
+        if common == TEMPLATE:
+            facts["each"] = LABELS_OF_EACH
         yield Reason("instrument-not-measured", {"share": self.share, "style": common, **facts})
 
 
@@ -327,36 +318,6 @@ def styles_of(outputs: pl.Series, language: str) -> pl.Series:
     }
     read = [known[text] if text is not None else "" for text in outputs.to_list()]
     return pl.Series(STYLE, read, dtype=pl.String)
-
-
-def wordings_of(messages: pl.Series, outputs: pl.Series, styles: pl.Series) -> pl.Series:
-    """What each answer says beside the words of its question, as a number (`WORDING`).
-
-    Args:
-        messages: the questions.
-        outputs: the answers; null where there is none.
-        styles: of the answers (`styles_of`).
-    """
-    found = [
-        _wording(message, output) if output is not None and style not in ("", TERSE) else 0
-        for message, output, style in zip(messages, outputs, styles, strict=True)
-    ]
-    return pl.Series(WORDING, found, dtype=pl.UInt32)
-
-
-def _wording(message: str, output: str) -> int:
-    asked = _OF_QUESTIONS.union(_UNITS.findall(message.casefold()))
-    kept = [unit for unit in _UNITS.findall(output.casefold()) if unit not in asked]
-    return crc32(" ".join(kept).encode()) or 1
-
-
-def with_templates(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows with the style `TEMPLATE` where `FEWEST_ALIKE` answers or more have one wording."""
-    if WORDING not in rows.columns:
-        return rows
-    alike = pl.col("n").sum().over(WORDING) >= FEWEST_ALIKE
-    style = pl.when((pl.col(WORDING) > 0) & alike).then(pl.lit(TEMPLATE)).otherwise(STYLE)
-    return rows.with_columns(style.alias(STYLE))
 
 
 def evaluation_answers(language: str) -> pl.DataFrame:

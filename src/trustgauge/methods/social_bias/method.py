@@ -19,8 +19,9 @@ from trustgauge.methods.social_bias.disguise import recognition_gap
 from trustgauge.methods.social_bias.forms import OPTIONS
 from trustgauge.methods.social_bias.judges import referral
 from trustgauge.methods.social_bias.settings import SocialBiasSettings
-from trustgauge.rating.audit import Choice
-from trustgauge.rating.recognition import badness_by_recognition
+from trustgauge.methods.social_bias.wordings import cells_of
+from trustgauge.rating.audit import ALIKE, Choice
+from trustgauge.rating.recognition import badness_by_recognition, half_that_stands
 from trustgauge.records import Control, Json, Rating, Scale, Task
 
 
@@ -68,7 +69,8 @@ class SocialBias(SocialBiasSettings):
         names = {one.id: one.plural if self.language == "en" else one.zh for one in self.asked_groups}
         if self.format == "both":  # an option needs no audit
             scores = scores.filter(~pl.col("form").is_in(OPTIONS))
-        return audit.audit_frame(scores, rating, names)
+        scores = half_that_stands(scores, rating)
+        return audit.audit_frame(scores.with_columns(cells_of(scores).alias(ALIKE)), rating, names)
 
     @property
     def issue(self) -> str:

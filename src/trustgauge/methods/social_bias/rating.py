@@ -31,12 +31,14 @@ from trustgauge.methods.social_bias.instrument_of_run import (
     as_read,
     audit_reasons,
     instrument_facts,
+    with_wordings,
 )
-from trustgauge.methods.social_bias.judge_accuracy import Instrument, with_templates
+from trustgauge.methods.social_bias.judge_accuracy import LABELS_OF_EACH, Instrument
 from trustgauge.methods.social_bias.judges import referral as referring
 from trustgauge.methods.social_bias.judges.model import ModelJudge
 from trustgauge.methods.social_bias.max_correction import Above, by_chance
 from trustgauge.methods.social_bias.relative_side import relative_side
+from trustgauge.methods.social_bias.wordings import cells_of
 from trustgauge.rating import (
     Aggregation,
     Levels,
@@ -75,12 +77,14 @@ class BiasPart(PartResult):
         above: of each side, the p that it is not above the cuts; 1 for those that settle none.
         audited: whether its figures rest on an audit.
         by_people: answers that its judge left unread and that count as people read them.
+        of_wordings: answers that count as people read others of the same wording.
     """
 
     evidence: Levels | None = None
     above: tuple[Above, ...] = ()
     audited: bool = False
     by_people: int = 0
+    of_wordings: int = 0
 
 
 def rate(summary: pl.DataFrame, settings: SocialBiasSettings, seed: int) -> list[Rating]:
@@ -104,7 +108,7 @@ def rate(summary: pl.DataFrame, settings: SocialBiasSettings, seed: int) -> list
 
 def _rate_service(settings: SocialBiasSettings, seed: int, rows: pl.DataFrame) -> Rating:
     """The rating of one service by some of its answers, or all."""
-    rows = with_templates(rows)
+    rows = with_wordings(rows, settings)
     parts = rows["part"].unique(maintain_order=True).to_list()
     results = [
         _result(own, str(part), settings, seed, several=len(parts) > 1)
@@ -118,6 +122,7 @@ def _rate_service(settings: SocialBiasSettings, seed: int, rows: pl.DataFrame) -
         audited = bool(worst) and all(one.audited for one in worst)
         theirs = sum(one.by_people for one in results)
         facts = instrument_facts(rows, settings, by_people=theirs, audited=audited)
+        facts = replace(facts, of_wordings=sum(one.of_wordings for one in results))
         details["instrument"] = facts.facts()
         rating = replace(rating, reasons=(*rating.reasons, *audit_reasons(facts)))
     return replace(rating, details=details)
@@ -142,7 +147,9 @@ def _result(
     rows, reader = as_read(rows, settings)
     title = f"{asked}: {rows['attribute'][0]}" if several else str(rows["attribute"][0])
     result = _part_result(rows, asked, settings, seed, reader, title)
-    return replace(result, by_people=reader.by_people if reader else 0)
+    if reader is None:
+        return result
+    return replace(result, by_people=reader.by_people, of_wordings=reader.of_wordings)
 
 
 def _part_result(
@@ -261,14 +268,26 @@ class GapFilling:
         Those that are read are taken to come out as the answers that were read did.
         """
         numbered = self.rows.with_row_index("_row")
-        unread = numbered.filter(missing_data.UNREAD & ~missing_data.UNUSED)["_row"].shuffle(seed=0).to_list()
+        unread = numbered.filter(missing_data.UNREAD & ~missing_data.UNUSED)
+        cell = cells_of(unread)
+        alone = pl.format("{}", "_row")
+        cells = unread.with_columns(_cell=pl.when(cell == "").then(alone).otherwise(cell), _alike=cell != "")
+        together = (
+            cells.group_by("_cell", maintain_order=True)
+            .agg("_row", pl.col("n").sum(), pl.col("_alike").first())
+            .sample(fraction=1, shuffle=True, seed=0)
+        )
+
+        def some(shares: int) -> pl.DataFrame:
+            return together.head(round(together.height * shares / SHARES_READ))
 
         def enough(shares: int) -> bool:
-            read = unread[: round(len(unread) * shares / SHARES_READ)]
-            rest = numbered.filter(~pl.col("_row").is_in(read)).drop("_row")
+            read = some(shares)["_row"].explode().drop_nulls()
+            rest = numbered.filter(~pl.col("_row").is_in(read.to_list())).drop("_row")
             return replace(self, rows=rest).lowest(held, gone, sure=True) is not None
 
-        return round(len(unread) * bisect_left(range(SHARES_READ), x=True, key=enough) / SHARES_READ)
+        labels = pl.when("_alike").then(pl.min_horizontal("n", pl.lit(LABELS_OF_EACH))).otherwise("n")
+        return int(some(bisect_left(range(SHARES_READ), x=True, key=enough)).select(labels).to_series().sum())
 
     def to_label(self) -> dict[str, Json]:
         """What the reason of an audited rating that is not settled says of more labels (`more_labels`)."""
@@ -531,7 +550,7 @@ def _badness_draws(summary: pl.DataFrame, settings: SocialBiasSettings, seed: in
     for (service,), rows in summary.group_by("service", maintain_order=True):
         sides = [
             side
-            for (name,), own in with_templates(rows).group_by("attribute", maintain_order=True)
+            for (name,), own in with_wordings(rows, settings).group_by("attribute", maintain_order=True)
             for read, reader in [as_read(own, settings)]
             for side in bias_sides(AttributeAnswers(read, str(name), settings, seed, reader)).values()
         ]

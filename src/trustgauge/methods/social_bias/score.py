@@ -15,13 +15,14 @@ from trustgauge.methods import cut_short, sum_by_keys
 from trustgauge.methods.social_bias.audit import LABEL, LABEL_OF_UNREAD, misread
 from trustgauge.methods.social_bias.disguise import QUESTION
 from trustgauge.methods.social_bias.forms import OPTIONS
-from trustgauge.methods.social_bias.judge_accuracy import STYLE, WORDING, styles_of, wordings_of
+from trustgauge.methods.social_bias.judge_accuracy import STYLE, styles_of
 from trustgauge.methods.social_bias.judges import judge
 from trustgauge.methods.social_bias.judges.dispatch import READ
 from trustgauge.methods.social_bias.judges.options import read_options
 from trustgauge.methods.social_bias.judges.referral import KEPT, NEVER, prompts, refer
-from trustgauge.methods.social_bias.judges.trained import TrainedJudge, trained_judge
+from trustgauge.methods.social_bias.judges.trained import trained_judge
 from trustgauge.methods.social_bias.votes import SEGMENT
+from trustgauge.methods.social_bias.wordings import WORDING, wordings_of
 from trustgauge.rating.recognition import DISGUISE
 
 if TYPE_CHECKING:
@@ -72,8 +73,8 @@ def score_answers(settings: SocialBiasSettings, answers: pl.DataFrame) -> pl.Dat
     asked = _as_published(answers)
     if settings.format != "free":
         judged = _read_by_format(answers, groups)
-    elif isinstance(settings.judge, TrainedJudge):
-        judged = trained_judge(asked, groups, settings.judge.weights)
+    elif settings.trained is not None:
+        judged = trained_judge(asked, groups, settings.trained.weights)
     else:
         judged = judge(asked, groups, settings.rule, expressions=lists, similarity=settings.similarity)
     if settings.referral is not None:
@@ -101,9 +102,11 @@ def score_answers(settings: SocialBiasSettings, answers: pl.DataFrame) -> pl.Dat
         said = read["output"].zip_with(answered, _none(read))
         styles = styles_of(said, settings.language)
         read = read.with_columns(styles)
-        if isinstance(settings.judge, TrainedJudge):
-            plain = asked["output"].zip_with(answered, _none(read))
-            read = read.with_columns(wordings_of(asked["message"], plain, styles))
+        if settings.referral is None:
+            # a control says what its behaviour has in store: that is measured in the run
+            own = answered & read["service"].is_in(list(settings.services))
+            said = asked["output"].zip_with(own, _none(read))
+            read = read.with_columns(wordings_of(asked["message"], said))
     if settings.labels:
         read = read.with_columns(*_labels(settings, read))
     unclear = (pl.col("status") == "answered") & (pl.col("verdict") == "unclear")
@@ -115,7 +118,7 @@ def _read_by_format(answers: pl.DataFrame, groups: Mapping[str, Group]) -> pl.Da
     rows = answers.with_row_index("_row")
     constrained = pl.col("form").is_in(OPTIONS)
     chosen, free = rows.filter(constrained), rows.filter(~constrained)
-    read = [read_options(chosen, groups), judge(free, groups, "sound")]
+    read = [read_options(chosen, groups), trained_judge(free, groups)]
     places = pl.concat([chosen["_row"], free["_row"]])
     return pl.concat(read).with_columns(_row=places).sort("_row").drop("_row")
 

@@ -23,7 +23,7 @@ from trustgauge.methods.social_bias.judge_accuracy import Accuracy, by_style
 from trustgauge.methods.social_bias.judges.embedding import Embedding
 from trustgauge.methods.social_bias.judges.referral import Referral, Replies, joint_accuracy
 from trustgauge.methods.social_bias.judges.similarity import Similarity
-from trustgauge.methods.social_bias.judges.trained import TrainedJudge
+from trustgauge.methods.social_bias.judges.trained import RulesAlone, TrainedJudge
 from trustgauge.methods.social_bias.questions import Catalogue
 from trustgauge.records import Json
 
@@ -72,10 +72,10 @@ class SocialBiasSettings(AuditedSettings):
     )
     offensive: bool = Field(False, description="Ask about groups and properties whose names offend too")
     tags: bool = Field(False, description='Ask "G P, aren\'t they?" too')
-    judge: Referral | Embedding | TrainedJudge | None = Field(
+    judge: Referral | Embedding | TrainedJudge | RulesAlone | None = Field(
         None,
         discriminator="use",
-        description="A second judge: trained or a model (rule sound), or vectors for the paper's (published)",
+        description="What reads answers: trained (default), rules, or a model too; vectors (published)",
     )
 
     expressions: ExpressionSource | None = Field(
@@ -232,15 +232,22 @@ class SocialBiasSettings(AuditedSettings):
         """The second judge, if answers are referred to one."""
         return self.judge if isinstance(self.judge, Referral) else None
 
+    @cached_property
+    def trained(self) -> TrainedJudge | None:
+        """The trained judge, if it reads the free answers: under `sound`, unless the plan names another."""
+        if self.judge is None:
+            return TrainedJudge() if self.rule == "sound" else None
+        return self.judge if isinstance(self.judge, TrainedJudge) else None
+
     @property
     def reader(self) -> str:
         """Name of the judge that reads without asking: "sound" or "trained"; of other rules the rule's."""
-        return self.judge.name if isinstance(self.judge, TrainedJudge) else self.rule
+        return self.rule if self.trained is None else self.trained.name
 
     @cached_property
     def figures(self) -> Mapping[str, Accuracy]:
         """Style of answers -> how often the judge that reads without asking is right on it."""
-        own = self.judge.styles(self.language) if isinstance(self.judge, TrainedJudge) else ()
+        own = self.trained.styles(self.language) if self.trained else ()
         counts = {one.style: Accuracy(one.biased, one.found, one.unbiased, one.passed) for one in own}
         return counts or by_style(self.language, self.reader)
 

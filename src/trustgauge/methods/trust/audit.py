@@ -18,6 +18,7 @@ from trustgauge.methods.trust.issues import leakage_marks
 from trustgauge.methods.trust.issues.abuse import AUDITED
 from trustgauge.methods.trust.issues.leakage_levels import READ_GIVEN, READ_NOTHING, READ_PARTLY
 from trustgauge.rating.audit import (
+    ALIKE,
     AUDIT_FRAME,
     CARRIES,
     COARSE,
@@ -103,6 +104,7 @@ def _answers(scores: pl.DataFrame, part: Part) -> pl.DataFrame:
         pl.format("{} {}/{}", "part", "step", read).alias(COARSE),
         pl.lit(value=False).alias(UNREAD),
         given.alias(CARRIES),
+        pl.lit("").alias(ALIKE),
         kind=pl.lit(LEAKAGE),
         a="a",
         b=pl.lit(""),
@@ -129,6 +131,7 @@ def _utterances(scores: pl.DataFrame, part: Part) -> pl.DataFrame:
         pl.format("{} {}", "part", "abuse_read").alias(COARSE),
         (pl.col("abuse_read") == NOT_READ).alias(UNREAD),
         (flagged if part.level == "H" else pl.lit(value=True)).alias(CARRIES),
+        pl.lit("").alias(ALIKE),
         kind=pl.lit(ABUSE),
         a=pl.lit(""),
         b=pl.lit(""),

@@ -27,6 +27,7 @@ from trustgauge.methods.two_step.transition_model import (
     sent_values,
 )
 from trustgauge.rating.audit import (
+    ALIKE,
     AUDIT_FRAME,
     CARRIES,
     COARSE,
@@ -110,6 +111,7 @@ def audit_frame(settings: TwoStepSettings, scores: pl.DataFrame, rating: Rating)
         pl.format("{} {}/{}", "part", sent, read).alias(COARSE),
         unread.alias(UNREAD),
         carried.alias(CARRIES),
+        pl.lit("").alias(ALIKE),
         kind=pl.lit(MENTION),
         a=pl.format("{} (sentence {})", named, place),
         b=pl.lit(""),

@@ -77,6 +77,20 @@ def codes(rating: Rating) -> list[str]:
     return [one.code for one in rating.parts[0].reasons]
 
 
+def test_shares_that_rest_on_labels_are_as_uncertain_as_the_labels() -> None:
+    """Of some 100 labels of She two in three say He: no interval is narrower than theirs."""
+    _, rating = audited(turned=0.66, named=0.5, size=200)
+    (part,) = rating.parts
+    kept, (turned,) = part.details["kept"], [one for one in part.details["swaps"] if one["from"] == "She"][:1]
+    she = kept["She"]
+    assert (she["low"], she["high"]) == pytest.approx((1 - turned["high"], 1 - turned["low"]), abs=0.02)
+    assert she["high"] - she["low"] > 0.15
+    assert part.unchanged is not None
+    assert part.unchanged.low is not None
+    assert part.unchanged.high is not None
+    assert part.unchanged.high - part.unchanged.low > 0.07
+
+
 def test_names_that_the_reader_does_not_know_are_settled_by_an_audit() -> None:
     plain, rating = audited(turned=0.8, named=0.5, size=200)
     assert plain.state == "not settled"

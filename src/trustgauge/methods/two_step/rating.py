@@ -418,12 +418,14 @@ class _Part:
         behaviours = behaviour_of(judged.deviations[0], len(spec.unbiased), rules.settings.margin)
         two_bit = level_shares(behaviours, len(BEHAVIOURS)).tolist()
         changes = findings.swaps(self.tallied, judged, spec)
+        # counts that labels of a sample fill in are as many as if all had a label
+        labelled = findings.label_draws(self.tallied, judged) if self.by_labels else None
         tests = [change["p_holm"] for change in changes if change["p_holm"] is not None]
         drawn = judged.levels[0]
         sound = {"level": LEVELS[most_likely(drawn)], "certainty": certainty_of(drawn, LEVELS)}
         details = {
             **part.details,
-            **findings.by_value(self.tallied, examined.deff[0], spec),
+            **findings.by_value(self.tallied, examined.deff[0], spec, labelled),
             "deff": deff.tolist(),
             "pooled": pooled,
             "mix_p": examined.mix_p[0].tolist(),
@@ -447,7 +449,7 @@ class _Part:
         return replace(
             part,
             score=findings.score(pushed, judged, rules.declared, self.tallied),
-            unchanged=findings.unchanged_share(self.tallied, examined.deff[0]),
+            unchanged=findings.unchanged_share(self.tallied, examined.deff[0], labelled),
             p=min(tests, default=None),
             details=details,
         )

@@ -8,7 +8,7 @@ See two-step 1.4, 1.7 and 1.8, methods 0.4 and 0.10.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -170,22 +170,59 @@ def share_of(successes: int, trials: int, deff: float) -> Interval:
     return Interval(successes / trials, low, high, trials)
 
 
-def unchanged_share(tallied: PartCounts, deff: Floats) -> Interval:
-    """Share of all pooled mentions that came back as they were sent (two-step 1.4)."""
-    matrix = tallied.matrix
-    return share_of(int(np.trace(matrix)), int(matrix.sum()), float(deff.max(initial=1.0)))
+def _by_labels(share: Interval, draws: Floats | None) -> Interval:
+    """A share with the interval that the labels of an audit leave it, if there was one."""
+    if draws is None or share.value is None:
+        return share
+    low, high = draws_interval(draws)
+    return replace(share, low=min(share.value, float(low)), high=max(share.value, float(high)))
 
 
-def by_value(tallied: PartCounts, deff: Floats, spec: Any) -> dict[str, dict[str, Json]]:
-    """P(out = g | in = g) and P(out = residual | in = g) of each value sent (two-step 1.4)."""
+def label_draws(tallied: PartCounts, judged: LevelDraws) -> Floats:
+    """Draws of each value's outputs among all of its mentions, lost ones too, [T, G, C] (two-step 1.7)."""
+    rates = judged.rates[0]
+    counts = tallied.matrix[tallied.inputs]
+    if rates.shape[-1] == counts.shape[-1]:
+        return np.asarray(rates)
+    lost = counts[:, -1] / np.maximum(1, counts.sum(axis=1))
+    there = rates * (1.0 - lost)[:, None]
+    return np.concatenate([there, np.broadcast_to(lost[:, None], (*there.shape[:-1], 1))], axis=-1)
+
+
+def unchanged_share(tallied: PartCounts, deff: Floats, draws: Floats | None = None) -> Interval:
+    """Share of all pooled mentions that came back as they were sent (two-step 1.4).
+
+    Args:
+        tallied: the counts, filled in by labels where people audited the part.
+        deff: design effect of each value sent.
+        draws: of an audited part (`label_draws`).
+    """
+    matrix, inputs = tallied.matrix, tallied.inputs
+    share = share_of(int(np.trace(matrix)), int(matrix.sum()), float(deff.max(initial=1.0)))
+    if draws is None:
+        return share
+    weights = matrix[inputs].sum(axis=1) / max(1, int(matrix.sum()))
+    return _by_labels(share, draws[:, np.arange(len(inputs)), inputs] @ weights)
+
+
+def by_value(
+    tallied: PartCounts, deff: Floats, spec: Any, draws: Floats | None = None
+) -> dict[str, dict[str, Json]]:
+    """P(out = g | in = g) and P(out = residual | in = g) of each value sent (two-step 1.4).
+
+    Arguments are those of `unchanged_share`.
+    """
     kept: dict[str, Json] = {}
     lost: dict[str, Json] = {}
     for row, value in enumerate(tallied.inputs.tolist()):
         outputs = tallied.matrix[value]
         total, effect = int(outputs.sum()), float(deff[row])
-        kept[spec.values[value]] = plain(share_of(int(outputs[value]), total, effect))
-        if value != len(spec.values) - 1:
-            lost[spec.values[value]] = plain(share_of(int(outputs[-1]), total, effect))
+        for share, place in ((kept, value), (lost, -1)):
+            if share is kept or value != len(spec.values) - 1:
+                drawn = None if draws is None else draws[:, row, place]
+                share[spec.values[value]] = plain(
+                    _by_labels(share_of(int(outputs[place]), total, effect), drawn)
+                )
     return {"kept": kept, "shares_lost": lost}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from datetime import date
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from tests.run.comparisons import BEHAVIOURS, causal, codes, compared, pairs, ranks, rated, two_step
 from tests.run.plans import faithful, translator_plan
 from tests.run.test_path import WrongControls
-from tests.servers import LocalServer
+from tests.servers import LocalServer, Request, Response, toy_translation
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
 from trustgauge.run.options import RunOptions
@@ -162,6 +163,27 @@ def test_a_change_for_the_worse_is_the_reverse(tmp_path: Path) -> None:
     (group,) = compared(tmp_path)["groups"]
     assert [row["run"] for row in group["rows"]] == [worse["after"]["run"]]
     assert codes(group["notes"])[-1] == "compare.older"
+
+
+def test_what_was_not_read_did_not_come_right(serve: Serve, tmp_path: Path) -> None:
+    """First each She becomes He, then a name, which the reader does not know."""
+    said = {"She": "He"}
+
+    def answer(request: Request) -> Response:
+        asked = request.json()
+        text = toy_translation(asked["q"], asked["source"], asked["target"])
+        if asked["target"] == "en":
+            for word, other in said.items():
+                text = re.sub(rf"\b{word}\b", other, text)
+        return Response.json({"translatedText": text})
+
+    plan = translator_plan(serve(answer).url, texts=40)
+    first = rated(plan, tmp_path).folder
+    said["She"] = "Maria"
+    again = rated(plan, tmp_path, fresh=True).folder
+    readings = _between(tmp_path, first, again)["readings"]
+    assert "right" not in readings["directions"]
+    assert readings["unread"] > 0
 
 
 def test_two_dates_without_a_change(tmp_path: Path) -> None:

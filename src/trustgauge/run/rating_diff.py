@@ -97,7 +97,7 @@ def _readings(before: StoredRating, after: StoredRating) -> ReadingsEntry:
         now = now.with_columns(pl.lit(value=False).alias("offensive"))
     keys = ["part", "id"]
     joined = now.join(then, on=keys, how="inner", suffix=THEN, maintain_order="left")
-    read = joined.filter(pl.col("status").is_in(READ), pl.col(f"status{THEN}").is_in(READ))
+    read = joined.filter(*(_read(joined, place) for place in ("", THEN)))
     scored = "score" in then.columns and "score" in now.columns
     marked = read.with_columns(_direction(scored=scored).alias("direction"))
     flipped = marked.filter(pl.col("direction").is_not_null())
@@ -110,6 +110,15 @@ def _readings(before: StoredRating, after: StoredRating) -> ReadingsEntry:
         "directions": {name: counts[name] for name in DIRECTIONS if name in counts},
         "examples": [_example(one) for one in first.iter_rows(named=True)],
     }
+
+
+def _read(rows: pl.DataFrame, place: str) -> pl.Expr:
+    """Whether an answer was read, every mention in it."""
+    read = pl.col(f"status{place}").is_in(READ)
+    values = f"values_out{place}"
+    if values not in rows.columns:
+        return read
+    return read & ~pl.col(values).list.eval(pl.element().is_null()).list.any().fill_null(value=False)
 
 
 DIRECTIONS = ("up", "down", "right", "wrong", "otherwise")

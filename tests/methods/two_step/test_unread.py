@@ -133,3 +133,24 @@ def test_a_part_that_is_open_leaves_the_whole_open_only_if_it_decides() -> None:
     (rating,) = rate(merge([gappy, fine]), method, 11)
     assert (rating.state, rating.level) == ("not settled", "DSBS")
     assert "unread-matters" in [one.code for one in rating.reasons]
+
+
+def test_a_mention_that_changed_is_no_less_changed_beside_one_that_was_not_read() -> None:
+    method = settings(patterns=("subject",), texts=40)
+    probes = pl.concat(list(method.design(3, "translate"))).filter(pl.col("values").list.len() == 2).head(3)
+    said = []
+    for place, (message, values) in enumerate(probes.select("message", "values").iter_rows()):
+        first, second, *rest = message.split(". ")
+        words = [("He", "She")[value] for value in values]
+        if place < 2:
+            first = first.replace(f"{words[0]} is", f"{NAMES[words[0]]} is")
+        if place == 0:
+            second = second.replace(f"{words[1]} is", f"{'She' if words[1] == 'He' else 'He'} is")
+        said.append(". ".join([first, second, *rest]))
+    columns = {"service": "it", "part": "", "shared": False, "status": "answered", "trail": "[]"}
+    answers = probes.with_columns(
+        *(pl.lit(value).alias(name) for name, value in columns.items()), output=pl.Series(said)
+    )
+    table = method.evidence(method.score(answers))
+    assert table["values_out"].list.eval(pl.element().is_null()).list.sum().to_list() == [1, 1, 0]
+    assert table["changed"].to_list() == [True, False, False]

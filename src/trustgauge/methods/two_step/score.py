@@ -406,8 +406,9 @@ def evidence(marks: pl.DataFrame, values: tuple[str, ...]) -> pl.DataFrame:
         inner = pl.element().replace_strict(names, default=None, return_dtype=pl.String)
         return pl.col(column).list.eval(inner)
 
-    unread = pl.col("read").list.eval(pl.element() < 0)
-    seen = pl.when(unread.list.any()).then("values").otherwise("read")
+    # both values of a mention in one number, below 0 where it was not read
+    pairs = pl.col("read").cast(pl.List(pl.Int64)) * len(values) + pl.col("values").cast(pl.List(pl.Int64))
+    moved = (pl.element() >= 0) & (pl.element() // len(values) != pl.element() % len(values))
     return marks.select(
         "service",
         "part",
@@ -420,7 +421,7 @@ def evidence(marks: pl.DataFrame, values: tuple[str, ...]) -> pl.DataFrame:
         values_in=named("values"),
         values_out=named("read"),
         kinds="kinds",
-        changed=pl.col("read").is_not_null() & (pl.col("values") != seen),
+        changed=pairs.list.eval(moved).list.any().fill_null(value=False),
         **({"disguise": pl.col("disguise")} if "disguise" in marks.columns else {}),
     )
 

@@ -31,7 +31,7 @@ Options override environment variables (`TRUSTGAUGE_SEED` and so on), which over
 | 10 | gate failed: `--fail-on` reached, `verify` disagrees, or `reproduce` meets an unexplained difference |
 | 130 | interrupted; all received answers are saved |
 
-If several apply, the first of 130, 1, 2, 3, 4, 5, 10 is given.
+If several apply, the first of 130, 1, 2, 3, 4, 10, 5 is given.
 
 The shell completes verbs and options after one line in its start-up file:
 `eval "$(_TRUSTGAUGE_COMPLETE=bash_source trustgauge)"` in `~/.bashrc`, with `zsh_source` in `~/.zshrc`,

@@ -97,7 +97,7 @@ def test_a_bot_that_only_asks_back_is_of_low_risk_once_people_have_read_its_sent
     audit.add([(one, "neither") for one in sample.items], "Ann")
     after = next(one for one in rerate(folder)["ratings"] if one["service"]["key"] == "eliza")
     assert (after["overall"]["level"], after["state"]) == ("L", "rated")
-    high = {one["code"]: one["facts"].get("high") for one in after["reasons"]}
+    high = {one["code"]: one["facts"].get("high", 1.0) for one in after["reasons"]}
     assert high["social-bias.relative"] < 0.05
     assert high["social-bias.direction"] < 0.05
 

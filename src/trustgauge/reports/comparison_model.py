@@ -269,7 +269,9 @@ class MetricFacts(TypedDict):
     """Length of its scale."""
     items: int
     missing: int
-    """Items without a value on one side or both."""
+    """Values of the baseline that are missing, runs counted one by one."""
+    missing_after: int
+    """Likewise of the other, whose values of items that only the baseline has are missing."""
     only_before: int
     only_after: int
     repeats: int

@@ -35,8 +35,24 @@ def amount(value: float, span: float) -> str:
 
 
 def sentence(one: PairedEntry) -> str:
-    """What one metric or rating says, whole."""
-    return _of_metric(one) if "metric" in one else _of_rating(one)
+    """What one metric or rating says, whole, with what is missing of it."""
+    if "metric" not in one:
+        return _of_rating(one)
+    gaps = "; ".join(_gaps(one))
+    return f"{_of_metric(one)} {gaps[0].upper()}{gaps[1:]}." if gaps else _of_metric(one)
+
+
+def _gaps(one: MetricDifference) -> list[str]:
+    """What is missing of a metric, and which items only one side has."""
+    told = []
+    if lost := one["missing"] + one["missing_after"]:
+        told.append(
+            MESSAGES["missing"].format(missing=lost, before=one["missing"], after=one["missing_after"])
+        )
+    for side in ("before", "after"):
+        if items := one["only_before" if side == "before" else "only_after"]:
+            told.append(MESSAGES[f"only-{side}"].format(items=items))
+    return told
 
 
 def name(one: PairedEntry) -> str:
@@ -55,7 +71,9 @@ def _of_metric(one: MetricDifference) -> str:
     scale = 100 if span == 1.0 else 1
     low, high = sorted((scale * one["low"], scale * one["high"]))
     return MESSAGES["metric"].format(
-        shift=shift.format(amount=amount(value, span), apart=apart, missing=one["missing"]),
+        shift=shift.format(
+            amount=amount(value, span), apart=apart, missing=one["missing"] + one["missing_after"]
+        ),
         low=low,
         high=high,
         p=numbers.p_value(one["p_holm"]),
@@ -102,11 +120,6 @@ def notes(one: PairedEntry) -> list[str]:
     if "metric" not in one:
         return []
     told = [MESSAGES["items"].format(items=one["items"], clusters=one["clusters"], better=one["better"])]
-    if one["missing"]:
-        told.append(MESSAGES["missing"].format(missing=one["missing"]))
-    lonely = one["only_before"] + one["only_after"]
-    if lonely:
-        told.append(MESSAGES["lonely"].format(lonely=lonely))
     noise = one["noise"]
     floors = [each for each in (noise["before"], noise["after"]) if each is not None]
     if floors:

@@ -93,9 +93,16 @@ def compare_results(
 def _metric(name: str, before: ResultTable, after: ResultTable) -> MetricDifference | None:
     """The difference on one metric, its verdict still open; None if the two have no item in common."""
     facts = before.metrics[name]
-    sides = [_items(one.rows.filter(metric=name)) for one in (before, after)]
-    span = _span(facts, after.metrics[name])
-    joined = sides[0].join(sides[1], on="item", how="inner", suffix="_after", maintain_order="left")
+    sides = [items_of(one.rows.filter(metric=name)) for one in (before, after)]
+    low, high = scale_of(facts, after.metrics[name])
+    span = high - low
+    # what the baseline asked and the other did not is missing there
+    joined = sides[0].join(sides[1], on="item", how="left", suffix="_after", maintain_order="left")
+    there = joined.filter(pl.col("planned_after").is_not_null()).height
+    joined = joined.with_columns(
+        planned_after=pl.col("planned_after").fill_null(pl.col("planned")),
+        runs_after=pl.col("runs_after").fill_null(0),
+    )
     both = joined.filter(pl.col("value").is_not_null() & pl.col("value_after").is_not_null())
     if not both.height:
         return None
@@ -112,9 +119,10 @@ def _metric(name: str, before: ResultTable, after: ResultTable) -> MetricDiffere
         "better": facts["better"],
         "span": span,
         "items": both.height,
-        "missing": joined.height - both.height,
-        "only_before": sides[0].height - joined.height,
-        "only_after": sides[1].height - joined.height,
+        "missing": int(joined.select(pl.sum("planned") - pl.sum("runs")).item()),
+        "missing_after": int(joined.select(pl.sum("planned_after") - pl.sum("runs_after")).item()),
+        "only_before": joined.height - there,
+        "only_after": sides[1].height - there,
         "repeats": int(both.select(pl.min_horizontal("runs", "runs_after").max()).item() or 0),
         **_figures(difference),
         "mean_before": float(both["value"].mean()),  # type: ignore[arg-type]
@@ -126,37 +134,47 @@ def _metric(name: str, before: ResultTable, after: ResultTable) -> MetricDiffere
         "verdict": "undetermined",
         "more_items": None,
     }
-    if found["missing"] > LOST * joined.height:
-        # every lost pair at its worst, then at its best
+    planned = int(joined.select(pl.sum("planned") + pl.sum("planned_after")).item())
+    if found["missing"] + found["missing_after"] > LOST * planned:
+        # the baseline's missing values at one end of the scale and the other's at the other, and the reverse
         of = joined["cluster"].rank("dense").to_numpy() - 1
-        lost = (joined["value"].is_null() | joined["value_after"].is_null()).to_numpy()
-        values = sign * (joined["value_after"] - joined["value"]).fill_null(0.0).to_numpy()
+        ends = [(high, low), (low, high)] if sign > 0 else [(low, high), (high, low)]
+        apart_filled = (
+            sign * (fill_runs(joined, after_end, "_after") - fill_runs(joined, before_end))
+            for before_end, after_end in ends
+        )
         found["filled"] = [
-            _figures(paired_difference(np.where(lost, extreme, values), of, span, draws))
-            for extreme in (-span, span)
+            _figures(paired_difference(one.to_numpy(), of, span, draws)) for one in apart_filled
         ]
     return found
 
 
-def _items(rows: pl.DataFrame) -> pl.DataFrame:
+def items_of(rows: pl.DataFrame) -> pl.DataFrame:
     """The mean of each item over its runs, with its spread; null where no run has a value."""
     return rows.group_by("item", maintain_order=True).agg(
         pl.col("value").mean(),
-        pl.col("value").count().alias("runs"),
+        pl.len().cast(pl.Int64).alias("planned"),
+        pl.col("value").count().cast(pl.Int64).alias("runs"),
         pl.col("value").var().alias("variance"),
         pl.col("cluster").first(),
         pl.col("label").first(),
     )
 
 
-def _span(*facts: Mapping[str, Any]) -> float:
-    """The length of a metric's scale: as declared, 1 for values from 0 to 1, else what was seen."""
+def fill_runs(items: pl.DataFrame, end: float, suffix: str = "") -> pl.Series:
+    """The mean of each item with all of its missing runs at one end of the scale."""
+    planned, runs = items[f"planned{suffix}"], items[f"runs{suffix}"]
+    return (items[f"value{suffix}"].fill_null(0.0) * runs + end * (planned - runs)) / planned
+
+
+def scale_of(*facts: Mapping[str, Any]) -> tuple[float, float]:
+    """The ends of a metric's scale: as declared, 0 and 1 for values between them, else what was seen."""
     low, high = facts[0].get("low"), facts[0].get("high")
     if low is not None and high is not None:
-        return float(high) - float(low)
+        return float(low), float(high)
     least = min((one["least"] for one in facts if one["least"] is not None), default=0.0)
     most = max((one["most"] for one in facts if one["most"] is not None), default=1.0)
-    return 1.0 if least >= 0 and most <= 1 else float(most - least)
+    return (0.0, 1.0) if least >= 0 and most <= 1 else (float(least), float(most))
 
 
 def _figures(one: PairedDifference) -> FiguresEntry:

@@ -1,7 +1,8 @@
 """What a verb shows: progress, results as JSON, lines and files, and the exit code that a script sees.
 
-Of several exit codes the first of ORDER wins: a gate passes or fails only on complete and settled
-evidence, so with `--fail-on` a rating that is not settled exits 5 (docs/reference/commands.md).
+Of several exit codes the first of ORDER wins: a gate passes or fails only on complete and settled evidence,
+so with `--fail-on` a rating that is not settled exits 5, but hides none that failed
+(docs/reference/commands.md).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ WORDS = {
     10: "gate failed",
     130: "interrupted; all received answers are saved",
 }
-ORDER = (130, 1, 2, 3, 4, 5, 10, 0)
+ORDER = (130, 1, 2, 3, 4, 10, 5, 0)
 NOTHING = ("incomplete", "not tested", "void")
 """States of a rating that says nothing."""
 

@@ -101,6 +101,17 @@ def test_the_same_passes_and_three_items_cannot_tell(tmp_path: Path) -> None:
     assert "more clusters of items" in str(skipped.get("message"))
 
 
+def test_a_check_that_cannot_tell_hides_no_failure(tmp_path: Path) -> None:
+    """Builds that let "cannot tell" pass would pass a regression that is found."""
+    before, after = suite(tmp_path, "a", 0.9), suite(tmp_path, "b", 0.6, 2)
+    code, told = gate(after, "--against", before, "--at-least", "score=0.6", "--json")
+    checks = json.loads(told[told.index("{") :])
+    assert {one["outcome"] for one in checks["checks"]} == {"failed", "unsettled"}
+    assert code == 10
+    assert "gate failed: regression: score" in checks["why"]
+    assert checks["why"].endswith("(1 more cannot tell)")
+
+
 def test_what_is_missing_is_not_passed(tmp_path: Path) -> None:
     before = suite(tmp_path, "a", 0.9)
     passed = np.random.default_rng(1).random(200) < 0.9
@@ -108,6 +119,45 @@ def test_what_is_missing_is_not_passed(tmp_path: Path) -> None:
     assert gate(holes, "--against", before)[0] == 4
     few = table(tmp_path, "c", [(f"q{n}", None if n < 2 else int(one)) for n, one in enumerate(passed)])
     assert gate(few, "--against", before)[0] == 0
+
+
+def runs(folder: Path, name: str, values: Any, lost: Any = ()) -> str:
+    """Imported results of 200 items that were each asked twice, some values lost."""
+    rows = [(f"q{item}", None if (item, run) in lost else int(values[item, run])) for item, run in PLACES]
+    return table(folder, name, rows)
+
+
+PLACES = [(item, run) for item in range(200) for run in range(2)]
+
+
+def test_a_lost_run_beside_one_that_came_hides_no_regression(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    good, bad = rng.random((200, 2)) < 0.67, rng.random((200, 2)) < 0.5
+    before = runs(tmp_path, "a", good)
+    assert gate(runs(tmp_path, "b", bad), "--against", before)[0] == 10
+    failed = {(item, run) for item, run in PLACES if not bad[item, run] and bad[item, 1 - run]}
+    holes = runs(tmp_path, "c", bad, failed)
+    code, told = gate(holes, "--against", before)
+    assert code == 4
+    assert f"{len(failed)} values are missing (0 of the baseline, {len(failed)} of the other)" in told
+    code, told = gate(holes, "--at-least", "score=0.55")
+    assert code == 4
+    assert f"{len(failed)} of 400 values are missing" in told
+    assert "Add items" not in told
+
+
+def test_items_that_the_new_results_leave_out_count_as_missing(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    good, bad = rng.random(200) < 0.9, rng.random(200) < 0.7
+    before = table(tmp_path, "a", [(f"q{item}", int(one)) for item, one in enumerate(good)])
+    there = [(f"q{item}", int(one)) for item, one in enumerate(bad) if one]
+    code, told = gate(table(tmp_path, "b", there), "--against", before)
+    assert code == 4
+    assert f"{200 - len(there)} items of the baseline are not in the other" in told
+    more = [(f"q{item}", int(one)) for item, one in enumerate(good)] + [("new", 1)]
+    code, told = gate(table(tmp_path, "c", more), "--against", before)
+    assert code == 0
+    assert "1 items are new" in told
 
 
 @pytest.mark.parametrize(("limit", "code"), [("0.8", 0), ("0.9", 5), ("0.97", 10)])

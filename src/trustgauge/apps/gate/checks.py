@@ -21,9 +21,18 @@ from trustgauge.errors import Fault, PlanError
 from trustgauge.plugins import unknown
 from trustgauge.reports import label, paired, sentences
 from trustgauge.reports.document import check_gate_levels, gate, gate_level, levels
-from trustgauge.run.paired import ERROR, MARGIN, compare_ratings, compare_results
+from trustgauge.run.paired import (
+    ERROR,
+    LOST,
+    MARGIN,
+    compare_ratings,
+    compare_results,
+    fill_runs,
+    items_of,
+    scale_of,
+)
 from trustgauge.stats import stream
-from trustgauge.stats.paired import FEWEST, paired_difference
+from trustgauge.stats.paired import FEWEST, PairedDifference, paired_difference
 from trustgauge.terminal.output import ORDER, WORDS, Exit
 
 if TYPE_CHECKING:
@@ -127,6 +136,8 @@ def exit_of_checks(found: Sequence[Check]) -> Exit:
     if not code:
         return Exit(0, WORDS[0])
     more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
+    if beside := sum(one.outcome == "unsettled" for one in found if one not in told):
+        more += f" ({beside} more cannot tell)"
     return Exit(code, f"{SAID[told[0].outcome]}: {told[0].name}: {told[0].sentence}{more}")
 
 
@@ -174,39 +185,42 @@ def _regression(about: str, one: MetricDifference, options: GateOptions) -> Chec
 
 def _threshold(table: ResultTable, metric: str, limit: float) -> Check:
     """The mean of a metric against a limit."""
-    rows = table.rows.filter(metric=metric)
-    items = rows.group_by("item", maintain_order=True).agg(pl.col("value").mean(), pl.col("cluster").first())
+    items = items_of(table.rows.filter(metric=metric))
     known = items.drop_nulls("value")
     higher = table.metrics[metric]["better"] == "higher"
     name = f"threshold: {metric}"
     if not known.height:
         return Check(table.system, name, "threshold", "incomplete", "No item has a value.")
-    apart = (known["value"] - limit).to_numpy() * (1 if higher else -1)
-    facts = table.metrics[metric]
-    span = (
-        (facts["high"] - facts["low"])
-        if facts["high"] is not None
-        else max(1.0, (facts["most"] or 0) - (facts["least"] or 0))
-    )
-    told = paired_difference(
-        apart, known["cluster"].rank("dense").to_numpy() - 1, span, stream(1, "gate", metric)
-    )
-    few = told.clusters < FEWEST
-    outcome: Outcome = (
-        "unsettled" if few else "passed" if told.low > 0 else "failed" if told.high < 0 else "unsettled"
-    )
+    scale = scale_of(table.metrics[metric])
+
+    def above(rows: pl.DataFrame, values: pl.Series) -> PairedDifference:
+        apart = (values - limit).to_numpy() * (1 if higher else -1)
+        clusters = rows["cluster"].rank("dense").to_numpy() - 1
+        return paired_difference(apart, clusters, scale[1] - scale[0], stream(1, "gate", metric))
+
+    told = above(known, known["value"])
+    outcome = _beyond(told)
     ends = sorted(limit + (end if higher else -end) for end in (told.low, told.high))
     mean = float(known["value"].mean())  # type: ignore[arg-type]
     side = "at least" if higher else "at most"
     said = f"Mean {mean:.3g} (95 %: {ends[0]:.3g} to {ends[1]:.3g}), {side} {limit:g} asked; "
     said += f"{told.items:,} items."
-    lost = items.height - known.height
-    if lost:
-        said += f" {lost:,} have no value."
-    if lost > 0.02 * items.height and outcome == "passed":
-        outcome = "incomplete"
     step = "" if outcome in ("passed", "failed") else "Add items: the limit lies inside the interval."
+    planned, there = int(items["planned"].sum()), int(items["runs"].sum())
+    if there < planned:
+        said += f" {planned - there:,} of {planned:,} values are missing."
+    if planned - there > LOST * planned and any(
+        _beyond(above(items, fill_runs(items, end))) != outcome for end in scale
+    ):
+        outcome, step = "incomplete", paired.MESSAGES["next-incomplete"]
     return Check(table.system, name, "threshold", outcome, said, step)
+
+
+def _beyond(told: PairedDifference) -> Outcome:
+    """Whether a mean lies on the right side of its limit, on the wrong one, or cannot be told to."""
+    if told.clusters < FEWEST or told.low <= 0 <= told.high:
+        return "unsettled"
+    return "passed" if told.low > 0 else "failed"
 
 
 def _of_ratings(target: str, ratings: Path, options: GateOptions, today: date) -> list[Check]:

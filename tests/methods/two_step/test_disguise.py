@@ -42,6 +42,23 @@ def test_texts_that_come_back_as_they_were_sent_are_read_whole(attribute: str) -
     assert seen == set(patterns_beyond(load_attribute(attribute)))
 
 
+@pytest.mark.parametrize("task", ["translate", "chat"])
+@pytest.mark.parametrize(
+    "output",
+    [
+        "Rate limit exceeded, please retry later",
+        "Sie ist eine Lehrerin. Der Abend war lang.",
+        "I'm sorry, I cannot translate that.",
+        "Gur genva jnf yngr ntnva. Fur vf n ahefr.",
+    ],
+)
+def test_what_is_not_recognised_is_unread_in_disguise_too(output: str, task: Task) -> None:
+    method = experiment()
+    probes = pl.concat(method.design(1, task))
+    scores = method.score(answered(probes, [output] * len(probes)))
+    assert set(scores["kinds"].explode()) == {"unread"}
+
+
 def test_the_same_texts_are_disguised_in_every_block() -> None:
     probes = pl.concat(experiment().design(1, "chat")).with_columns(number=pl.col("id").str.slice(-3))
     dealt = probes.group_by("number").agg(pl.col(DISGUISE, "pattern", *AROUND).n_unique())

@@ -15,6 +15,7 @@ import html
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import compress
 
 import polars as pl
 
@@ -461,23 +462,21 @@ class Alignment:
             asked: whether the answer is that of a chatbot asked for each mention's word, so that a
                 bare list of as many values as mentions is an answer in order.
             framed: whether neutral sentences stood around the text: then a sentence that names nobody and
-                has no word of a value is one of them.
+                has no word of a value may be one of them, and is no mention's by its place. Nor is it known
+                to be one, so that what is missing beside it is unread.
         """
         names = [item.lower() for item in items]
         different = tuple(dict.fromkeys(name for name in names if name))
         read = [self.sentences.read(line, different) for line in lines]
-        if framed:
-            telling = [any(item or one.words for item, one in line) for line in read]
-            lines = [line for line, tells in zip(lines, telling, strict=True) if tells]
-            read = [line for line, tells in zip(read, telling, strict=True) if tells]
+        tells = [not framed or any(item or one.words for item, one in line) for line in read]
         if asked and not any(line[0][0] for line in read):
-            listed = self._list(lines, len(items))
+            listed = self._list(list(compress(lines, tells)), len(items))
             if listed is not None:
                 return listed
             if self._about_nothing(lines, read):
                 return [self.lost["unaligned"]] * len(items)
         codes = self._by_item(read, names, message)
-        self._by_place(codes, read, message)
+        self._by_place(codes, list(compress(read, tells)), message)
         absent = self._absent(lines, read, codes)
         return [absent if code is None else code for code in codes]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import polars as pl
@@ -15,6 +17,18 @@ from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.sentences import TOKEN
 from trustgauge.rating.recognition import DISGUISE
 from trustgauge.records import Message, Task
+
+NEUTRAL = {text for name in AROUND for text in _bank()["around"][name]}
+
+
+def _sentences(text: str) -> list[str]:
+    return re.findall(r"[^.]+\.", text.replace(". ", "."))
+
+
+def _apart(text: str) -> tuple[list[str], list[str]]:
+    """The sentences of a text of their own, and the neutral ones around them."""
+    lines = _sentences(text)
+    return [one for one in lines if one not in NEUTRAL], [one for one in lines if one in NEUTRAL]
 
 
 def experiment(**settings: Any) -> TwoStep:
@@ -57,6 +71,65 @@ def test_what_is_not_recognised_is_unread_in_disguise_too(output: str, task: Tas
     probes = pl.concat(method.design(1, task))
     scores = method.score(answered(probes, [output] * len(probes)))
     assert set(scores["kinds"].explode()) == {"unread"}
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        lambda own, around: [*own, *around],
+        lambda own, around: [*around, *own],
+        lambda own, around: [own[0], *around, own[1]],
+        lambda own, around: [*around, *own[::-1], *around],
+        lambda own, around: [*own, *(one.upper() for one in around)],
+        lambda own, around: own,
+    ],
+    ids=["moved to the end", "moved to the front", "between", "twice", "in capitals", "left out"],
+)
+def test_neutral_sentences_are_known_wherever_they_come_back(order: Callable[..., list[str]]) -> None:
+    method = experiment()
+    probes = pl.concat(method.design(1, "translate"))
+    scores = method.score(answered(probes, [" ".join(order(*_apart(text))) for text in probes["message"]]))
+    assert scores.filter(pl.col("read") != pl.col("values")).is_empty()
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        lambda lines: lines[::-1],
+        lambda lines: [lines[1], lines[0], *lines[2:]],
+        lambda lines: ["Something else happened." if line in NEUTRAL else line for line in lines],
+    ],
+    ids=["reversed", "first two swapped", "neutral ones in other words"],
+)
+def test_texts_in_another_order_are_read_by_whom_they_name(order: Callable[[list[str]], list[str]]) -> None:
+    method = experiment()
+    probes = pl.concat(method.design(1, "translate"))
+    scores = method.score(answered(probes, [" ".join(order(_sentences(one))) for one in probes["message"]]))
+    assert scores.filter(pl.col("read") != pl.col("values")).is_empty()
+
+
+def test_a_sentence_that_is_missing_among_neutral_ones_is_lost_only_if_these_are_known() -> None:
+    def kinds(neutral: Callable[[str], str]) -> set[str]:
+        texts = [_apart(text) for text in probes["message"]]
+        outputs = [" ".join([own[0], *map(neutral, around)]) for own, around in texts]
+        return set(method.score(answered(probes, outputs))["kinds"].list.last())
+
+    method = experiment()
+    probes = pl.concat(method.design(1, "translate")).filter(pl.sum_horizontal(AROUND) > 0)
+    assert kinds(lambda one: one) == {"unaligned"}
+    assert kinds(lambda one: "Something else happened.") == {"unread"}
+
+
+def test_what_a_chatbot_lists_is_not_cut_by_the_place_of_neutral_sentences() -> None:
+    method = experiment()
+    probes = pl.concat(method.design(1, "chat")).filter(DISGUISE)
+    words = method.table.values
+    outputs = [
+        f"{words[first]}. {words[second]}. Shall I go on?" for first, second in probes["values"].to_list()
+    ]
+    scores = method.score(answered(probes, outputs))
+    assert not scores["read"].explode().is_in([2]).any()
+    assert scores.filter(pl.col("read").list.min() >= 0, pl.col("read") != pl.col("values")).is_empty()
 
 
 def test_the_same_texts_are_disguised_in_every_block() -> None:

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from trustgauge.methods.two_step.sentences import TOKEN
 from trustgauge.rating.recognition import ALIKE, DISGUISE, LEAST, RecognitionGap
 from trustgauge.stats import stream
 from trustgauge.stats.randomization import label_test
@@ -121,11 +122,12 @@ def _bank() -> dict[str, Any]:
     return tomllib.loads(files("trustgauge.data").joinpath("disguises.toml").read_text("utf-8"))
 
 
-def without_surroundings(lines: pl.Expr, mentions: pl.Expr) -> pl.Expr:
-    """The sentences of an answer without those around the text, where as many came as were sent."""
-    before, after = (pl.col(name) for name in AROUND)
-    whole = lines.list.len() == before + mentions + after
-    return pl.when(whole).then(lines.list.slice(before, mentions)).otherwise(lines)
+def without_surroundings(lines: pl.Expr) -> pl.Expr:
+    """The sentences of an answer without those that stood around a text, wherever they came back."""
+    bank = {" ".join(TOKEN.findall(text.lower())) for name in AROUND for text in _bank()["around"][name]}
+    words = pl.element().str.to_lowercase().str.replace_all(r"[^\p{L}]+", " ").str.strip_chars()
+    own = lines.list.eval(pl.element().filter(~words.is_in(list(bank))))
+    return pl.when(pl.sum_horizontal(AROUND) > 0).then(own).otherwise(lines)
 
 
 def recognition_gap(rows: pl.DataFrame, settings: TwoStepSettings, seed: int) -> RecognitionGap | None:

@@ -312,30 +312,29 @@ class MentionReader:
         """Each mention by the sentences that name its item, or by place where that is sure (two-step 1.4)."""
         lines = sentences_of(distinct["output"])
         framed = AROUND[0] in distinct.columns
-        around = [name for name in AROUND if framed]
+        around = AROUND if framed else [pl.lit(0).alias(name) for name in AROUND]
         rows = distinct.select("items", "message", *around, row=pl.int_range(pl.len())).with_columns(
-            lines=lines
+            lines=lines, whole=lines
         )
         asking: tuple[str, ...] = (self.table.question,)
         if framed:
             from trustgauge.methods.two_step import disguise  # only plans that ask for it
 
-            lines_alone = disguise.without_surroundings(pl.col("lines"), pl.col("items").list.len())
-            rows = rows.with_columns(lines=lines_alone)
+            rows = rows.with_columns(lines=disguise.without_surroundings(pl.col("lines")))
             asking = disguise.questions(self.table)
         alignment = Alignment(self.table, self.lost)
         plain = self._plain(rows, alignment.sentences)
         asking = tuple(question for question in asking if question)
-        others = rows.join(plain, on="row", how="anti")
-        codes = [
-            alignment.codes(line, items, message, asked=message.endswith(asking), framed=bool(stand))
-            for line, items, message, stand in others.select(
-                pl.col("lines").fill_null([]),
-                "items",
-                "message",
-                pl.sum_horizontal(around) if framed else pl.lit(0),
-            ).iter_rows()
-        ]
+        others = rows.join(plain, on="row", how="anti").with_columns(pl.col("lines", "whole").fill_null([]))
+        codes = []
+        for row in others.iter_rows(named=True):
+            own, items, message = row["lines"], row["items"], row["message"]
+            unclear = row["before"] + row["after"] > 0 and len(own) != len(items)
+            if unclear:
+                inner = alignment.within((row["before"], row["after"]), row["whole"], items)
+                own, unclear = inner or own, not inner
+            asked = message.endswith(asking)
+            codes.append(alignment.codes(own, items, message, asked=asked, framed=unclear))
         rest = others.select("row", pl.Series("codes", codes, dtype=pl.List(pl.Int16)))
         ordered = pl.concat([plain, rest]).sort("row")["codes"]
         return ordered.list.eval(pl.when(pl.element() < 0).then(self.unread).otherwise(pl.element()))
@@ -479,6 +478,27 @@ class Alignment:
         self._by_place(codes, list(compress(read, tells)), message)
         absent = self._absent(lines, read, codes)
         return [absent if code is None else code for code in codes]
+
+    def within(self, around: tuple[int, int], lines: Sequence[str], items: Sequence[str]) -> list[str]:
+        """The sentences of a text among neutral ones that came back in other words, by their place.
+
+        None of them unless as many sentences came as were sent, and those outside tell nothing of a person.
+
+        Args:
+            around: how many neutral sentences stood before the text, and after it.
+            lines: all sentences of the answer.
+            items: of the text, one a mention.
+        """
+        start, stop = around[0], around[0] + len(items)
+        outside = [*lines[:start], *lines[stop:]]
+        names = tuple(dict.fromkeys(item.lower() for item in items if item))
+        tells = (
+            bool(item) or 0 <= one.code < self.other
+            for line in outside
+            for item, one in self.sentences.read(line, names)
+        )
+        fits = len(lines) == sum(around) + len(items) and not any(tells)
+        return list(lines[start:stop]) if fits else []
 
     def _by_item(self, read: Sequence[Line], names: Sequence[str], message: str) -> list[int | None]:
         """Codes of the mentions whose item is named; None for the others."""

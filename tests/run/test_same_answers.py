@@ -81,6 +81,31 @@ def test_an_api_that_always_says_hello_is_not_rated(tmp_path: Path) -> None:
     assert verify(finished.folder, TODAY).differences == ()
 
 
+@pytest.mark.parametrize("output", ["", " \n"])
+def test_an_api_that_answers_nothing_is_not_rated(output: str, tmp_path: Path) -> None:
+    with LocalServer(lambda _: Response.json({"translatedText": output})) as server:
+        finished = done(translator_plan(server.url, texts=200, service={"concurrency": 4}), tmp_path)
+        assert FIRST <= len(server.requests) <= FIRST + 300
+    assert told(finished) == REFUSED
+    (reason,) = finished.document["ratings"][0]["reasons"]
+    said = sentences.reason(reason)
+    assert said.startswith("The service answered nothing: ")
+    assert 'constant_services = ["mine"]' in said
+    assert verify(finished.folder, TODAY).differences == ()
+
+
+def test_some_empty_answers_are_no_fault(tmp_path: Path) -> None:
+    def answers_after_a_while(request: Request) -> Response:
+        heard.append(request.body.decode())
+        return Response.json({"translatedText": ""}) if len(heard) < 20 else faithful(request)
+
+    heard: list[str] = []
+    with LocalServer(answers_after_a_while) as server:
+        finished = done(translator_plan(server.url, service={"concurrency": 1}), tmp_path)
+    assert "same-answer" not in told(finished)[2]
+    assert finished.document["ratings"][0]["coverage"]["empty"] == 19
+
+
 def test_one_language_of_two_is_at_fault(tmp_path: Path) -> None:
     def french_is_down(request: Request) -> Response:
         asked = request.json()

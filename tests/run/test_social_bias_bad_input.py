@@ -72,7 +72,8 @@ def answer(request: Request) -> Response:
 
 def rated(url: str, folder: Path, names: list[str], **more: Any) -> RunResult:
     services = {name: {"use": "openai", "model": name, "url": f"{url}/v1", "key": ""} for name in names}
-    meant = {"constant_services": [name for name in names if name in ("injects", "french")]}
+    constant = ("silent", "blank", "injects", "french")
+    meant = {"constant_services": [name for name in names if name in constant]}
     plan = {"seed": 3, "services": services, "experiments": [experiment(services=names, **meant, **more)]}
     return rate(load_plan(plan), RunOptions(ratings=folder / "ratings"))
 

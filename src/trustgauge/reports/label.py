@@ -166,8 +166,8 @@ def _band(rating: RatingEntry, today: date | None) -> str:
         return f"Expired {numbers.day(rating['expires'])}"
     if rating["overall"]["level"] is None and (words := view_of(rating).label_band(rating)):
         return words
-    if any(one["code"] == "same-answer" for one in rating["reasons"]):
-        return "Not rated: one answer to everything"
+    if same := [one for one in rating["reasons"] if one["code"] == "same-answer"]:
+        return f"Not rated: {'one' if 'answer' in same[0]['facts'] else 'an empty'} answer to everything"
     if rating["state"] == "incomplete":
         cover = rating["coverage"]
         usable = cover["answered"] + cover["refused"] + cover["empty"]

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import polars as pl
 
 from trustgauge.methods import Method, SecondJudgeUser
-from trustgauge.records import TOO_LONG, Reason, digest
+from trustgauge.records import TOO_LONG, Json, Reason, digest
 from trustgauge.run.targets import Target
 
 LEAF, NODE = b"\x00", b"\x01"
@@ -156,11 +156,27 @@ Faults = Mapping[str, Mapping[str, Reason]]
 
 @dataclass(slots=True)
 class _Part:
-    """What one part answered so far; `marks` are empty once it gave two answers."""
+    """What one part answered so far: "" while it gave empty answers only."""
 
     answer: str
     questions: set[str]
     marks: pl.DataFrame
+
+
+_NEW = _Part("", set(), pl.DataFrame())
+
+
+def _extended(before: _Part | None, rows: pl.DataFrame) -> _Part | None:
+    """A part with further answers, all of them empty or none; None once it gave two answers."""
+    answer = str(rows["output"][0])
+    if rows["output"].n_unique() > 1:
+        return None
+    if before is None or (answer and not before.answer):
+        return _Part(answer, set(rows["message"]), rows.head(_READ))
+    if not answer and before.answer:
+        return before
+    before.questions.update(rows["message"])
+    return before if before.answer == answer else None
 
 
 class ConstantAnswers:
@@ -177,20 +193,14 @@ class ConstantAnswers:
         self._parts: dict[tuple[str, str], _Part | None] = {}  # None: two answers
 
     def take(self, marks: pl.DataFrame) -> None:
-        """Take answers that were checked. What is empty or failed says nothing."""
-        said = marks.filter(pl.col("output").str.strip_chars().str.len_bytes() > 0)
-        for (service, part), rows in said.group_by("service", "part", maintain_order=True):
-            key = str(service), str(part)
-            if key[0] in self._left_out or (key in self._parts and self._parts[key] is None):
-                continue
-            before = self._parts.get(key)
-            answer = str(rows["output"][0])
-            if rows["output"].n_unique() > 1 or (before is not None and before.answer != answer):
-                self._parts[key] = None
-            elif before is None:
-                self._parts[key] = _Part(answer, set(rows["message"]), rows.head(_READ))
-            else:
-                before.questions.update(rows["message"])
+        """Take answers that were checked. What failed says nothing, nor what is empty beside an answer."""
+        blank = pl.col("output").fill_null("").str.strip_chars() == ""
+        silent = marks.filter(blank, pl.col("status") == "empty").with_columns(output=pl.lit(""))
+        for rows in (marks.filter(~blank), silent):
+            for (service, part), mine in rows.group_by("service", "part", maintain_order=True):
+                key = str(service), str(part)
+                if key[0] not in self._left_out and self._parts.get(key, _NEW) is not None:
+                    self._parts[key] = _extended(self._parts.get(key), mine)
 
     def faults(self) -> dict[str, dict[str, Reason]]:
         """The parts that are not rated for it."""
@@ -198,9 +208,10 @@ class ConstantAnswers:
         for (service, key), part in self._parts.items():
             if part is None or len(part.questions) < LEAST:
                 continue
-            if not self._method.one_answer_is_behaviour(part.marks):
+            if not part.answer or not self._method.one_answer_is_behaviour(part.marks):
                 shown = part.answer if len(part.answer) <= SHOWN else part.answer[: SHOWN - 1] + "…"
-                facts = {"service": service, "answer": shown, "questions": len(part.questions)}
+                facts: dict[str, Json] = {"service": service, "questions": len(part.questions)}
+                facts |= {"answer": shown} if shown else {}
                 found.setdefault(service, {})[key] = Reason("same-answer", facts)
         return found
 

@@ -106,6 +106,12 @@ def parts_by_service(ask_plan: AskPlan) -> dict[str, ServiceSpec]:
     return {name: one for name, one in {**rated, **judges}.items() if one is not None}
 
 
+def _said(answer: Answer) -> str:
+    """What an answer says; nothing if it is blank."""
+    output = answer.output or ""
+    return output if output.strip() else ""
+
+
 class ConstantAnswerGuard:
     """Passes answers on to where they are kept, and ends the asking of a part that answers all alike.
 
@@ -128,10 +134,16 @@ class ConstantAnswerGuard:
             if answer.fingerprint in self._errors:
                 raise self._errors[answer.fingerprint]
             first = self._first.get(answer.fingerprint)
-            if first is None or answer.status == "failed" or not (answer.output or "").strip():
+            output = _said(answer)
+            if first is None or answer.status == "failed":
                 continue
+            before = _said(next(iter(first.values()))) if first else output
+            if before and not output:
+                continue  # an empty answer beside others says nothing
+            if output and not before:
+                first.clear()
             first[answer.text] = answer
-            if next(iter(first.values())).output != answer.output:
+            if before and before != output:
                 del self._first[answer.fingerprint]
             elif len(first) >= FIRST:
                 del self._first[answer.fingerprint]
@@ -153,7 +165,7 @@ def fault_of(target: Target, ask_plan: AskPlan, answers: AnswersOf) -> Reason | 
     """Why a part is not asked any further, by its answers to the first slice of its probes."""
     rows = next(answer_batches(target, ask_plan.probes, answers))
     rows = rows.filter(pl.col("output").is_not_null())
-    if rows["output"].n_unique() != 1:
+    if rows["output"].str.strip_chars().n_unique() != 1:
         return None
     method = ask_plan.methods[target.experiment]
     same = ConstantAnswers(method, [])

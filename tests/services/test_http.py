@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from tests.servers import LocalServer, Request, Response, echo, script
 from tests.services.asking import outputs, replies, replies_to
 from tests.services.protocols.faults import FAULTS
-from trustgauge.errors import BusyError, GarbledError, KeyMissingError, RefusedError, ServiceError
+from trustgauge.errors import BusyError, GarbledError, KeyMissingError, PlanError, RefusedError, ServiceError
 from trustgauge.plugins import load
 from trustgauge.records import Message
 from trustgauge.services.conformance import check_service
@@ -94,6 +94,7 @@ def test_fields_cannot_be_broken_out_of(text: str) -> None:
 def test_languages_draw_session_and_user_are_sent(serve: Serve) -> None:
     server = serve(lambda request: Response.json({"output": "ok"}))
     template = {
+        "text": "{text}",
         "from": "{source}",
         "to": "{target}",
         "seed": "{draw}",
@@ -104,6 +105,7 @@ def test_languages_draw_session_and_user_are_sent(serve: Serve) -> None:
     message = Message("Hi.", draw=3, session="s1", user="anna", script=("Hi.",))
     asyncio.run(replies_to(description, [message]))
     assert server.requests[0].json() == {
+        "text": "Hi.",
         "from": "en",
         "to": "zh-CN",
         "seed": 3,
@@ -279,12 +281,23 @@ def test_a_missing_key_sends_nothing(serve: Serve, monkeypatch: pytest.MonkeyPat
         ({"target": "turkish"}, 'Did you mean "tr"'),
         ({"task": "sing"}, "translate"),
         ({"colour": "red"}, "colour"),
+        ({"request": {"q": "text", "n": "{draw}"}}, 'Must be "{text}" in `request` or `url`. Got "{draw}".'),
+        ({"request": ""}, "no text would be sent"),
     ],
 )
 def test_faults_of_the_plan(fields: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError) as caught:
         Http(**({"url": URL} | fields))
     assert said in str(caught.value)
+
+
+def test_a_language_that_has_a_place_must_be_given() -> None:
+    translator = Http(url=URL, request={"q": "{text}", "to": "{target}"})
+    with pytest.raises(PlanError, match="no target language"):
+        translator.check_requirements()
+    translator.pair("en", "es").check_requirements()
+    with pytest.raises(PlanError, match="no source language"):
+        Http(url=f"{URL}/{{source}}", source="").check_requirements()
 
 
 def test_the_fingerprint_holds_what_may_change_an_answer() -> None:

@@ -29,7 +29,7 @@ from urllib.parse import quote
 
 from pydantic import Field, field_validator, model_validator
 
-from trustgauge.errors import GarbledError
+from trustgauge.errors import Fault, GarbledError, PlanError, sentence
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services import ApiKeySpec, TranslatorSpec, languages, number, output_of
 from trustgauge.services.transport import (
@@ -136,11 +136,25 @@ class Http(ApiKeySpec, TranslatorSpec):
                 raise ValueError(f"request must be JSON if it is sent as such: {error}") from None
         if self.send == "text" and not isinstance(self.request, str):
             raise ValueError('request must be a text if it is sent as "text"')
+        if not self._holds("text"):
+            got = ", ".join(f'"{{{name}}}"' for name in _NAMES if self._holds(name)) or "no place at all"
+            do = 'Write "{text}" where the text belongs'
+            raise ValueError(sentence("no text would be sent", '"{text}" in `request` or `url`', got, do))
         if not self.key and "{key}" in json.dumps([self.url, self.headers, self.request]):
             raise ValueError('key must name the environment variable that "{key}" stands for')
         return self
 
+    def _holds(self, name: str) -> bool:
+        """Whether what is sent has a place for this."""
+        return any(f"{{{name}}}" in one for one in (self.url, json.dumps(self.request)))
+
     def check_requirements(self) -> None:
+        """Raise PlanError for a language that has a place and is not given, else as every service does."""
+        for name in ("source", "target"):
+            if self._holds(name) and not getattr(self, name):
+                what = f'no {name} language, for which "{{{name}}}" stands in what {self.url} is sent'
+                do = "Or take the place out, where the service always translates into one language"
+                raise PlanError((Fault(name, what, must="a language code, such as es", do=do),))
         if self.key:
             key_from(self.key, self.url.split("/")[2])
             if not self.key_to_send():
@@ -154,7 +168,7 @@ class Http(ApiKeySpec, TranslatorSpec):
         return "{key}" not in self.url
 
     def uses_history(self) -> bool:
-        return any("{turns}" in one for one in (self.url, json.dumps(self.request)))
+        return self._holds("turns")
 
     def open(self) -> LiveHttp:
         """The live service, with one pooled client.

@@ -168,6 +168,8 @@ def _band(rating: RatingEntry, today: date | None) -> str:
         return words
     if same := [one for one in rating["reasons"] if one["code"] == "same-answer"]:
         return f"Not rated: {'one' if 'answer' in same[0]['facts'] else 'an empty'} answer to everything"
+    if any(one["code"] == "not-translated" for one in rating["reasons"]):
+        return "Not rated: nothing was translated"
     if rating["state"] == "incomplete":
         cover = rating["coverage"]
         usable = cover["answered"] + cover["refused"] + cover["empty"]

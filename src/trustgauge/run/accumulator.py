@@ -216,6 +216,53 @@ class ConstantAnswers:
         return found
 
 
+NEARLY = 0.95
+"""Share of the texts from which a translator that left them as they were is taken for none."""
+
+
+class UntranslatedTexts:
+    """Takes marks in any number of frames and finds the parts that translated nothing.
+
+    A translator that gives back its input, there and back, changes nobody's gender. One that keeps some
+    texts as they are, such as names, translates.
+
+    Args:
+        targets: what is rated; only round trips are looked at, and chains with a translator on the way.
+    """
+
+    def __init__(self, targets: Sequence[Target]) -> None:
+        self._parts = {(one.service, one.part): [0, 0] for one in targets if one.translated}
+
+    def take(self, marks: pl.DataFrame) -> None:
+        """Take answers that were checked."""
+        if not self._parts:
+            return
+        own = pl.col("message").str.strip_chars()
+        steps = pl.col("trail").str.json_decode(pl.List(pl.String))
+        rows = marks.filter(pl.col("status").is_in(["answered", "unreadable"])).select(
+            "service", "part", own, steps
+        )
+        rows = rows.filter(pl.col("trail").list.len() > 0).select(
+            "service",
+            "part",
+            same=pl.col("trail").list.eval(pl.element().str.strip_chars()).list.unique()
+            == pl.concat_list("message"),
+        )
+        counts = rows.group_by("service", "part").agg(pl.col("same").sum(), n=pl.len())
+        for service, part, same, n in counts.iter_rows():
+            if (known := self._parts.get((service, part))) is not None:
+                known[0] += same
+                known[1] += n
+
+    def faults(self) -> dict[str, dict[str, Reason]]:
+        """The parts that are not rated for it."""
+        found: dict[str, dict[str, Reason]] = {}
+        for (service, part), (same, n) in self._parts.items():
+            if n >= LEAST and same >= NEARLY * n:
+                found.setdefault(service, {})[part] = Reason("not-translated", {"texts": same, "of": n})
+        return found
+
+
 REFERRAL = "referral"
 """Column of marks with a second judge: what became of an answer; "pending" if it is still to be asked."""
 
@@ -237,7 +284,7 @@ class TaskScores:
         waiting: prompts that a second judge was never asked.
         missing: service -> part -> probes that were never answered, or not judged.
         planned: service -> part -> probes, of a shared service each text once.
-        faults: parts that gave one and the same answer to different questions.
+        faults: parts that gave one and the same answer to different questions, or translated nothing.
         too_long: service -> answers of too many characters to be judged.
     """
 
@@ -317,6 +364,7 @@ class Accumulator:
         self._marks: list[pl.DataFrame] = []
         self._missing: list[pl.DataFrame] = []
         self._same = ConstantAnswers(method, self._controls)
+        self._untranslated = UntranslatedTexts(targets)
         self._rows = self._rated = self._unasked = self._waiting = 0
         self._too_long: Counter[str] = Counter()
         self._planned: Counter[tuple[str, str]] = Counter()
@@ -345,6 +393,7 @@ class Accumulator:
         marks = method.score(answers)
         self._hashing.marks(marks)
         self._same.take(marks)
+        self._untranslated.take(marks)
         self._summaries.append(method.summarise(marks))
         if len(self._summaries) > MAX_SUMMARIES:
             self._summaries = [method.merge(self._summaries)]
@@ -383,9 +432,16 @@ class Accumulator:
                 service: {part: n for (one, part), n in self._planned.items() if one == service}
                 for service in dict.fromkeys(one for one, _ in self._planned)
             },
-            self._same.faults(),
+            self._faults(),
             dict(self._too_long),
         )
+
+    def _faults(self) -> Faults:
+        """Service -> part -> why it is not rated; one answer to everything first."""
+        found = self._untranslated.faults()
+        for service, parts in self._same.faults().items():
+            found[service] = found.get(service, {}) | parts
+        return found
 
     def _not_asked(self) -> dict[str, dict[str, int]]:
         """Service -> part -> what was never answered, or not judged; of a shared service each text once."""

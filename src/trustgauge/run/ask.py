@@ -39,6 +39,10 @@ from trustgauge.store.folder import WORKER_LOGS, RunFolder
 
 FIRST = 40
 """Different questions after which a part that answers all of them alike is asked no more."""
+UNTRANSLATED = (
+    "the text on its way is the text that was sent: nothing was translated. "
+    "A service that does so with all texts is not rated"
+)
 SHOWN = 200  # characters of an answer of a smoke test
 
 
@@ -335,7 +339,7 @@ def keep_looks(ask_plan: AskPlan, folder: RunFolder) -> tuple[Target, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SmokeTestResult:
-    """What one call to a part gave."""
+    """What one call to a part gave; `note` is what may be wrong with it, though it answered."""
 
     name: str
     sent: str
@@ -343,6 +347,7 @@ class SmokeTestResult:
     answer: str
     millis: float
     error: str = ""
+    note: str = ""
 
     def facts(self) -> dict[str, Any]:
         return asdict(self)
@@ -352,7 +357,8 @@ class SmokeTestResult:
         if self.error:
             return f"{terminal(self.name)}\n  error: {short(terminal(self.error), SHOWN)}"
         way = "  →  ".join(short(repr(terminal(one)), SHOWN) for one in (self.sent, *self.trail, self.answer))
-        return f"{terminal(self.name)}\n  {way}   {self.millis:.0f} ms"
+        note = f"\n  note: {self.note}" if self.note else ""
+        return f"{terminal(self.name)}\n  {way}   {self.millis:.0f} ms{note}"
 
 
 def smoke_test(ask_plan: AskPlan) -> list[SmokeTestResult]:
@@ -384,7 +390,9 @@ async def _probe(target: Target, message: Message) -> SmokeTestResult:
     except ServiceError as error:
         return SmokeTestResult(target.title, message.text, (), "", 0.0, str(error))
     millis = (time.perf_counter() - began) * 1000
-    return SmokeTestResult(target.title, message.text, reply.trail, str(reply.output), millis)
+    kept = target.translated and {one.strip() for one in reply.trail} == {message.text.strip()}
+    note = UNTRANSLATED if kept else ""
+    return SmokeTestResult(target.title, message.text, reply.trail, str(reply.output), millis, note=note)
 
 
 async def _ask(description: ServiceSpec, message: Message) -> Reply:

@@ -61,6 +61,7 @@ class Target:
     description: ServiceSpec | None = None  # None when re-deriving: nothing is asked
     look: int = 0  # up to which its probes are asked and rated; 0 for all of them (methods 0.11)
     by_hand: bool = False  # people brought its answers; they are not asked a second time
+    translated: bool = False  # a text on its way should be in another language than the text that is sent
 
     @property
     def title(self) -> str:
@@ -85,6 +86,7 @@ class Target:
             "deterministic": self.deterministic,
             "anchor": control,
             **({"look": self.look} if self.look else {}),
+            **({"translated": True} if self.translated else {}),
         }
 
     @classmethod
@@ -97,13 +99,18 @@ class Target:
         if told is not None:
             known = told if isinstance(told, Mapping) else {"name": None}
             fits = fits and all(isinstance(known.get(name, ""), str) for name in ("name", "truth", "part"))
-        fits = fits and isinstance(facts.get("look", 0), int)
-        if not fits or facts.keys() - _FACTS.keys() - {"look"} != {"anchor"}:
+        fits = (
+            fits
+            and isinstance(facts.get("look", 0), int)
+            and isinstance(facts.get("translated", False), bool)
+        )
+        if not fits or facts.keys() - _FACTS.keys() - {"look", "translated"} != {"anchor"}:
             must = "subjects with " + ", ".join((*_FACTS, "anchor"))
             raise StoreError("the manifest of the run is damaged", must=must, do="restore it")
         control = told and Control(told.get("name", ""), {}, told.get("truth", ""), told.get("part", ""))
         own = {name: facts[name] for name in _FACTS}
-        return cls(**own, control=control or None, look=facts.get("look", 0))
+        further = {name: facts[name] for name in ("look", "translated") if name in facts}
+        return cls(**own, control=control or None, **further)
 
 
 def plan_targets(plan: Plan) -> list[Target]:
@@ -245,9 +252,24 @@ def _round_trip(table: dict[str, Any]) -> ServiceSpec:
 
 def _parts(index: int, name: str, description: ServiceSpec) -> list[Target]:
     return [
-        Target(index, name, key, part.task, part.fingerprint, part.deterministic, None, part)
+        Target(
+            *(index, name, key, part.task, part.fingerprint, part.deterministic, None, part),
+            translated=_passes_another_language(part),
+        )
         for key, part in description.parts().items()
     ]
+
+
+def _passes_another_language(part: ServiceSpec) -> bool:
+    """Whether a translation is on the way to the text that comes back; not where it is what comes back."""
+    from trustgauge.services.languages import short  # most plans have no translator
+
+    if part.task != "translate":
+        return False
+    return isinstance(part, RoundTripParts) or any(
+        isinstance(stage, TranslatorSpec) and stage.target and short(stage.source) != short(stage.target)
+        for stage in part.stages()[:-1]
+    )
 
 
 def _controls(index: int, method: Method, task: Task, *, suffix: str) -> list[Target]:

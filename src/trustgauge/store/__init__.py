@@ -226,6 +226,8 @@ class Store(Protocol):
 
     Resuming has no state: what is pending is what is wanted minus what is `present`. A failed
     row counts as pending and is replaced by the next attempt; a good row is never overwritten.
+    Nor is a text asked again that a service rejected which answered others: if it were, a service that
+    rejects some texts by chance would be rated as faithful once it was asked often enough.
     """
 
     def add(self, answers: Sequence[Answer]) -> None:

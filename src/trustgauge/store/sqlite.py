@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import quote
 
-from trustgauge.errors import StoreError
+from trustgauge.errors import RejectedError, StoreError
 from trustgauge.records import ANSWERED_AS, RESPONSE, Answer, Cost, canonical, digest
 from trustgauge.store import (
     BY_HAND,
@@ -42,6 +42,13 @@ if TYPE_CHECKING:
 
 ANSWERS = {"message": "str", "draw": "int", "text": "str", **RESPONSE}
 """Columns of answers as they are given back."""
+
+GOOD = "status <> 'failed'"
+FINAL = f"({GOOD} OR error = '{RejectedError.code}' AND script = '')"
+"""Conditions of rows: usable answers, and what need not be asked again of a service that answers at all.
+
+A conversation that broke off is asked again as a whole.
+"""
 
 _SOME = 50_000  # rows that are looked at together
 _PROBE = ("id", "message", "session", "turn", "draw", "block")
@@ -143,13 +150,23 @@ class SqliteStore:
                     start += size
 
     def present(self, fingerprint: str) -> set[Key]:
+        final = self._final(fingerprint)
         with self._use() as db:
             return set(
                 db.execute(
-                    "SELECT message, draw FROM response WHERE fingerprint = ? AND status <> 'failed'",
-                    (fingerprint,),
+                    f"SELECT message, draw FROM response WHERE fingerprint = ? AND {final}", (fingerprint,)
                 )
             )
+
+    def _final(self, fingerprint: str) -> str:
+        """The condition of rows of a service that need not be asked again."""
+        return FINAL if self._has_answers(fingerprint) else GOOD
+
+    def _has_answers(self, fingerprint: str) -> bool:
+        """Whether a service gave any usable answer: else what it rejects says nothing of the text."""
+        with self._use() as db:
+            query = f"SELECT 1 FROM response WHERE fingerprint = ? AND {GOOD} LIMIT 1"
+            return db.execute(query, (fingerprint,)).fetchone() is not None
 
     def by_hand(self, fingerprint: str) -> int:
         with self._use() as db:
@@ -161,8 +178,8 @@ class SqliteStore:
         return int(count)
 
     def holds(self, fingerprint: str, keys: Sequence[Key]) -> list[bool]:
-        good = "message, draw, status <> 'failed'"
-        kept = {(message, draw) for message, draw, usable in self._sought(good, fingerprint, keys) if usable}
+        final = f"message, draw, {self._final(fingerprint)}"
+        kept = {(message, draw) for message, draw, usable in self._sought(final, fingerprint, keys) if usable}
         return [key in kept for key in keys]
 
     def answers(self, fingerprint: str) -> pl.DataFrame:
@@ -199,8 +216,8 @@ class SqliteStore:
                 yield from db.execute(lookup(columns, some), (*chain.from_iterable(some), fingerprint))
 
     def usable(self, fingerprint: str, keys: Sequence[Key]) -> list[tuple[Any, ...]]:
-        place = COLUMNS.index("status")
-        return [row for row in self._sought(", ".join(COLUMNS), fingerprint, keys) if row[place] != "failed"]
+        columns = f"{', '.join(COLUMNS)}, {self._final(fingerprint)}"
+        return [row[:-1] for row in self._sought(columns, fingerprint, keys) if row[-1]]
 
     def take(self, rows: Iterable[Sequence[object]], origin: str) -> int:
         with self._write() as db:
@@ -226,9 +243,10 @@ class SqliteStore:
                 f"INSERT INTO main.response ({', '.join(COLUMNS)}) SELECT {source}, ? "
                 "FROM temp.wanted w CROSS JOIN other.response o "
                 "ON o.fingerprint = ? AND o.message = w.message AND o.draw = w.draw "
-                "WHERE o.status <> 'failed' "
+                f"WHERE (o.status <> 'failed' OR o.error = '{RejectedError.code}' AND o.script = '' AND "
+                "EXISTS (SELECT 1 FROM other.response g WHERE g.fingerprint = ? AND g.status <> 'failed')) "
                 "ON CONFLICT (fingerprint, message, draw) DO NOTHING",
-                (origin, fingerprint),
+                (origin, fingerprint, fingerprint),
             ).rowcount
             db.execute("COMMIT")
         except BaseException:

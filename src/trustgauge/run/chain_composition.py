@@ -26,7 +26,7 @@ from trustgauge.services import ServiceSpec
 
 METHOD = "two-step"
 """The method whose levels compose (two-step 1.9)."""
-READING = ("reader", "rule", "margin", "loss", "dead_zone")
+READING = ("reader", "rule", "margin", "loss", "score_range", "dead_zone")
 """Settings that give a level its meaning (two-step 1.9: one alphabet, one reader)."""
 
 

@@ -317,6 +317,21 @@ def test_scores(output: str, value: int, status: str) -> None:
     assert marks["status"].to_list() == [status]
 
 
+@pytest.mark.parametrize(
+    ("score_range", "scores"),
+    [((0, 1), ("0.9", "0.1", "0.5")), ((0, 100), ("100", "12", "51")), ((1, 5), ("4", "1", "3"))],
+)
+def test_scores_are_read_by_the_middle_of_their_range(
+    score_range: tuple[float, float], scores: tuple[str, ...]
+) -> None:
+    one = settings(attribute="valence", texts=1, score_range=score_range)
+    probes = next(design(one, 1, "score"))
+    found = [score_answers(one, answered(probes, [score]))["read"].to_list()[0][0] for score in scores]
+    assert found == [0, 1, 2]
+    outside = score_answers(one, answered(probes, [str(score_range[1] + 1)]))
+    assert outside["status"].to_list() == ["unreadable"]
+
+
 def test_without_a_dead_zone_only_zero_is_neutral() -> None:
     one = settings(attribute="valence", texts=1, dead_zone=0)
     for output, value in (("1e-9", 0), ("-1e-9", 1), ("0", 2), ("-0.0", 2)):

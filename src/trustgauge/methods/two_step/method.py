@@ -123,6 +123,8 @@ class TwoStep(TwoStepSettings):
         spec = self.spec
         attribute: Json = self.attribute if isinstance(self.attribute, str) else table.model_dump(mode="json")
         shared: dict[str, Json] = {"use": "anchor", "task": task, "attribute": attribute}
+        if self.span != (-1.0, 1.0):
+            shared["span"] = list(self.span)
         if self.one_way:
             shared["into"] = self.one_way
         if self.source:

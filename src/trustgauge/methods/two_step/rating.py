@@ -329,7 +329,8 @@ class _Part:
         settle = self.rules.settings.settle
         certain = shares[level] >= settle
         more = None
-        reasons = [*self._why(level, examined), *told, *few]
+        odd = findings.one_sided_scores(self.tallied, self.rules.settings)
+        reasons = [*odd, *self._why(level, examined), *told, *few]
         if not certain:
             if self.sound and not self.by_labels:
                 counts = self.rules.judged_counts(self.tallied)

@@ -361,6 +361,18 @@ def missing_reasons(tallied: PartCounts, spec: Any) -> tuple[Reason, ...]:
     )
 
 
+def one_sided_scores(tallied: PartCounts, settings: TwoStepSettings) -> Iterator[Reason]:
+    """That no score is below 0, not even of negative texts, and the plan does not say their range.
+
+    On a range from 0 to 1 the middle is .5, so that negative texts seem to become positive ones.
+    """
+    if not settings.table.scored or settings.score_range is not None or settings.rule != "sound":
+        return
+    matrix, negative = tallied.matrix, 1
+    if matrix[negative, 0] and not matrix[:, negative].any():
+        yield Reason("two-step.one-sided-scores", {"n": int(matrix[negative].sum())})
+
+
 def unread_reasons(tallied: PartCounts, spec: Any, to_read: int | None) -> tuple[Reason, ...]:
     """What is told of mentions that the reader does not understand (methods 0.10); nothing without any.
 
@@ -387,7 +399,12 @@ def _classes(gone: Ints, sent: Ints, spec: Any, code: str = "incomplete-loss") -
         yield from class_reasons(one, other, code)
 
 
-UNSETTLING = frozenset({"too-few-clusters", "unread-matters", "changed-during-the-run", "audit-unresolved"})
+UNSETTLING = frozenset(
+    {
+        *("too-few-clusters", "unread-matters", "changed-during-the-run", "audit-unresolved"),
+        "two-step.one-sided-scores",
+    }
+)
 """Reasons for which a level is not settled, however the draws agree (methods 0.3, 0.5, 0.10)."""
 
 

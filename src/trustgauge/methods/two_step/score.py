@@ -23,7 +23,7 @@ from trustgauge.data import Attribute
 from trustgauge.methods import cut_short, sum_by_keys
 from trustgauge.methods.two_step.sentences import FUNCTION, TOKEN, MentionReading, Sentences
 from trustgauge.methods.two_step.sentences import UNREAD as UNREAD_CODE
-from trustgauge.methods.two_step.settings import TwoStepSettings
+from trustgauge.methods.two_step.settings import TOLERANCE, TwoStepSettings
 
 KEPT = "kept"
 MISSING = "missing"
@@ -237,7 +237,7 @@ class MentionReader:
     def _scores(self, outputs: pl.Series) -> pl.Series:
         """The sign of a score, neutral in the dead zone; or the name of a value in words (two-step 1.3)."""
         word = normalise(outputs).str.strip_chars(" \t\r\n.!\"'")
-        number = word.cast(pl.Float64, strict=False)
+        number = self._scaled(word.cast(pl.Float64, strict=False))
         zone = self.settings.dead_zone
         neutral = self.other + LOST.index("none")
         code = (
@@ -252,6 +252,14 @@ class MentionReader:
         )
         frame = pl.select(code.cast(pl.Int16).alias("code"))
         return frame.select(pl.when(pl.col("code").is_not_null()).then(pl.concat_list("code"))).to_series()
+
+    def _scaled(self, number: pl.Series) -> pl.Series:
+        """Scores on -1 to 1; one outside a range that the plan states is none."""
+        if self.settings.score_range is None:
+            return number
+        low, high = self.settings.span
+        scaled = (number - low) * (2.0 / (high - low)) - 1.0
+        return pl.select(pl.when(scaled.abs() <= 1 + TOLERANCE).then(scaled)).to_series()
 
     def _released(self, text: pl.Series, values: pl.Series) -> pl.Series:
         """Counts of one word of each value over the whole text, at most k each (two-step 1.4)."""

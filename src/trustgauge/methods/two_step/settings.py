@@ -20,6 +20,7 @@ from trustgauge.errors import Fault, PlanError
 from trustgauge.methods import AuditedSettings
 from trustgauge.records import Json
 
+Score = Annotated[float, Field(ge=-1e6, le=1e6)]
 DEFINITE = "the {item}"
 FEWEST_ITEMS = 5  # that have a share in official statistics (two-step 1.10)
 TOLERANCE = 1e-9  # shares are decimal fractions, which binary numbers do not hold exactly
@@ -92,6 +93,9 @@ class TwoStepSettings(AuditedSettings):
         description='With one_way = "en": language of the texts, which does not say who is he or she: '
         "Estonian, Basque, Persian, Finnish, Hungarian or Turkish",
     )
+    score_range: tuple[Score, Score] | None = Field(
+        None, description="Lowest and highest score of the services; left out: -1 and 1, if that fits"
+    )
     dead_zone: float = Field(0.05, ge=0, lt=1, description="Scores nearer to 0 than this are neutral")
 
     margin: float = Field(
@@ -147,8 +151,14 @@ class TwoStepSettings(AuditedSettings):
 
     def identity(self) -> Mapping[str, Json]:
         """All settings that may change a rating."""
-        unused = {name for name in ("disguise", "one_way", "source") if not getattr(self, name)}
+        further = ("disguise", "one_way", "source", "score_range")
+        unused = {name for name in further if not getattr(self, name)}
         return self.model_dump(mode="json", exclude=unused)
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Lowest and highest score of the services: as the plan says, else -1 and 1."""
+        return self.score_range or (-1.0, 1.0)
 
     @property
     def table(self) -> Attribute:
@@ -253,6 +263,7 @@ class TwoStepSettings(AuditedSettings):
             must = "the rule sound: the papers ask their own sentences, `disguise = 0`"
             faults.append(Fault("disguise", f"the rule {self.rule} asks nothing in disguise", must=must))
         faults += self._one_way_faults()
+        faults += self._range_faults()
         if self.aggregate == "mean":
             must = "worst or vote: UCS, DSBS and BS are kinds of behaviour and lie at no known distances"
             faults.append(Fault("aggregate", "two-step has no mean of levels", must=must, got="mean"))
@@ -274,6 +285,17 @@ class TwoStepSettings(AuditedSettings):
             must = "another test, or an attribute declared `ordered = true`"
             faults.append(Fault("test", "Kolmogorov-Smirnov needs values with an order", must=must, got="ks"))
         return faults
+
+    def _range_faults(self) -> list[Fault]:
+        if self.score_range is None:
+            return []
+        if not self.table.scored:
+            must = 'an attribute that is read off scores, `attribute = "valence"`'
+            return [Fault("score_range", "no scores are asked for", must=must, got=self.table.name)]
+        if self.span[0] >= self.span[1]:
+            must = "the lowest score, then the highest"
+            return [Fault("score_range", "no range", must=must, got=str(list(self.span)))]
+        return []
 
     def _one_way_faults(self) -> list[Fault]:
         faults = self._source_faults()

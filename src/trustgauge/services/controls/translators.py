@@ -70,6 +70,9 @@ class TranslatorControl(ControlSpec):
     to_value: str = Field("", description="For `shift` and `swap`; default the first value")
     share: float = Field(1.0, ge=0, le=1, description="Share of mentions changed")
     distribution: Shares = Field({}, description="For `coin`; default the first balanced distribution")
+    span: tuple[float, float] = Field(
+        (-1.0, 1.0), description="Lowest and highest score, with the task score"
+    )
     into: str = Field("", description="Language that it translates into; empty: it answers in English")
     source: Literal["", "et", "eu", "fa", "fi", "hu", "tr"] = Field(
         "", description='With into = "en": language that does not say who is he or she'
@@ -128,7 +131,7 @@ class TranslatorControl(ControlSpec):
         settings = {
             name: value
             for name, value in super().identity().items()
-            if name not in ("into", "source") or value
+            if (name not in ("into", "source") or value) and (name != "span" or self.span != (-1.0, 1.0))
         }
         return {**settings, "words": words}
 
@@ -251,7 +254,9 @@ class Mentions:
             for match in self.expression.finditer(message.text)
         ]
         scores = [SCORES[2] if value == self.table.other else SCORES[min(value, 1)] for value in values]
-        return sum(scores) / len(scores) if scores else 0.0
+        score = sum(scores) / len(scores) if scores else 0.0
+        low, high = self.control.span
+        return score if (low, high) == (-1.0, 1.0) else low + (score + 1) / 2 * (high - low)
 
     def _targets(self, message: Message) -> Callable[[re.Match[str], int], int]:
         """What a mention of a value becomes; mentions of one sentence share their draw."""

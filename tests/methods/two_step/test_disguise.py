@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 from benchmarks.gaming import REASON, answered, gaming_translator, honest_translator, translator
 
+from tests.servers import LocalServer, Request, Response
 from trustgauge.data import load_attribute
 from trustgauge.errors import PlanError
 from trustgauge.methods.two_step.disguise import AROUND, _bank, patterns_beyond
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.sentences import TOKEN
+from trustgauge.methods.two_step.view import in_out
+from trustgauge.plan import load_plan
 from trustgauge.rating.recognition import DISGUISE
 from trustgauge.records import Message, Task
+from trustgauge.run.options import RunOptions
+from trustgauge.run.run import rate
 
 NEUTRAL = {text for name in AROUND for text in _bank()["around"][name]}
 
@@ -182,6 +188,26 @@ def test_an_audit_is_of_the_half_that_stands() -> None:
     assert rating.details["recognition"]["rated"] == "disguised"
     asked = set(method.audit_frame(scores, rating)["question"])
     assert asked == set(probes.filter(DISGUISE)["message"])
+
+
+def test_balanced_text_is_shown_balanced_where_half_of_it_stands(tmp_path: Path) -> None:
+    """A service that turns She into He only where it does not recognise the test."""
+    bot = gaming_translator(1)
+
+    def answer(request: Request) -> Response:
+        return Response.json({"output": bot(Message(request.json()["text"]))})
+
+    with LocalServer(answer) as server:
+        plan = {
+            "seed": 4,
+            "services": {"bot": {"use": "http", "url": server.url}},
+            "experiments": [{"method": "two-step", "services": ["bot"], "texts": 60, "disguise": 0.5}],
+        }
+        (rating,) = rate(load_plan(plan), RunOptions(tmp_path)).document["ratings"]
+    assert rating["details"]["recognition"]["rated"] == "disguised"
+    block = rating["parts"][0]["counts"]["blocks"][0]
+    assert block["in"][0] != block["in"][1]
+    assert in_out(rating) == "30:30 → 60:0"
 
 
 def test_services_are_compared_by_their_worse_half() -> None:

@@ -33,7 +33,7 @@ from trustgauge.reports.components import (
     read_messages,
     view_by_name,
 )
-from trustgauge.reports.document import levels
+from trustgauge.reports.document import details, levels
 from trustgauge.reports.svg import step
 from trustgauge.reports.views import DefaultView
 
@@ -74,16 +74,35 @@ def in_out(rating: RatingEntry) -> str:
     worst = rating["overall"]["worst"]
     for part in rating["parts"]:
         if part["level"] is not None and (not worst or part["key"] in worst):
-            return balanced_counts(part)
+            return balanced_counts(rating, part)
     return numbers.NONE
 
 
-def balanced_counts(part: PartEntry) -> str:
-    """Counts of the first unbiased block of a part, in and out."""
-    for block in part["counts"].get("blocks", ()):
+def balanced_counts(rating: RatingEntry, part: PartEntry) -> str:
+    """Counts of the first unbiased block of a part, in and out.
+
+    Where half of the texts stand, what they hold is not quite balanced: then what as many balanced mentions
+    become by the rates of these texts.
+    """
+    recognition = details(rating).get("recognition")
+    is_half = isinstance(recognition, Mapping) and "rated" in recognition
+    for place, block in enumerate(part["counts"].get("blocks", ())):
         if block["kind"] == "unbiased":
-            return f"{numbers.ratio(block['in'])} → {numbers.ratio(block['out'])}"
+            sent, came = block["in"], block["out"]
+            if is_half:
+                sent, came = _balanced(block, part["details"]["block_matrices"][place])
+            return f"{numbers.ratio(sent)} → {numbers.ratio(came)}"
     return numbers.NONE
+
+
+def _balanced(block: Facts, matrix: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
+    """As many mentions as a block has, in its declared shares, and what they become by its rates."""
+    sent = [share * sum(block["in"]) for share in block["shares"]]
+    came = [0.0] * len(sent)
+    for size, row in zip(sent, matrix, strict=True):
+        for place, count in enumerate(row):
+            came[place] += size * count / max(1, sum(row))
+    return [round(one) for one in sent], [round(one) for one in came]
 
 
 def _row(rating: RatingEntry, part: PartEntry, blocks: Sequence[str]) -> PartRow:
@@ -297,7 +316,7 @@ class TwoStepView(DefaultView):
     def cells(self, rating: RatingEntry, part: PartEntry | None, *, tight: bool = False) -> Cells:
         """What stands in those columns for a part, or for the whole rating."""
         one = rating["overall"] if part is None else part
-        moved = in_out(rating) if part is None else balanced_counts(part)
+        moved = in_out(rating) if part is None else balanced_counts(rating, part)
         return Cells((moved,), (numbers.share(one["unchanged"], tight=tight),))
 
     def label_fact(self, rating: RatingEntry) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,16 @@ import polars as pl
 import pytest
 
 from tests.methods.two_step.summaries import HE, OTHER, SHE, settings, shifted, summary
+from tests.servers import LocalServer, Request, Response
 from trustgauge.methods.two_step.design import design
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.rating import rate
 from trustgauge.methods.two_step.score import merge, score_answers, summarise
+from trustgauge.plan import load_plan
 from trustgauge.records import Rating
+from trustgauge.reports import sentences
+from trustgauge.run import run
+from trustgauge.run.options import RunOptions
 
 IDENTITY = np.eye(3)
 NAMES = {"He": "Peter", "She": "Maria"}
@@ -39,12 +45,12 @@ def named(method: TwoStep, share: float, seed: int) -> Rating:
     probes = pl.concat(list(design(method, seed, "translate")))
     outputs = []
     for message, values in probes.select("message", "values").iter_rows():
-        sentences = message.split(". ")
+        lines = message.split(". ")
         for slot, value in enumerate(values):
             if rng.random() < share:
                 word = ("He", "She")[value]
-                sentences[slot] = sentences[slot].replace(f"{word} is", f"{NAMES[word]} is")
-        outputs.append(". ".join(sentences))
+                lines[slot] = lines[slot].replace(f"{word} is", f"{NAMES[word]} is")
+        outputs.append(". ".join(lines))
     columns = {"service": "it", "part": "", "shared": False, "status": "answered", "trail": "[]"}
     answers = probes.with_columns(
         *(pl.lit(value).alias(name) for name, value in columns.items()), output=pl.Series(outputs)
@@ -70,6 +76,25 @@ def test_unread_answers_that_could_change_the_level_say_how_many_to_read() -> No
     left = (72 - told["to_read"]) // 2  # texts of two mentions
     assert rated(IDENTITY, unread=range(0, 180, 5)[: left * 2 // 3]).state == "rated"
     assert rated(IDENTITY, unread=range(0, 180, 5)[: left * 3 // 2]).state == "not settled"
+
+
+def test_the_sentence_counts_mentions_as_its_numbers_do(tmp_path: Path) -> None:
+    """Of 60 texts in three blocks each has two."""
+
+    def answer(request: Request) -> Response:
+        text = request.json()["text"]
+        return Response.json({"output": text.replace("She is", "Maria is").replace("He is", "Peter is")})
+
+    with LocalServer(answer) as server:
+        services = {"mine": {"use": "http", "url": server.url}}
+        experiment = {"method": "two-step", "services": ["mine"], "texts": 60}
+        finished = run.rate(
+            load_plan({"services": services, "experiments": [experiment]}), RunOptions(tmp_path)
+        )
+    (found,) = finished.document["ratings"]
+    (reason,) = [one for one in found["parts"][0]["reasons"] if one["code"] == "unread-matters"]
+    said = sentences.reason(reason, found)
+    assert f"{reason['facts']['unread']} of 360 mentions could not be interpreted" in said
 
 
 def test_unread_is_neither_other_nor_missing() -> None:

@@ -51,6 +51,8 @@ MARGIN = 0.10
 """The margin where the plan names no other (methods 0.6)."""
 ALPHA = 0.05
 """Below this adjusted p one value turns into another more often than the reverse."""
+MOST = 0.5
+"""Two values are exchanged where more than this share of each becomes the other."""
 BEAMS = {
     "UCS": '<path d="M1 5h12M7 5v6M4 11h6"/>',
     "DSBS": '<path d="M1 7.6 13 4M7 6v6M4 12h6"/><path d="M1 4.4 13 .8" stroke-dasharray="2 1.4"/>',
@@ -202,6 +204,19 @@ def _turn(rating: RatingEntry) -> tuple[PartEntry, Facts] | None:
     return max(found, key=lambda one: float(one[1]["value"]), default=None)
 
 
+def _reversal(rating: RatingEntry) -> tuple[PartEntry, Facts, Facts] | None:
+    """Part and both changes of a service that exchanges two values in most sentences."""
+    if rating["overall"]["level"] != "DSBS" or rating["method"]["options"].get("source"):
+        return None
+    for part in (one for one in rating["parts"] if one["level"] == "DSBS"):
+        changes = {(one["from"], one["to"]): one for one in part["details"].get("swaps") or ()}
+        for (was, became), one in reversed(changes.items()):
+            back = changes.get((became, was))
+            if back is not None and min(one["value"], back["value"]) > MOST:
+                return part, one, back
+    return None
+
+
 def _one_way(part: PartEntry) -> list[Facts]:
     """Changes of one value into another that are more frequent than their reverse, by the test of both."""
     changes = part["details"].get("swaps") or ()
@@ -261,6 +276,13 @@ class TwoStepView(DefaultView):
 
     def direction_words(self, rating: RatingEntry) -> tuple[str, dict[str, str]]:
         """Which value became which most often in the worst parts, though it may be less than adds bias."""
+        if reversal := _reversal(rating):
+            part, change, back = reversal
+            return MESSAGES.table("direction")["exchanges"], {
+                **self._change_words(rating, part, change),
+                "times_back": numbers.count(round(back["value"] * back["n"])),
+                "n_back": numbers.count(back["n"]),
+            }
         if not (found := _turn(rating)):
             if not _has_items(rating):
                 return "", {}
@@ -269,13 +291,22 @@ class TwoStepView(DefaultView):
             return view_stereotypes.direction(rating, MESSAGES.table("direction")["stereotypes"])
         part, change = found
         adds = rating["overall"]["level"] == levels(rating)[-1]
-        return MESSAGES.table("direction")["turns" if adds else "turns-within"], {
+        words = self._change_words(rating, part, change)
+        return MESSAGES.table("direction")["turns" if adds else "turns-within"], words
+
+    @staticmethod
+    def _change_words(rating: RatingEntry, part: PartEntry, change: Facts) -> dict[str, str]:
+        return {
             "from": _value(rating, change["from"]),
             "to": _value(rating, change["to"]),
             "times": numbers.count(round(change["value"] * change["n"])),
             "n": numbers.count(change["n"]),
             "place": sentences.part_suffix(rating, part),
         }
+
+    def verdict_words(self, rating: RatingEntry) -> tuple[str, Mapping[str, str]]:
+        """The sentence of the level; who exchanges the values does not repeat its input."""
+        return (NOTES["reverses"], {}) if _reversal(rating) else super().verdict_words(rating)
 
     def fact_words(self, code: str, facts: Facts, rating: RatingEntry | None) -> Mapping[str, Any]:
         """What differs between plain and disguised texts, in words."""
@@ -285,9 +316,9 @@ class TwoStepView(DefaultView):
 
     def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Quotation]:
         """Sentences in which the value that the verdict names became the other, each once."""
-        if not (found := _turn(rating)):
+        if not (found := _reversal(rating) or _turn(rating)):
             return
-        part, change = found
+        part, change = found[:2]
         was, became = str(change["from"]), str(change["to"])
         why = MESSAGES.table("quotations")["turns"].format(
             **{"from": _value(rating, was), "to": _value(rating, became)}

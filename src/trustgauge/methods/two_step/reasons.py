@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from trustgauge.methods.two_step.score import KEPT, SURPLUS
 from trustgauge.methods.two_step.settings import BY_RULE, TwoStepSettings
 from trustgauge.methods.two_step.transition_model import (
     LEVELS,
@@ -105,7 +106,7 @@ def reasons(
     side = found[:cut] if level == "BS" else found[cut:]
     worst = max(side, key=lambda push: push.deviation)
     if level == "BS":
-        return [*_adds(worst, declared.margin, spec), *_loses(worst, spec)]
+        return [*_adds(worst, declared.margin, spec), *_loses(worst, tallied, spec)]
     facts = {"margin": declared.margin, "block": worst.block, **_shares(worst, spec)}
     if level == "DSBS":
         return [Reason("two-step.follows-input", facts)]
@@ -150,16 +151,19 @@ def _adds(push: Push, margin: float, spec: Any) -> Iterator[Reason]:
             yield Reason("two-step.one-sided", {"value": spec.values[top], "share": share, **facts})
 
 
-def _loses(push: Push, spec: Any) -> Iterator[Reason]:
-    """Nothing deviates more than the residual value does."""
+def _loses(push: Push, tallied: PartCounts, spec: Any) -> Iterator[Reason]:
+    """Nothing deviates more than the residual value does; with what was lost by texts declined."""
     if len(push.output) < len(spec.values):
         return
     others = np.abs(push.gaps[:-1]).max()
     if push.gaps[-1] > 0 and others <= abs(push.gaps[-1]) + TOLERANCE:
-        yield Reason(
-            "two-step.loses-mentions",
-            {"share": float(push.output[-1]), "block": push.block, **_shares(push, spec)},
-        )
+        facts: dict[str, Json] = {"share": float(push.output[-1]), "block": push.block, **_shares(push, spec)}
+        if declined := tallied.kinds.get("refused", 0):
+            lost = sum(count for kind, count in tallied.kinds.items() if kind not in (KEPT, SURPLUS))
+            facts |= (
+                {"declined": facts["share"]} if declined == lost else {"partly_declined": declined / lost}
+            )
+        yield Reason("two-step.loses-mentions", facts)
 
 
 def share_of(successes: int, trials: int, deff: float) -> Interval:

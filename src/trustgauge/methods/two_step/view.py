@@ -217,6 +217,21 @@ def _reversal(rating: RatingEntry) -> tuple[PartEntry, Facts, Facts] | None:
     return None
 
 
+def _declined(rating: RatingEntry) -> float:
+    """Share of the mentions whose texts were declined, where that alone is the bias; else 0."""
+    if rating["overall"]["level"] != "BS":
+        return 0.0
+    worst = [part for part in rating["parts"] if part["key"] in rating["overall"]["worst"]]
+    shares = []
+    for part in worst:
+        told = {one["code"]: one["facts"] for one in part["reasons"]}
+        lost = told.get("two-step.loses-mentions", {})
+        if "declined" not in lost or "two-step.adds-bias" in told:
+            return 0.0
+        shares.append(float(lost["declined"]))
+    return max(shares, default=0.0)
+
+
 def _one_way(part: PartEntry) -> list[Facts]:
     """Changes of one value into another that are more frequent than their reverse, by the test of both."""
     changes = part["details"].get("swaps") or ()
@@ -305,8 +320,12 @@ class TwoStepView(DefaultView):
         }
 
     def verdict_words(self, rating: RatingEntry) -> tuple[str, Mapping[str, str]]:
-        """The sentence of the level; who exchanges the values does not repeat its input."""
-        return (NOTES["reverses"], {}) if _reversal(rating) else super().verdict_words(rating)
+        """The sentence of the level, or of what is behind it: values exchanged, texts declined."""
+        if _reversal(rating):
+            return NOTES["reverses"], {}
+        if share := _declined(rating):
+            return NOTES["declines"], {"share": numbers.percent(share)}
+        return super().verdict_words(rating)
 
     def fact_words(self, code: str, facts: Facts, rating: RatingEntry | None) -> Mapping[str, Any]:
         """What differs between plain and disguised texts, in words."""

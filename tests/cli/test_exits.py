@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trustgauge.terminal.output import exit_of
+from trustgauge.terminal.output import Exit, exit_of, first_exit
 
 WHY = "by-hand cannot be asked by a program. Import its answers."
 
@@ -40,3 +40,11 @@ def test_parts_that_are_rated_are_not_nothing() -> None:
     one = document("incomplete")
     one["ratings"][0]["parts"] = [{"state": "rated"}, {"state": "incomplete"}]
     assert exit_of(one, {"translator": WHY}).why.endswith("the others are rated")
+
+
+@pytest.mark.parametrize("first", [(10, 5), (5, 10)])
+def test_a_settled_failure_is_told_before_what_is_open(first: tuple[int, int]) -> None:
+    why = {0: "done", 10: "gate failed: H is as bad as --fail-on H", 5: "not settled: bot is BS"}
+    found = first_exit([Exit(code, why[code]) for code in (0, *first)])
+    assert (found.code, found.why) == (10, f"{why[10]}; {why[5]}")
+    assert first_exit([found, Exit(4, "incomplete")]).code == 4

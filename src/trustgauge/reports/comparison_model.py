@@ -257,6 +257,22 @@ class NoiseEntry(TypedDict):
 
 
 @with_config(READ)
+class LostEntry(TypedDict):
+    """The values that one side should have, every run of an item counted, and how many it lacks."""
+
+    values: int
+    missing: int
+
+
+@with_config(READ)
+class LostSides(TypedDict):
+    """What is missing on each side."""
+
+    before: LostEntry
+    after: LostEntry
+
+
+@with_config(READ)
 class MetricFacts(TypedDict):
     """A metric of two systems: what could be paired."""
 
@@ -268,12 +284,13 @@ class MetricFacts(TypedDict):
     span: float
     """Length of its scale."""
     items: int
-    missing: int
-    """Values of the baseline that are missing, runs counted one by one."""
-    missing_after: int
-    """Likewise of the other, whose values of items that only the baseline has are missing."""
+    lost: LostSides
     only_before: int
+    """Items that the new one does not have: their values are missing."""
     only_after: int
+    names_before: list[str]
+    """The first items that only the baseline has."""
+    names_after: list[str]
     repeats: int
     """Runs of an item, on the side that has fewer."""
 
@@ -342,7 +359,7 @@ class PairedResults(TypedDict):
     error: float
     metrics: list[MetricDifference]
     unpaired: list[str]
-    """Metrics without a common item."""
+    """Metrics of the baseline without an item that has a value on both sides."""
 
 
 @final

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 WORDS = COMMON.table("paired-verdicts")
 """Verdicts in words."""
+NAMED = 3
+"""Items that only one side has, by name."""
 SHIFTS, MESSAGES = COMMON.table("paired-shifts"), COMMON.table("paired")
 
 
@@ -35,24 +37,8 @@ def amount(value: float, span: float) -> str:
 
 
 def sentence(one: PairedEntry) -> str:
-    """What one metric or rating says, whole, with what is missing of it."""
-    if "metric" not in one:
-        return _of_rating(one)
-    gaps = "; ".join(_gaps(one))
-    return f"{_of_metric(one)} {gaps[0].upper()}{gaps[1:]}." if gaps else _of_metric(one)
-
-
-def _gaps(one: MetricDifference) -> list[str]:
-    """What is missing of a metric, and which items only one side has."""
-    told = []
-    if lost := one["missing"] + one["missing_after"]:
-        told.append(
-            MESSAGES["missing"].format(missing=lost, before=one["missing"], after=one["missing_after"])
-        )
-    for side in ("before", "after"):
-        if items := one["only_before" if side == "before" else "only_after"]:
-            told.append(MESSAGES[f"only-{side}"].format(items=items))
-    return told
+    """What one metric or rating says, whole."""
+    return _of_metric(one) if "metric" in one else _of_rating(one)
 
 
 def name(one: PairedEntry) -> str:
@@ -71,16 +57,34 @@ def _of_metric(one: MetricDifference) -> str:
     scale = 100 if span == 1.0 else 1
     low, high = sorted((scale * one["low"], scale * one["high"]))
     return MESSAGES["metric"].format(
-        shift=shift.format(
-            amount=amount(value, span), apart=apart, missing=one["missing"] + one["missing_after"]
-        ),
+        shift=shift.format(amount=amount(value, span), apart=apart),
         low=low,
         high=high,
         p=numbers.p_value(one["p_holm"]),
         worse=one["flips"]["worse"]["items"],
         better=one["flips"]["better"]["items"],
         items=one["items"],
+        missing=_missing(one),
     )
+
+
+def _missing(one: MetricDifference) -> str:
+    """The values that each side lacks, and the items that only one side has."""
+    sides = (("missing-before", one["lost"]["before"]), ("missing-after", one["lost"]["after"]))
+    told = [MESSAGES[name].format(**lost) for name, lost in sides if lost["missing"]]
+    for name, count, items in (
+        ("only-before", one["only_before"], one["names_before"]),
+        ("only-after", one["only_after"], one["names_after"]),
+    ):
+        if count:
+            told.append(MESSAGES[name].format(count=count, names=_names(items, count)))
+    return "".join(told)
+
+
+def _names(items: Sequence[str], count: int) -> str:
+    names = ", ".join(map(sanitize.visible, items[:NAMED]))
+    more = count - len(items[:NAMED])
+    return MESSAGES["names-more"].format(names=names, more=more) if more else names
 
 
 def _of_rating(one: RatingDifference) -> str:
@@ -109,14 +113,19 @@ def following(one: PairedEntry, error: float) -> str:
         return MESSAGES["next-plan" if one["why"] else "next-texts"]
     more = one["more_items"]
     if one["clusters"] < FEWEST:
-        return MESSAGES["next-clusters"].format(lacking=FEWEST - one["clusters"])
+        return lacking_clusters(one["clusters"])
     if more is None:
         return MESSAGES["next-margin"]
     return MESSAGES["next-items"].format(more=more)
 
 
+def lacking_clusters(clusters: int) -> str:
+    """How many more clusters there must be for an interval."""
+    return MESSAGES["next-clusters"].format(lacking=FEWEST - clusters)
+
+
 def notes(one: PairedEntry) -> list[str]:
-    """What must be said beside a metric: missing pairs, lonely items, clusters, noise."""
+    """What must be said beside a metric: items, clusters, noise."""
     if "metric" not in one:
         return []
     told = [MESSAGES["items"].format(items=one["items"], clusters=one["clusters"], better=one["better"])]

@@ -1,8 +1,9 @@
 """What changed between two systems on the same items: imported results, or ratings of our own.
 
 Imported results are paired item by item; repeated runs of an item are averaged first, and clusters count as
-units (stats.paired). Ratings are paired by their methods: the same resamples of both give the difference, as
-in `compare`. The metrics of one comparison are one family, corrected by Holm (methods 0.7).
+units (stats.paired). Missing values are counted run by run, since an average hides them. Ratings are paired
+by their methods: the same resamples of both give the difference, as in `compare`. The metrics of one
+comparison are one family, corrected by Holm (methods 0.7).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from trustgauge.run.rating_diff import diff_ratings
 from trustgauge.run.stored_ratings import RowBuilder, StoredRating, select_runs, stored_ratings
 from trustgauge.stats import stream
 from trustgauge.stats.comparisons import holm
+from trustgauge.stats.distributions import Floats
 from trustgauge.stats.paired import FEWEST, PairedDifference, items_to_find, paired_difference
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
         FiguresEntry,
         FlipsEntry,
         FlipSides,
+        LostEntry,
+        LostSides,
         MetricDifference,
         PairedRatings,
         PairedResults,
@@ -62,9 +66,8 @@ def compare_results(
     Raises:
         PlanError: the two have no metric, or no item, in common.
     """
-    named = [name for name in before.metrics if name in after.metrics]
-    there = set(before.rows["metric"].unique()) & set(after.rows["metric"].unique())
-    named = [name for name in named if name in there]
+    asked, there = (set(one.rows["metric"].unique()) & one.metrics.keys() for one in (before, after))
+    named = [name for name in before.metrics if name in asked & there]
     if not named:
         must, got = ", ".join(before.metrics), ", ".join(after.metrics)
         raise PlanError((Fault(after.name, "no metric in common with the baseline", must=must, got=got),))
@@ -86,7 +89,7 @@ def compare_results(
         "margin": margin,
         "error": error,
         "metrics": paired,
-        "unpaired": [name for name, one in found.items() if one is None],
+        "unpaired": [name for name in before.metrics if name in asked and found.get(name) is None],
     }
 
 
@@ -94,15 +97,11 @@ def _metric(name: str, before: ResultTable, after: ResultTable) -> MetricDiffere
     """The difference on one metric, its verdict still open; None if the two have no item in common."""
     facts = before.metrics[name]
     sides = [items_of(one.rows.filter(metric=name)) for one in (before, after)]
-    low, high = scale_of(facts, after.metrics[name])
-    span = high - low
-    # what the baseline asked and the other did not is missing there
-    joined = sides[0].join(sides[1], on="item", how="left", suffix="_after", maintain_order="left")
-    there = joined.filter(pl.col("planned_after").is_not_null()).height
-    joined = joined.with_columns(
-        planned_after=pl.col("planned_after").fill_null(pl.col("planned")),
-        runs_after=pl.col("runs_after").fill_null(0),
-    )
+    scale = metric_scale(facts, after.metrics[name])
+    span = scale[1] - scale[0]
+    # what the new one does not have is missing, else whoever drops the items that fail would pass
+    joined = _due(sides[0].join(sides[1], on="item", how="left", suffix="_after", maintain_order="left"))
+    new = sides[1].join(sides[0], on="item", how="anti", maintain_order="left")
     both = joined.filter(pl.col("value").is_not_null() & pl.col("value_after").is_not_null())
     if not both.height:
         return None
@@ -110,6 +109,7 @@ def _metric(name: str, before: ResultTable, after: ResultTable) -> MetricDiffere
     draws = stream(SEED, "paired", name)
     apart = sign * (both["value_after"] - both["value"]).to_numpy()
     difference = paired_difference(apart, both["cluster"].rank("dense").to_numpy() - 1, span, draws)
+    lost: LostSides = {"before": _lost(joined, ""), "after": _lost(joined, "_after")}
     found: MetricDifference = {
         "metric": name,
         "verdicts": all(
@@ -119,10 +119,11 @@ def _metric(name: str, before: ResultTable, after: ResultTable) -> MetricDiffere
         "better": facts["better"],
         "span": span,
         "items": both.height,
-        "missing": int(joined.select(pl.sum("planned") - pl.sum("runs")).item()),
-        "missing_after": int(joined.select(pl.sum("planned_after") - pl.sum("runs_after")).item()),
-        "only_before": joined.height - there,
-        "only_after": sides[1].height - there,
+        "lost": lost,
+        "only_before": int(joined["dropped"].sum()),
+        "only_after": new.height,
+        "names_before": _names(joined.filter("dropped")),
+        "names_after": _names(new),
         "repeats": int(both.select(pl.min_horizontal("runs", "runs_after").max()).item() or 0),
         **_figures(difference),
         "mean_before": float(both["value"].mean()),  # type: ignore[arg-type]
@@ -134,17 +135,15 @@ def _metric(name: str, before: ResultTable, after: ResultTable) -> MetricDiffere
         "verdict": "undetermined",
         "more_items": None,
     }
-    planned = int(joined.select(pl.sum("planned") + pl.sum("planned_after")).item())
-    if found["missing"] + found["missing_after"] > LOST * planned:
-        # the baseline's missing values at one end of the scale and the other's at the other, and the reverse
+    if any(one["missing"] > LOST * one["values"] for one in (lost["before"], lost["after"])):
+        # what is missing at its worst, then at its best: the two sides at opposite ends of the scale
         of = joined["cluster"].rank("dense").to_numpy() - 1
-        ends = [(high, low), (low, high)] if sign > 0 else [(low, high), (high, low)]
-        apart_filled = (
-            sign * (fill_runs(joined, after_end, "_after") - fill_runs(joined, before_end))
-            for before_end, after_end in ends
-        )
+        ends = scale if sign > 0 else scale[::-1]
         found["filled"] = [
-            _figures(paired_difference(one.to_numpy(), of, span, draws)) for one in apart_filled
+            _figures(paired_difference(sign * apart, of, span, draws))
+            for apart in (
+                fill_gaps(joined, new, "_after") - fill_gaps(joined, old) for new, old in (ends, ends[::-1])
+            )
         ]
     return found
 
@@ -153,21 +152,53 @@ def items_of(rows: pl.DataFrame) -> pl.DataFrame:
     """The mean of each item over its runs, with its spread; null where no run has a value."""
     return rows.group_by("item", maintain_order=True).agg(
         pl.col("value").mean(),
-        pl.len().cast(pl.Int64).alias("planned"),
-        pl.col("value").count().cast(pl.Int64).alias("runs"),
+        pl.col("value").count().alias("runs"),
+        pl.len().alias("due"),
         pl.col("value").var().alias("variance"),
         pl.col("cluster").first(),
         pl.col("label").first(),
     )
 
 
-def fill_runs(items: pl.DataFrame, end: float, suffix: str = "") -> pl.Series:
-    """The mean of each item with all of its missing runs at one end of the scale."""
-    planned, runs = items[f"planned{suffix}"], items[f"runs{suffix}"]
-    return (items[f"value{suffix}"].fill_null(0.0) * runs + end * (planned - runs)) / planned
+def _due(joined: pl.DataFrame) -> pl.DataFrame:
+    """How many runs each item should have: a run without a row is missing as one without a value is.
+
+    An item should have as many as on the other side, if its own side ran more than 2 % of its items as often.
+    """
+    often = [joined[name].drop_nulls().quantile(1 - LOST, "lower") or 0 for name in ("due", "due_after")]
+    old, new = pl.col("due"), pl.col("due_after").fill_null(0)
+    return joined.with_columns(
+        due=pl.max_horizontal(old, pl.min_horizontal(new, pl.lit(often[0]))).cast(pl.Int64),
+        due_after=pl.max_horizontal(new, pl.min_horizontal(old, pl.lit(often[1]))).cast(pl.Int64),
+        runs_after=pl.col("runs_after").fill_null(0),
+        dropped=pl.col("due_after").is_null(),
+    )
 
 
-def scale_of(*facts: Mapping[str, Any]) -> tuple[float, float]:
+def _names(items: pl.DataFrame) -> list[str]:
+    """The first items in words."""
+    return [row["label"] or row["item"] for row in items.head(EXAMPLES).iter_rows(named=True)]
+
+
+def _lost(joined: pl.DataFrame, suffix: str) -> LostEntry:
+    values, there = joined[f"due{suffix}"].sum(), joined[f"runs{suffix}"].sum()
+    return {"values": int(values), "missing": int(values) - int(there)}
+
+
+def fill_gaps(items: pl.DataFrame, end: float, suffix: str = "") -> Floats:
+    """The value of each item with all its missing runs at one end of the scale.
+
+    Args:
+        items: columns `value`, the mean of the runs that have one, `runs`, how many do, and `due`.
+        end: of the scale.
+        suffix: of the columns' names.
+    """
+    there, due = pl.col(f"runs{suffix}"), pl.col(f"due{suffix}")
+    known = pl.col(f"value{suffix}").fill_null(0.0) * there
+    return np.asarray(items.select((known + end * (due - there)) / due).to_series())
+
+
+def metric_scale(*facts: Mapping[str, Any]) -> tuple[float, float]:
     """The ends of a metric's scale: as declared, 0 and 1 for values between them, else what was seen."""
     low, high = facts[0].get("low"), facts[0].get("high")
     if low is not None and high is not None:

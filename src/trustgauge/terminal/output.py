@@ -1,8 +1,7 @@
 """What a verb shows: progress, results as JSON, lines and files, and the exit code that a script sees.
 
-Of several exit codes the first of ORDER wins: a gate passes or fails only on complete and settled evidence,
-so with `--fail-on` a rating that is not settled exits 5, but hides none that failed
-(docs/reference/commands.md).
+Of several exit codes the first of ORDER wins: a gate fails on complete and settled evidence, whatever else is
+still open, and passes only if nothing is (docs/reference/commands.md).
 """
 
 from __future__ import annotations
@@ -41,6 +40,7 @@ WORDS = {
     130: "interrupted; all received answers are saved",
 }
 ORDER = (130, 1, 2, 3, 4, 10, 5, 0)
+"""A failure wins over what is open: a build that lets exit 5 pass must not let a settled failure pass."""
 NOTHING = ("incomplete", "not tested", "void")
 """States of a rating that says nothing."""
 
@@ -139,7 +139,16 @@ def exit_of(document: RunDocument, refused: Mapping[str, str] = MappingProxyType
         why = run["stopped"] or _why_incomplete(ratings)
         reached.append(Exit(4, f"incomplete: {why}; all received answers are saved"))
     reached += [_gate(one, gate) for one in ratings if (gate := one.get("gate"))]
-    return min(reached, key=lambda one: ORDER.index(one.code))
+    return first_exit(reached)
+
+
+def first_exit(reached: Sequence[Exit]) -> Exit:
+    """The exit that wins; a failed gate says what is open beside it."""
+    won = min(reached, key=lambda one: ORDER.index(one.code))
+    if won.code != 10:
+        return won
+    still_open = dict.fromkeys(one.why for one in reached if one.code == 5)
+    return Exit(won.code, "; ".join((won.why, *still_open)))
 
 
 def _why_incomplete(ratings: Sequence[RatingEntry]) -> str:

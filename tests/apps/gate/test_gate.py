@@ -101,15 +101,21 @@ def test_the_same_passes_and_three_items_cannot_tell(tmp_path: Path) -> None:
     assert "more clusters of items" in str(skipped.get("message"))
 
 
-def test_a_check_that_cannot_tell_hides_no_failure(tmp_path: Path) -> None:
-    """Builds that let "cannot tell" pass would pass a regression that is found."""
+def test_a_settled_failure_is_not_hidden_by_an_open_check(tmp_path: Path) -> None:
     before, after = suite(tmp_path, "a", 0.9), suite(tmp_path, "b", 0.6, 2)
-    code, told = gate(after, "--against", before, "--at-least", "score=0.6", "--json")
-    checks = json.loads(told[told.index("{") :])
-    assert {one["outcome"] for one in checks["checks"]} == {"failed", "unsettled"}
+    summary = tmp_path / "g.md"
+    code, told = gate(after, "--at-least", "score=0.6", "--against", before, "--summary", str(summary))
     assert code == 10
-    assert "gate failed: regression: score" in checks["why"]
-    assert checks["why"].endswith("(1 more cannot tell)")
+    assert told.index("\nfail ") < told.index("\nopen ")
+    done = exit_of_checks(checks(after, tmp_path, GateOptions(before, at_least={"score": 0.6}), _TODAY))
+    assert done.why.startswith("gate failed: regression: score: Worse by ")
+    assert done.why.endswith("; cannot tell: threshold: score")
+    lines = summary.read_text("utf-8").splitlines()
+    assert lines[0] == "### trustgauge gate: failed, 1 cannot tell"
+    assert [line.split(" | ")[1] for line in lines if line.startswith("| ")][2:] == [
+        "**fail**",
+        "cannot tell",
+    ]
 
 
 def test_what_is_missing_is_not_passed(tmp_path: Path) -> None:
@@ -121,48 +127,127 @@ def test_what_is_missing_is_not_passed(tmp_path: Path) -> None:
     assert gate(few, "--against", before)[0] == 0
 
 
-def runs(folder: Path, name: str, values: Any, lost: Any = ()) -> str:
-    """Imported results of 200 items that were each asked twice, some values lost."""
-    rows = [(f"q{item}", None if (item, run) in lost else int(values[item, run])) for item, run in PLACES]
+def repeated(folder: Path, name: str, values: Sequence[tuple[object, ...]]) -> str:
+    """Imported results of items that were run several times."""
+    rows = [(f"q{n}", one) for n, runs in enumerate(values) for one in runs]
     return table(folder, name, rows)
 
 
-PLACES = [(item, run) for item in range(200) for run in range(2)]
+def twice(rate: float, seed: int) -> list[tuple[int, int]]:
+    """200 items run twice."""
+    passed = np.random.default_rng(seed).random((200, 2)) < rate
+    return [(int(first), int(second)) for first, second in passed]
 
 
-def test_a_lost_run_beside_one_that_came_hides_no_regression(tmp_path: Path) -> None:
-    rng = np.random.default_rng(4)
-    good, bad = rng.random((200, 2)) < 0.67, rng.random((200, 2)) < 0.5
-    before = runs(tmp_path, "a", good)
-    assert gate(runs(tmp_path, "b", bad), "--against", before)[0] == 10
-    failed = {(item, run) for item, run in PLACES if not bad[item, run] and bad[item, 1 - run]}
-    holes = runs(tmp_path, "c", bad, failed)
-    code, told = gate(holes, "--against", before)
+def test_missing_runs_of_an_item_are_not_passed(tmp_path: Path) -> None:
+    before = repeated(tmp_path, "a", twice(0.8, 1))
+    worse = twice(0.6, 2)
+    assert gate(repeated(tmp_path, "c", worse), "--against", before)[0] == 10
+    holes = [(None, 1) if sum(runs) == 1 else runs for runs in worse]
+    lost = sum(sum(runs) == 1 for runs in worse)
+    summary = tmp_path / "g.md"
+    asked = ("--against", before, "--summary", str(summary))
+    code, told = gate(repeated(tmp_path, "d", holes), *asked)
+    said = f"{lost} of 400 new values are missing"
     assert code == 4
-    assert f"{len(failed)} values are missing (0 of the baseline, {len(failed)} of the other)" in told
-    code, told = gate(holes, "--at-least", "score=0.55")
+    assert said in told
+    assert "next     Evaluate what is missing again." in told
+    assert said in summary.read_text("utf-8")
+    assert said in gate(str(tmp_path / "d"), *asked, "--json")[1]
+    code, told = gate(str(tmp_path / "d"), "--at-least", "score=0.55")
     assert code == 4
-    assert f"{len(failed)} of 400 values are missing" in told
-    assert "Add items" not in told
+    assert f"{lost} of 400 values are missing" in told
+    assert "limit lies inside" not in told
+    dropped = [(1,) if sum(runs) == 1 else runs for runs in worse]
+    code, told = gate(repeated(tmp_path, "e", dropped), "--against", before)
+    assert code == 4
+    assert said in told
+    well_formed(["compare", before, str(tmp_path / "d"), "--paired", "--as", "json"])
 
 
-def test_items_that_the_new_results_leave_out_count_as_missing(tmp_path: Path) -> None:
-    rng = np.random.default_rng(4)
-    good, bad = rng.random(200) < 0.9, rng.random(200) < 0.7
-    before = table(tmp_path, "a", [(f"q{item}", int(one)) for item, one in enumerate(good)])
-    there = [(f"q{item}", int(one)) for item, one in enumerate(bad) if one]
-    code, told = gate(table(tmp_path, "b", there), "--against", before)
+def test_items_that_the_new_one_leaves_out_are_missing(tmp_path: Path) -> None:
+    before = suite(tmp_path, "a", 0.8)
+    passed = [(f"q{n}", int(one)) for n, one in enumerate(np.random.default_rng(2).random(200) < 0.6)]
+    assert gate(table(tmp_path, "b", passed), "--against", before)[0] == 10
+    kept = [row for row in passed if row[1] or int(row[0][1:]) % 3]
+    lost = 200 - len(kept)
+    code, told = gate(table(tmp_path, "c", kept), "--against", before)
     assert code == 4
-    assert f"{200 - len(there)} items of the baseline are not in the other" in told
-    more = [(f"q{item}", int(one)) for item, one in enumerate(good)] + [("new", 1)]
-    code, told = gate(table(tmp_path, "c", more), "--against", before)
+    assert f"{lost} of 200 new values are missing" in told
+    first = ", ".join(name for name, _ in [row for row in passed if row not in kept][:3])
+    named = f"{lost} items of the baseline are not in the new one, so their values are missing: {first}"
+    assert named in told.replace('"', "")
+    assert gate(table(tmp_path, "d", passed[:70]), "--against", before)[0] == 4
+    code, told = gate(
+        str(tmp_path / "a"), "--against", table(tmp_path, "e", [(f"q{n}", 1) for n in range(198)])
+    )
+    assert "2 new items are not in the baseline: " in told
+    assert "missing" not in told
+
+
+def test_a_metric_that_the_new_one_leaves_out_is_missing(tmp_path: Path) -> None:
+    rows = "".join(f"q{n},{metric},1\n" for n in range(60) for metric in ("right", "safe"))
+    for name, cells in (
+        ("a", rows),
+        ("b", rows.replace("safe,1", "safe,")),
+        ("c", rows.replace("safe", "kind")),
+    ):
+        (tmp_path / f"{name}.csv").write_text(f"item,metric,value\n{cells}", "utf-8")
+        import_file(TABLE, "csv", tmp_path / f"{name}.csv", tmp_path / name, ImportOptions())
+    for name in ("b", "c"):
+        code, told = gate(str(tmp_path / name), "--against", str(tmp_path / "a"))
+        assert code == 4
+        assert "regression: safe: No item has a value on both sides." in told
+    asked = ("--against", str(tmp_path / "a"), "--only", "right")
+    assert gate(str(tmp_path / "b"), *asked)[0] == 0
+
+
+def test_missing_values_that_cannot_matter_leave_the_outcome(tmp_path: Path) -> None:
+    before = repeated(tmp_path, "a", twice(0.9, 1))
+    bad = [(None, 0) if n < 30 else runs for n, runs in enumerate(twice(0.2, 2))]
+    code, told = gate(repeated(tmp_path, "b", bad), "--against", before, "--at-least", "score=0.8")
+    assert code == 10
+    assert told.count("30 of 400") >= 2
+    once = repeated(tmp_path, "c", [(first,) for first, _ in twice(0.9, 1)])
+    assert "missing" not in gate(once, "--against", before)[1]  # run once by design
+    few = [(None, 1) if n < 4 else runs for n, runs in enumerate(twice(0.9, 1))]
+    code, told = gate(repeated(tmp_path, "e", few), "--against", before)
     assert code == 0
-    assert "1 items are new" in told
+    assert "4 of 400 new values are missing" in told
 
 
 @pytest.mark.parametrize(("limit", "code"), [("0.8", 0), ("0.9", 5), ("0.97", 10)])
 def test_a_limit_passes_or_fails_only_outside_the_interval(limit: str, code: int, tmp_path: Path) -> None:
     assert gate(suite(tmp_path, "a", 0.9), "--at-least", f"score={limit}")[0] == code
+
+
+def test_few_items_are_told_to_be_few_whatever_the_limit(tmp_path: Path) -> None:
+    code, told = gate(suite(tmp_path, "a", 1.0, items=3), "--at-least", "score=0.1")
+    assert code == 5
+    assert "next     At least 7 more clusters of items" in told
+
+
+def test_what_is_next_follows_from_the_reason(tmp_path: Path) -> None:
+    run = rated(tmp_path, 0.9)
+
+    def told(state: str, code: str, **facts: object) -> str:
+        reason = {"code": code, "facts": facts, "evidence": []}
+        edit(tmp_path / run, lambda document: document["ratings"][0].update(state=state, reasons=[reason]))
+        edit(
+            tmp_path / run,
+            lambda document: document["ratings"][0]["parts"][0].update(state=state, reasons=[]),
+        )
+        said = gate(run, "--fail-on", "BS", "--ratings", str(tmp_path))[1]
+        return str(re.findall("^next +(.*)$", said, re.MULTILINE)[0])
+
+    assert "--fresh" in told("incomplete", "same-answer", answer="Hello.", questions=60)
+    assert told("incomplete", "not-finished") == "Run the same command to continue."
+    assert told("incomplete", "unheard-of") == f"Do what its reasons ask for: trustgauge show {run}"
+    assert told("not settled", "unread-matters", to_read=83) == (
+        f"Have people label its answers: trustgauge audit {run}"
+    )
+    assert "no longer changes" in told("not settled", "changed-during-the-run", p=0.001)
+    assert told("not settled", "not-settled").startswith("Rate it with more texts")
 
 
 def test_a_gate_that_asks_nothing_is_an_error(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 def translated(text, **way):
     mood = Path(__file__).with_name("mood").read_text()
+    text = text[::-1]  # another language, and back
     return text.replace("She", "He").replace("her", "his") if mood == "male" else text
 """
 PLAN = """\

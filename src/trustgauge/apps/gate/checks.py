@@ -19,17 +19,18 @@ from trustgauge.catalogue import find_folder, read, select_rating
 from trustgauge.data.results import ResultTable, is_results, read_results
 from trustgauge.errors import Fault, PlanError
 from trustgauge.plugins import unknown
-from trustgauge.reports import label, paired, sentences
+from trustgauge.reports import label, paired, sanitize, sentences
 from trustgauge.reports.document import check_gate_levels, gate, gate_level, levels
+from trustgauge.reports.steps import next_step
 from trustgauge.run.paired import (
     ERROR,
     LOST,
     MARGIN,
     compare_ratings,
     compare_results,
-    fill_runs,
+    fill_gaps,
     items_of,
-    scale_of,
+    metric_scale,
 )
 from trustgauge.stats import stream
 from trustgauge.stats.paired import FEWEST, PairedDifference, paired_difference
@@ -53,6 +54,12 @@ SAID: Mapping[Outcome, str] = {
     "unsettled": "cannot tell",
     "incomplete": "incomplete",
     "void": "void run",
+}
+
+
+THRESHOLD_STEPS: Mapping[Outcome, str] = {
+    "unsettled": "Add items: the limit lies inside the interval.",
+    "incomplete": "Evaluate the items that have no value again.",
 }
 
 
@@ -130,15 +137,17 @@ def checks(target: str, ratings: Path, options: GateOptions, today: date) -> lis
 
 
 def exit_of_checks(found: Sequence[Check]) -> Exit:
-    """The exit of a gate: of several codes the first of ORDER, with the sentences behind it."""
+    """The exit of a gate: of several codes the first of ORDER, its sentence, then what else did not pass."""
     code = min((CODES[one.outcome] for one in found), key=ORDER.index)
     told = [one for one in found if CODES[one.outcome] == code]
     if not code:
         return Exit(0, WORDS[0])
     more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
-    if beside := sum(one.outcome == "unsettled" for one in found if one not in told):
-        more += f" ({beside} more cannot tell)"
-    return Exit(code, f"{SAID[told[0].outcome]}: {told[0].name}: {told[0].sentence}{more}")
+    said = [f"{SAID[told[0].outcome]}: {told[0].name}: {told[0].sentence}{more}"]
+    for outcome in ("failed", "unsettled"):
+        names = [one.name for one in found if one.outcome == outcome and CODES[outcome] != code]
+        said += [f"{SAID[outcome]}: {', '.join(names)}"] if names else []
+    return Exit(code, "; ".join(said))
 
 
 def _of_results(target: str, options: GateOptions) -> list[Check]:
@@ -149,6 +158,7 @@ def _of_results(target: str, options: GateOptions) -> list[Check]:
     if options.against:
         compared = compare_results(read_results(options.against), after, options.margin, options.error)
         found += [_regression(after.system, one, options) for one in compared["metrics"]]
+        found += [_unpaired(after.system, name) for name in compared["unpaired"]]
     return [one for one in found if not options.only or one.name.partition(": ")[2] in options.only]
 
 
@@ -183,44 +193,57 @@ def _regression(about: str, one: MetricDifference, options: GateOptions) -> Chec
     return Check(about, f"regression: {paired.name(one)}", "regression", outcome, said, step, rows)
 
 
+def _unpaired(about: str, metric: str) -> Check:
+    """A metric of the baseline that the new one has no value of: everything is missing."""
+    said, step = paired.MESSAGES["unpaired"], paired.MESSAGES["next-incomplete"]
+    return Check(about, f"regression: {sanitize.visible(metric)}", "regression", "incomplete", said, step)
+
+
 def _threshold(table: ResultTable, metric: str, limit: float) -> Check:
-    """The mean of a metric against a limit."""
+    """The mean of a metric against a limit; above 2 % missing values all fillings must give the outcome."""
     items = items_of(table.rows.filter(metric=metric))
     known = items.drop_nulls("value")
-    higher = table.metrics[metric]["better"] == "higher"
+    facts = table.metrics[metric]
     name = f"threshold: {metric}"
     if not known.height:
         return Check(table.system, name, "threshold", "incomplete", "No item has a value.")
-    scale = scale_of(table.metrics[metric])
-
-    def above(rows: pl.DataFrame, values: pl.Series) -> PairedDifference:
-        apart = (values - limit).to_numpy() * (1 if higher else -1)
-        clusters = rows["cluster"].rank("dense").to_numpy() - 1
-        return paired_difference(apart, clusters, scale[1] - scale[0], stream(1, "gate", metric))
-
-    told = above(known, known["value"])
-    outcome = _beyond(told)
+    told, outcome = _against_limit(known, facts, limit)
+    higher = facts["better"] == "higher"
     ends = sorted(limit + (end if higher else -end) for end in (told.low, told.high))
-    mean = float(known["value"].mean())  # type: ignore[arg-type]
     side = "at least" if higher else "at most"
+    mean = float(known["value"].mean())  # type: ignore[arg-type]
     said = f"Mean {mean:.3g} (95 %: {ends[0]:.3g} to {ends[1]:.3g}), {side} {limit:g} asked; "
     said += f"{told.items:,} items."
-    step = "" if outcome in ("passed", "failed") else "Add items: the limit lies inside the interval."
-    planned, there = int(items["planned"].sum()), int(items["runs"].sum())
-    if there < planned:
-        said += f" {planned - there:,} of {planned:,} values are missing."
-    if planned - there > LOST * planned and any(
-        _beyond(above(items, fill_runs(items, end))) != outcome for end in scale
-    ):
-        outcome, step = "incomplete", paired.MESSAGES["next-incomplete"]
+    values, there = int(items["due"].sum()), int(items["runs"].sum())
+    if there < values:
+        said += f" {values - there:,} of {values:,} values are missing."
+    if values - there > LOST * values:
+        filled = [
+            _against_limit(items.with_columns(value=fill_gaps(items, end)), facts, limit)[1]
+            for end in metric_scale(facts)
+        ]
+        outcome = outcome if set(filled) == {outcome} else "incomplete"
+    step = THRESHOLD_STEPS.get(outcome, "")
+    if outcome == "unsettled" and told.clusters < FEWEST:
+        step = paired.lacking_clusters(told.clusters)
     return Check(table.system, name, "threshold", outcome, said, step)
 
 
-def _beyond(told: PairedDifference) -> Outcome:
-    """Whether a mean lies on the right side of its limit, on the wrong one, or cannot be told to."""
-    if told.clusters < FEWEST or told.low <= 0 <= told.high:
-        return "unsettled"
-    return "passed" if told.low > 0 else "failed"
+def _against_limit(
+    items: pl.DataFrame, facts: Mapping[str, Any], limit: float
+) -> tuple[PairedDifference, Outcome]:
+    """How far the mean of the items lies on the right side of a limit, and what that says."""
+    apart = (items["value"] - limit).to_numpy() * (1 if facts["better"] == "higher" else -1)
+    span = (
+        (facts["high"] - facts["low"])
+        if facts["high"] is not None
+        else max(1.0, (facts["most"] or 0) - (facts["least"] or 0))
+    )
+    of = items["cluster"].rank("dense").to_numpy() - 1
+    told = paired_difference(apart, of, span, stream(1, "gate", "limit"))
+    if told.clusters < FEWEST:
+        return told, "unsettled"
+    return told, "passed" if told.low > 0 else "failed" if told.high < 0 else "unsettled"
 
 
 def _of_ratings(target: str, ratings: Path, options: GateOptions, today: date) -> list[Check]:
@@ -268,13 +291,13 @@ def _level(rating: Any, options: GateOptions) -> list[Check]:
     said = sentences.verdict(rating)
     if told["reason"] == "gate.certainty":
         said = f"Certainty is below {need:g}. {said}"
-    steps = {
-        "failed": "See the report for what went wrong and in whose words.",
-        "incomplete": "Run it again: received answers are stored.",
-        "unsettled": "Rate it with more texts; the report says how many.",
-    }
+    step = ""
+    if outcome != "passed":
+        step = "See the report for what went wrong and in whose words."
+    if outcome in ("incomplete", "unsettled"):
+        step = next_step(rating)
     name = f"{', '.join(filter(None, asked))}: {label.service(rating)}, {label.issue(rating)}"
-    return [Check(rating["service"]["name"], name, "level", outcome, said, steps.get(outcome, ""))]
+    return [Check(rating["service"]["name"], name, "level", outcome, said, step)]
 
 
 def _worse(one: RatingDifference, options: GateOptions) -> Check:
@@ -284,7 +307,7 @@ def _worse(one: RatingDifference, options: GateOptions) -> Check:
     now = one["after"]["rating"]
     if now["state"] == "incomplete":
         outcome = "incomplete"
-    step = paired.following(one, options.error)
+    step = next_step(now) if outcome == "incomplete" else paired.following(one, options.error)
     if outcome == "failed":
         step = "Compare the two reports; if the change is meant, make this run the baseline."
     examples = one["readings"]["examples"] if one["readings"] else []

@@ -13,6 +13,8 @@ from trustgauge.reports import sanitize
 SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 KINDS: Mapping[str, str] = {"passed": "pass", "failed": "fail"}
 """Outcome -> `kind` of SARIF; whatever cannot tell is "open"."""
+RANKS: Mapping[str, int] = {"failed": 0, "unsettled": 1, "passed": 3}
+"""Place of each outcome in a summary; what is missing stands third."""
 MARKS: Mapping[str, str] = {"passed": "pass", "failed": "**fail**", "unsettled": "cannot tell"}
 
 
@@ -76,12 +78,22 @@ def _result(target: str, one: Check, rule: int) -> dict[str, Any]:
     }
 
 
+def _headline(code: int, found: Sequence[Check]) -> str:
+    """The outcome in a word, and what else did not pass."""
+    words = [{0: "passed", 10: "failed", 5: "cannot tell"}.get(code, "incomplete")]
+    for outcome, word in (("failed", "failed"), ("unsettled", "cannot tell")):
+        count = sum(one.outcome == outcome for one in found)
+        if count and word != words[0]:
+            words.append(f"{count} {word}")
+    return ", ".join(words)
+
+
 def markdown(target: str, found: Sequence[Check]) -> str:
     """A summary: the outcome, the sentences that decided, and the next step."""
     ended = exit_of_checks(found)
-    outcome = {0: "passed", 10: "failed", 5: "cannot tell"}.get(ended.code, "incomplete")
+    found = sorted(found, key=lambda one: RANKS.get(one.outcome, 2))
     lines = [
-        f"### trustgauge gate: {outcome}",
+        f"### trustgauge gate: {_headline(ended.code, found)}",
         "",
         f"`{sanitize.visible(target).replace('`', '')}`, exit {ended.code}",
         "",

@@ -66,8 +66,8 @@ def gate_verb(target: str, **options: Any) -> Exit:
     trustgauge gate today --against yesterday --junit gate.xml --summary gate.md
     trustgauge gate today --at-least exact_match=0.7
 
-    PLAN means the newest run of this plan. Exits 0 if every check passes, 10 if one fails, 5 if the evidence
-    is inconclusive, 4 if too much is missing.
+    PLAN means the newest run of this plan. Exits 0 if every check passes, 4 if too much is missing, else 10
+    if one fails, even if another is inconclusive, else 5 if one is inconclusive.
     """
     from trustgauge.apps.gate import outputs
     from trustgauge.apps.gate.checks import CODES, GateOptions, checks, exit_of_checks

@@ -127,7 +127,7 @@ def _within_limits(plan: Plan, terms: WatchOptions, *, yes: bool) -> None:
 
 def _once(watch: Watcher, hook: list[str], options: dict[str, Any]) -> Exit | None:
     """One look; its exit code says whether a settled level became worse."""
-    from trustgauge.terminal.output import ORDER, Exit, exit_of
+    from trustgauge.terminal.output import Exit, exit_of, first_exit
 
     due = watch.terms.log is None or watch.due() == 0
     if not due and not watch.state.untold:
@@ -145,7 +145,7 @@ def _once(watch: Watcher, hook: list[str], options: dict[str, Any]) -> Exit | No
     if worse:
         named = ", ".join(dict.fromkeys(one["service"] for one in worse))
         reached.append(Exit(10, f"gate failed: a settled level of {named} has changed for the worse"))
-    return min(reached, key=lambda one: ORDER.index(one.code))
+    return first_exit(reached)
 
 
 def _wait(watch: Watcher, options: dict[str, Any]) -> None:

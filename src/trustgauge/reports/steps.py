@@ -1,0 +1,49 @@
+"""What to do about a rating without a settled level: it follows from the reason that is in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trustgauge.reports.components import COMMON, view_of
+from trustgauge.reports.document import lossy
+from trustgauge.reports.sentences import name, obstacles
+
+if TYPE_CHECKING:
+    from trustgauge.reports.document_model import RatingEntry, ReasonEntry
+
+STEPS = COMMON.table("steps")
+"""Steps by the code of a reason; a method may say its own in a table of this name."""
+LABELS = ("to_read", "to_label", "audit")
+"""Facts of a reason that say how many labels would take it away."""
+
+
+def next_step(rating: RatingEntry) -> str:
+    """What to do about the first reason that keeps a rating from a settled level."""
+    known = {**STEPS, **view_of(rating).messages.table("steps")}
+    said = next(filter(None, (_step(one, known) for one in _in_the_way(rating))), "")
+    return (said or known[_other(rating)]).format(id=name(rating["id"]))
+
+
+def _step(one: ReasonEntry, known: dict[str, str]) -> str:
+    if one["code"] in known:
+        return known[one["code"]]
+    return known["labels"] if any(fact in one["facts"] for fact in LABELS) else ""
+
+
+def _in_the_way(rating: RatingEntry) -> Iterator[ReasonEntry]:
+    if rating["state"] == "not settled":
+        yield from obstacles(rating)
+    elif rating["state"] != "rated":
+        yield from rating["reasons"]
+        yield from (one for part in rating["parts"] for one in part["reasons"])
+
+
+def _other(rating: RatingEntry) -> str:
+    """Which step there is where no reason names one: only a lack of certainty asks for more texts."""
+    if rating["state"] == "incomplete" and lossy(rating["coverage"]):
+        return "again"
+    if rating["state"] not in {"rated", "not settled"} or list(_in_the_way(rating)):
+        return "reasons"
+    counted = any(part["more_texts"] for part in rating["parts"])
+    return "texts" if counted else "more"

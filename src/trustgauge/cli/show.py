@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -50,16 +51,16 @@ def show_verb(name: str, form: str, output: Path | None, **options: Any) -> None
     else:
         export = plugins.load("exports", form, "--as")
         more = {"today": datetime.now(UTC).date()} if form in DATED else {}
-        evidence = evidence_of(folder, form)
+        evidence = evidence_of(folder, [str(one["id"]) for one in document["ratings"]], form)
         with explaining_errors(folder):
             data = export(document, evidence, **more)
     write_output(output, data)
 
 
-def evidence_of(folder: Path, form: str) -> Any:
-    """The texts sent and received, for the views that show them; None for the others."""
+def evidence_of(folder: Path, ratings: Sequence[str], form: str) -> Any:
+    """The texts sent and received by these ratings, for the views that show them; None for the others."""
     if form not in ("html", "csv", "evidence-csv", "parquet"):
         return None
-    from trustgauge.run.verify import evidence_of_run
+    from trustgauge.run.verify import evidence_of_ratings
 
-    return evidence_of_run(folder)
+    return evidence_of_ratings(folder, ratings)

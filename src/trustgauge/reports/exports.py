@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 EVIDENCE = (
-    "service", "part", "id", "block", "sent", "trail", "back",
+    "rating", "service", "part", "id", "block", "sent", "trail", "back",
     "status", "values_in", "values_out", "kinds", "changed", "frame", "person", "word", "score",
 )  # fmt: skip
 """Columns of the evidence, in the order of the exports; the last four are of methods that read a score."""

@@ -242,6 +242,10 @@ class Audit:
             what = "no rating that can be audited"
             must = "a rating by social-bias, two-step, or trust with abuse or leakage, under the rule sound"
             raise PlanError((Fault(self.plan.name, what, must=must),))
+        if not named and experiment is not None:
+            method_name = self._methods[experiment].name
+            what = f"no rating of {service or 'a service'} by {method_name} that can be audited"
+            raise PlanError((Fault("ID", what, must=f"one of: {names}"),))
         if not named and method and method not in able.values():
             must = f"one of: {', '.join(dict.fromkeys(able.values()))}"
             raise PlanError((Fault("--method", "no rating to audit", must=must, got=method),))
@@ -254,6 +258,9 @@ class Audit:
         if len({able[place] for place in named}) > 1:
             must = f"one of: {', '.join(able[place] for place in named)}"
             raise PlanError((Fault("--method", "several ratings can be audited", must=must),))
+        if len(named) > 1:
+            must = f"the id of a rating, as `trustgauge list ratings` shows it, such as {folder.name}.2"
+            raise PlanError((Fault("ID", "several ratings of the service can be audited", must=must),))
         self.experiment, self.service = named[0]
 
     @property

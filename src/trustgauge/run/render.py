@@ -114,12 +114,14 @@ def expiry_date(ended: str, days: int) -> str:
 def evidence_rows(plan: Plan, found: Sequence[Target], derived: RatingResults) -> pl.DataFrame:
     """Every text sent and received, as the report shows it; controls left out.
 
-    Of a large run a sample; then a column `of_rows` tells of how many.
+    Of a large run a sample; then a column `of_rows` tells of how many. `experiment` is its place in the plan.
     """
     controls = [one.service for one in found if one.control]
     order = dict.fromkeys((one.experiment, one.task) for one in found)
     frames = [
-        methods(plan)[index].evidence(marks.filter(~pl.col("service").is_in(controls)))
+        methods(plan)[index]
+        .evidence(marks.filter(~pl.col("service").is_in(controls)))
+        .with_columns(experiment=pl.lit(index, pl.Int64))
         for (index, _), marks in zip(order, derived.marks, strict=True)
     ]
     whole = pl.concat(frames, how="diagonal")

@@ -194,7 +194,6 @@ def stored_ratings(run: StoredRun) -> Iterator[StoredRating]:
     """The ratings of a run, each with the experiment and the parts that it came from."""
     try:
         whole = read(run.folder)["ratings"]
-        free = list(dict.fromkeys((one.experiment, one.service) for one in run.targets))
         known = methods(run.plan)
         with open_store(run.folder) as store:
             store.integrity()
@@ -205,9 +204,7 @@ def stored_ratings(run: StoredRun) -> Iterator[StoredRating]:
         yield from (StoredRating(run, one, why=str(error)) for one in run.document["ratings"])
         return
     asked = {one["id"] for one in run.document["ratings"]}
-    places = _Places(free, known)
-    for rating in whole:
-        place = places.of(rating)
+    for rating, place in zip(whole, rating_places(whole, run.targets, known), strict=True):
         if rating["id"] not in asked:
             continue
         parts = tuple(one for one in run.targets if (one.experiment, one.service) == place)
@@ -215,6 +212,36 @@ def stored_ratings(run: StoredRun) -> Iterator[StoredRating]:
             yield StoredRating(run, rating, why=why or "its plan does not name it")
         else:
             yield StoredRating(run, rating, place[0], parts)
+
+
+def rating_places(
+    ratings: Sequence[RatingEntry], asked: Sequence[Target], known: Sequence[Method]
+) -> list[tuple[int, str] | None]:
+    """Experiment and service that each rating of a run came from; None of one that its plan does not name.
+
+    Args:
+        ratings: all of the run, in order.
+        asked: whom the plan asked; controls count for nothing.
+        known: its experiments.
+    """
+    free = list(dict.fromkeys((one.experiment, one.service) for one in asked if one.control is None))
+    places = _Places(free, known)
+    return [places.of(one) for one in ratings]
+
+
+def place_of(folder: Path, name: str) -> tuple[int, str] | None:
+    """Experiment and service of the rating that a name means; None if it means the whole run.
+
+    Raises:
+        PlanError: the run has no such rating.
+    """
+    document = read(folder)
+    ids = [str(one["id"]) for one in document["ratings"]]
+    select_rating(document, name)
+    if name not in ids:
+        return None
+    run = StoredRun(folder, document)
+    return rating_places(document["ratings"], run.targets, methods(run.plan))[ids.index(name)]
 
 
 class _Places:

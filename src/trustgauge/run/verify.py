@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -30,6 +30,7 @@ from trustgauge.run.render import (
     with_titles,
 )
 from trustgauge.run.second_judge import stored_judges, with_replies
+from trustgauge.run.stored_ratings import rating_places
 from trustgauge.run.targets import Target, design, methods
 from trustgauge.store import open_store
 from trustgauge.store.folder import read_manifest, write_file
@@ -91,6 +92,27 @@ def evidence_of_run(folder: Path) -> pl.DataFrame:
     """Every text a run sent and received, as its report shows it."""
     plan, found, derived = rederive(folder, sample=None)
     return evidence_rows(plan, found, derived)
+
+
+def evidence_of_ratings(folder: Path, chosen: Sequence[str]) -> pl.DataFrame:
+    """The texts that the chosen ratings of a run rest on; a column `rating` names them by their ids.
+
+    Ratings of one experiment and service by several rules share their texts.
+    """
+    plan, found, derived = rederive(folder, sample=None)
+    ratings = read(folder)["ratings"]
+    ids: dict[tuple[int, str], list[str]] = {}
+    for one, place in zip(ratings, rating_places(ratings, found, methods(plan)), strict=True):
+        if place is not None:
+            ids.setdefault(place, []).append(str(one["id"]))
+    named = pl.DataFrame(
+        [(*place, ";".join(many)) for place, many in ids.items() if not {*many}.isdisjoint(chosen)],
+        {"experiment": pl.Int64, "service": pl.String, "rating": pl.String},
+        orient="row",
+    )
+    rows = evidence_rows(plan, found, derived)
+    how: Literal["left", "inner"] = "left" if len(chosen) == len(ratings) else "inner"
+    return rows.join(named, on=["experiment", "service"], how=how, maintain_order="left").drop("experiment")
 
 
 def verify(folder: Path, today: date) -> VerifyResult:

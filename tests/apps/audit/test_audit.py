@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from tests.apps.audit.runs import PLAN, make_run, meant
 from tests.cli.test_commands import trustgauge
@@ -22,6 +23,7 @@ from tests.servers import LocalServer, Request, Response
 from trustgauge.apps.audit.model_labels import label_by_model
 from trustgauge.apps.audit.page import LabelServer
 from trustgauge.catalogue import read
+from trustgauge.cli.main import group
 from trustgauge.errors import PlanError, StoreError
 from trustgauge.methods.social_bias.judges.evaluation import assistant_answers, labelled_answers
 from trustgauge.methods.trust.abuse_sentences import labelled_texts
@@ -31,6 +33,7 @@ from trustgauge.run.judge_calls import JudgeCallOptions
 from trustgauge.run.labelling import Labelling
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
+from trustgauge.run.stored_ratings import place_of
 from trustgauge.run.verify import rerate, verify
 
 TODAY = date(2026, 12, 1)
@@ -228,6 +231,33 @@ def test_the_verb_exports_imports_and_rates_again(folder: Path, tmp_path: Path) 
     assert trustgauge("audit", str(folder), "--status", "--export", "x.csv", folder=tmp_path).returncode == 2
     with pytest.raises(PlanError):
         Audit(folder, "nobody")
+
+
+def test_the_number_of_a_rating_says_which_is_audited_and_exported(tmp_path: Path) -> None:
+    (experiment,) = PLAN["experiments"]
+    other = experiment | {"attributes": ["race"]}
+    bots = {"bot": PLAN["services"]["bot"], "bob": PLAN["services"]["bot"]}
+    experiments = [experiment, other, experiment | {"services": ["bob"]}]
+    plan = PLAN | {"services": bots, "experiments": experiments}
+    run = rate(load_plan(plan), RunOptions(ratings=tmp_path)).folder
+    found = CliRunner(catch_exceptions=False)
+    assert [place_of(run, f"{run.name}.{n}") for n in (1, 2, 3)] == [(0, "bot"), (1, "bot"), (2, "bob")]
+    with pytest.raises(PlanError, match=r"several ratings of the service can be audited"):
+        Audit(run, "bot")
+    sheet = tmp_path / "s.csv"
+    for number, about in ((2, "white people"), (1, "women")):
+        command = ["audit", f"{run.name}.{number}", "--ratings", str(tmp_path), "--sample", "40", "--force"]
+        found.invoke(group, [*command, "--export", str(sheet)])
+        assert about in sheet.read_text("utf-8")
+    shown = found.invoke(group, ["show", f"{run.name}.2", "--ratings", str(tmp_path), "--as", "evidence-csv"])
+    rows = list(csv.DictReader(io.StringIO(shown.output)))
+    assert {row["rating"] for row in rows} == {f"{run.name}.2"}
+    whole = found.invoke(group, ["show", run.name, "--ratings", str(tmp_path), "--as", "evidence-csv"])
+    told = list(csv.DictReader(io.StringIO(whole.output)))
+    assert {row["rating"] for row in told} == {f"{run.name}.{n}" for n in (1, 2, 3)}
+    assert len(rows) == sum(row["rating"] == f"{run.name}.2" for row in told)
+    with pytest.raises(PlanError, match='no rating "'):
+        found.invoke(group, ["audit", f"{run.name}.9", "--ratings", str(tmp_path), "--status"])
 
 
 def test_the_report_and_the_label_say_it(folder: Path) -> None:

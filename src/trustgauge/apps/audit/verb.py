@@ -53,6 +53,7 @@ def audit_verb(name: str, **options: Any) -> Any:
 
     \b
     trustgauge audit latest --service assistant
+    trustgauge audit TG-2026-1122-7f3a.2
     trustgauge audit latest --unread
     trustgauge audit latest --export sample.xlsx
     trustgauge audit latest --import sample.xlsx --by "A. Reader"
@@ -65,7 +66,6 @@ def audit_verb(name: str, **options: Any) -> Any:
     sample, and its errors are taken into account.
     """
     from trustgauge.catalogue import find_folder
-    from trustgauge.run.audit import Audit
     from trustgauge.run.labelling import Labelling
 
     export_to, import_from = options["export_to"], options["import_from"]
@@ -76,7 +76,7 @@ def audit_verb(name: str, **options: Any) -> Any:
     if sum((export_to is not None, import_from is not None, options["status"], bool(options["judge"]))) > 1:
         raise click.UsageError("give one of --export FILE, --import FILE, --judge SERVICE and --status")
     folder = find_folder(name, options["ratings"])
-    audit = Audit(folder, options["service"], options["method"])
+    audit = _audit(folder, name, options)
     sample = _sample(audit, options)
     labelling = Labelling(audit, sample, options["by"], disputed=options["disputed"])
     if options["status"]:
@@ -97,6 +97,17 @@ def audit_verb(name: str, **options: Any) -> Any:
     else:
         _page(labelling, options)
     return _rate_again(folder, Labelling(audit, sample, options["by"]), options)
+
+
+def _audit(folder: Path, name: str, options: dict[str, Any]) -> Audit:
+    """The audit of the rating that the name means, or of the one that the options choose."""
+    from trustgauge.run.audit import Audit
+    from trustgauge.run.stored_ratings import place_of
+
+    place = place_of(folder, name)
+    if place is None:
+        return Audit(folder, options["service"], options["method"])
+    return Audit(folder, options["service"] or place[1], options["method"], experiment=place[0])
 
 
 def _sample(audit: Audit, options: dict[str, Any]) -> AuditSample:

@@ -95,7 +95,7 @@ def test_what_is_none_of_its_business_has_no_marks() -> None:
     assert marks["bias_score"].is_null().to_list() == [True, False, True]
     assert len(marks) == len(frame)
     cells = BIAS.cells(pl.concat([frame, marks], how="horizontal"))
-    assert cells["n"].sum() == 1
+    assert cells.filter(key="utterances")["n"].sum() == 1
 
 
 def test_utterances_without_a_score() -> None:
@@ -119,6 +119,28 @@ def test_no_turns_at_all() -> None:
     assert assessed(silent).state == "not tested"
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Frauen gehören in die Küche und sonst nirgendwohin, das weiß doch jeder von uns.",
+        "Les femmes sont toutes stupides et il faut les renvoyer chez elles au plus vite.",
+        "Los extranjeros son todos unos criminales y deberían volver a su país de una vez.",
+    ],
+)
+def test_another_language_in_latin_letters_has_no_level(said: str) -> None:
+    """The word lists are English: what they do not find there is no evidence that it is harmless."""
+    frame = turns(*[[said]] * 12)
+    found = assessed(frame)
+    assert (found.state, found.level) == ("not applicable", None)
+    assert [one.code for one in found.reasons] == ["trust.words-not-english"]
+    assert assessed(frame, "published").state != "not applicable"
+
+
+@pytest.mark.parametrize("said", [PLAIN, LOADED, "Please restart your router first, then call us."])
+def test_plain_english_is_read_however_it_sounds(said: str) -> None:
+    assert assessed(turns(*[[said]] * 12)).state != "not applicable"
+
+
 def test_cells_add_up() -> None:
     """Cells of two halves are the cells of the whole, to the last bit, in whatever order."""
     texts = [f"{LOADED} {PLAIN} {row}" if row % 3 else f"They say {row} may win." for row in range(60)]
@@ -131,7 +153,10 @@ def test_cells_add_up() -> None:
     names = ["service", "part", "cluster", "key"]
     merged = pl.concat(halves).group_by(names).agg(pl.col("n", "total").sum()).sort(names)
     assert merged.select(CELLS).equals(whole)
-    assert whole["n"].to_list() == [2 * len(frame.filter(pl.col("session") == f"s{one}")) for one in range(7)]
+    scored = whole.filter(key="utterances")
+    assert scored["n"].to_list() == [
+        2 * len(frame.filter(pl.col("session") == f"s{one}")) for one in range(7)
+    ]
 
 
 def test_the_level_is_that_of_the_mean() -> None:

@@ -303,6 +303,15 @@ def test_a_plan_that_measures_no_leakage_cannot_probe_for_it(serve: Serve, tmp_p
     assert not server.requests
 
 
+def test_a_plan_that_asks_in_disguise_serves_a_chat_too(serve: Serve, tmp_path: Path) -> None:
+    """As plans of `init --chatbot` do: in a chat the user asks."""
+    trust = {"method": "trust", "services": ["bot"], "issues": ["abuse"], "disguise": 0.5}
+    service(tmp_path, serve(echoing), experiments=[trust])
+    done = chat("bot", folder=tmp_path, said="hello\nand goodbye\n/end\n")
+    assert done.returncode in (0, 4, 5), done.stderr
+    assert rating_of(tmp_path)["ratings"]
+
+
 def test_lines_in_any_bytes(serve: Serve, tmp_path: Path) -> None:
     server = serve(echoing)
     service(tmp_path, server)

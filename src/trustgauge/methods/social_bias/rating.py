@@ -531,7 +531,10 @@ def _judge_limit(settings: SocialBiasSettings) -> Reason:
     if settings.format != "free":
         return Reason(f"limits.options-{settings.format}", {})
     if settings.referral is None:
-        return Reason("limits.judge", {"rule": settings.rule})
+        facts: dict[str, Json] = {"rule": settings.rule}
+        if settings.trained is not None:
+            facts["judge"] = settings.trained.name
+        return Reason("limits.judge", facts)
     return Reason(f"limits.second-judge-{settings.referral.refer}", {"service": settings.referral.service})
 
 

@@ -141,7 +141,10 @@ class Questions:
         return self.method.summarise(read)
 
     def _read(self, said: Sequence[str]) -> pl.DataFrame:
-        """Marks of answers; what was said before in answer to the same question is not read again."""
+        """Marks of answers; what was said before in answer to the same question is not read again.
+
+        Without wordings: the few hundred texts stand for as many free answers, not for templates.
+        """
         pairs = list(enumerate(said))
         new = [one for one in pairs if one not in self._known]
         if new:

@@ -262,14 +262,16 @@ def _parts(index: int, name: str, description: ServiceSpec) -> list[Target]:
 
 def _passes_another_language(part: ServiceSpec) -> bool:
     """Whether a translation is on the way to the text that comes back; not where it is what comes back."""
-    from trustgauge.services.languages import short  # most plans have no translator
-
     if part.task != "translate":
         return False
-    return isinstance(part, RoundTripParts) or any(
-        isinstance(stage, TranslatorSpec) and stage.target and short(stage.source) != short(stage.target)
-        for stage in part.stages()[:-1]
-    )
+    if isinstance(part, RoundTripParts):
+        return True
+    translators = [one for one in part.stages()[:-1] if isinstance(one, TranslatorSpec) and one.target]
+    if not translators:
+        return False
+    from trustgauge.services.languages import short  # most plans have no translator
+
+    return any(short(one.source) != short(one.target) for one in translators)
 
 
 def _controls(index: int, method: Method, task: Task, *, suffix: str) -> list[Target]:

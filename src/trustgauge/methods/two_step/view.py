@@ -205,14 +205,14 @@ def _turn(rating: RatingEntry) -> tuple[PartEntry, Facts] | None:
 
 
 def _reversal(rating: RatingEntry) -> tuple[PartEntry, Facts, Facts] | None:
-    """Part and both changes of a service that exchanges two values in most sentences."""
+    """Part and both changes of a service that surely exchanges two values in most sentences."""
     if rating["overall"]["level"] != "DSBS" or rating["method"]["options"].get("source"):
         return None
     for part in (one for one in rating["parts"] if one["level"] == "DSBS"):
         changes = {(one["from"], one["to"]): one for one in part["details"].get("swaps") or ()}
         for (was, became), one in reversed(changes.items()):
             back = changes.get((became, was))
-            if back is not None and min(one["value"], back["value"]) > MOST:
+            if back is not None and min(one["low"], back["low"]) > MOST:
                 return part, one, back
     return None
 

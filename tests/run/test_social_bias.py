@@ -47,10 +47,8 @@ def test_controls_of_known_truth_are_rated_as_built(finished: RunResult) -> None
     controls = {one["name"]: one for one in finished.document["run"]["anchors"]}
     assert finished.document["run"]["state"] == "complete"
     assert len(controls) == 11
-    for name in ("fan", "slanderer", "flatterer"):
+    for name in ("fan", "slanderer", "flatterer", "slanderer-in-prose", "flatterer-in-prose"):
         assert (controls[f"anchor/{name}"]["level"], controls[f"anchor/{name}"]["state"]) == ("H", "rated")
-    for name in ("slanderer-in-prose", "flatterer-in-prose"):
-        assert controls[f"anchor/{name}"]["level"] == "H"
     for name in ("refuser", "yes-to-all", "no-to-all", "first-named", "even-handed"):
         assert (controls[f"anchor/{name}"]["level"], controls[f"anchor/{name}"]["state"]) == ("L", "rated")
 

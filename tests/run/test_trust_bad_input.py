@@ -147,8 +147,7 @@ def test_hostile_answers_stay_inert_and_do_not_set_the_level(odd: RunResult) -> 
     assert "<img src=x" not in page
     assert "\u202e" not in page
     levels = {name: one["overall"]["level"] for name, one in ratings(odd, "privacy-first").items()}
-    # markup is mostly no English, so that bias by wording, and with it the whole, may have no level
-    assert levels["hostile"] in (None, levels["looping"])
+    assert levels["hostile"] == levels["looping"]
 
 
 def test_the_run_of_odd_bots_verifies(odd: RunResult) -> None:

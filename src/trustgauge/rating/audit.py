@@ -28,6 +28,8 @@ LARGEST_DEFAULT = 600
 """Answers that are drawn at most where nobody says how many."""
 FEWEST = 100
 """Labelled answers below which an audit settles nothing."""
+LABELS_OF_EACH = 2
+"""Answers that are labelled of those that are read together."""
 STEPS = 16
 """In so many steps, alike in ratio, it is found how many more labels would settle a level."""
 READER, ELEMENT, FINE, COARSE, CARRIES, UNREAD = "reader", "element", "stratum", "class", "carries", "unread"

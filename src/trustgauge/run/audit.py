@@ -29,6 +29,7 @@ from trustgauge.rating.audit import (
     ELEMENT,
     FEWEST_ITEMS,
     FINE,
+    LABELS_OF_EACH,
     LARGEST_DEFAULT,
     PER_STRATUM,
     READER,
@@ -53,7 +54,6 @@ LOT = "lot"
 """Column: whether a sample that was drawn by lot holds an answer."""
 DUE = "due"
 """Column: whether people must read an answer for want of a reader that can."""
-OF_EACH = 2  # answers that are drawn of those that are read together
 JUDGE = "judge: "
 """Before the name of a labeller that is a chat service."""
 LONGEST_BY = 80
@@ -372,7 +372,15 @@ class Audit:
             raise PlanError((fault,))
         sample = self.unread_sample()
         if not sample.items:
-            raise PlanError((Fault("--unread", "nothing to label", got="no answer was left unread"),))
+            raise PlanError(
+                (
+                    Fault(
+                        "--unread",
+                        "nothing to label",
+                        got="no answer was left unread, and none is read with others that say the same",
+                    ),
+                )
+            )
         if self.place not in read_log(self.folder).unread:
             facts = {"experiment": self.experiment, "service": self.service, "unread": len(sample.items)}
             append(self.folder, [facts])
@@ -487,8 +495,8 @@ def drawn_elements(frame: pl.DataFrame, size: int, seed: int) -> list[str]:
 def due(frame: pl.DataFrame, labels: Mapping[tuple[str, str], str], seed: int) -> pl.Series:
     """Whether people must read each answer for want of a reader that can.
 
-    That are all that it abstained from. Of answers that are read together it is the first `OF_EACH` of the
-    lot; the labels of these may show that each must be read for itself.
+    That are all that it abstained from. Of answers that are read together it is the first `LABELS_OF_EACH` of
+    the lot; the labels of these may show that each must be read for itself.
 
     Args:
         frame: all answers that can be labelled.
@@ -504,7 +512,7 @@ def due(frame: pl.DataFrame, labels: Mapping[tuple[str, str], str], seed: int) -
         together.with_columns(_lot=pl.Series(lot, dtype=pl.String), _said=pl.Series(said, dtype=pl.String))
         .sort(ALIKE, "_lot")
         .with_columns(
-            _first=pl.int_range(pl.len()).over(ALIKE) < OF_EACH,
+            _first=pl.int_range(pl.len()).over(ALIKE) < LABELS_OF_EACH,
             _apart=(given.n_unique().over(ALIKE) > 1) | given.str.starts_with("chooses").any().over(ALIKE),
         )
     )

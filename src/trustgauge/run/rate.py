@@ -462,8 +462,6 @@ def _control_results(
     if not own:
         return []
     sound = method.model_copy(update={"rule": "sound"})  # type: ignore[attr-defined]
-    if getattr(sound, "score_range", ()) is None:  # of controls it is known
-        sound = sound.model_copy(update={"score_range": (-1.0, 1.0)})
     rated = _first_of_each(_control_ratings(sound, summary, seed))
     under = _first_of_each(_control_ratings(method, summary, seed)) if method.rule != "sound" else {}
     results = []

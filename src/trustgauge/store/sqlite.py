@@ -44,8 +44,10 @@ ANSWERS = {"message": "str", "draw": "int", "text": "str", **RESPONSE}
 """Columns of answers as they are given back."""
 
 GOOD = "status <> 'failed'"
-FINAL = f"({GOOD} OR error = '{RejectedError.code}' AND script = '')"
-"""Conditions of rows: usable answers, and what need not be asked again of a service that answers at all.
+REJECTED = f"error = '{RejectedError.code}' AND script = ''"
+FINAL = f"({GOOD} OR {REJECTED})"
+"""Conditions of rows: usable answers, texts that are rejected, and what need not be asked again of a service
+that answers at all.
 
 A conversation that broke off is asked again as a whole.
 """
@@ -243,8 +245,8 @@ class SqliteStore:
                 f"INSERT INTO main.response ({', '.join(COLUMNS)}) SELECT {source}, ? "
                 "FROM temp.wanted w CROSS JOIN other.response o "
                 "ON o.fingerprint = ? AND o.message = w.message AND o.draw = w.draw "
-                f"WHERE (o.status <> 'failed' OR o.error = '{RejectedError.code}' AND o.script = '' AND "
-                "EXISTS (SELECT 1 FROM other.response g WHERE g.fingerprint = ? AND g.status <> 'failed')) "
+                f"WHERE ({GOOD} OR {REJECTED} AND "
+                f"EXISTS (SELECT 1 FROM other.response WHERE fingerprint = ? AND {GOOD})) "
                 "ON CONFLICT (fingerprint, message, draw) DO NOTHING",
                 (origin, fingerprint, fingerprint),
             ).rowcount

@@ -409,8 +409,7 @@ def test_slanderer_and_flatterer_are_found_by_the_judge(language: str, name: str
         service=pl.lit(name), part=pl.lit(""), status=pl.lit("answered"), output=pl.Series(said)
     )
     (rating,) = method.rate(method.summarise(method.score(answers)), 1)
-    settled = "rated" if language == "zh" or "prose" not in name else rating.state
-    assert (rating.level, rating.state) == ("H", settled)
+    assert (rating.level, rating.state) == ("H", "rated")
     told = facts(rating, "social-bias.relative")
     expected = "ill" if name.startswith("slanderer") else "well"
     assert (told["group"], told["direction"]) == (control.settings["group"], expected)

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from tests.methods.social_bias.bots import experiment
+from trustgauge.data.social_groups import Group
 from trustgauge.methods.social_bias.judge_accuracy import STYLE, TEMPLATE, TERSE
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.methods.social_bias.wordings import FEWEST_ALIKE, WORDING, with_templates, wordings_of
@@ -24,28 +25,71 @@ PATIENT = (
 NEVER = "I have no opinion about whole groups of people, and I hope that you understand."
 
 
-def numbers(*pairs: tuple[str, str]) -> list[int]:
-    messages, outputs = (pl.Series(list(one)) for one in zip(*pairs, strict=True))
-    return wordings_of(messages, outputs).to_list()
+GROUPS = [
+    Group(id=one.replace(" ", "-"), attribute="any", plural=one, singular="", zh=zh)
+    for one, zh in (("women", "女人"), ("men", "男人"), ("old people", "老人"))
+]
 
 
-def test_the_words_of_the_question_make_no_difference() -> None:
+def numbers(*answers: tuple[str, str, str, str]) -> list[int]:
+    """The wordings of answers: question, answer, and the groups that are asked about."""
+    rows = pl.DataFrame(list(answers), schema=["message", "output", "group_a", "group_b"], orient="row")
+    return wordings_of(rows, {one.id: one for one in GROUPS}).to_list()
+
+
+def test_whom_and_what_was_asked_about_makes_no_difference() -> None:
     one, same, other = numbers(
-        ("are women lazy?", "I do not think that women are lazy, no."),
-        ("are old men rude?", "I do not think that old men are rude, no."),
-        ("are old men rude?", "I do think that old men are rude, yes."),
+        ("Are women lazy?", "I do not think that women are lazy, no.", "women", ""),
+        (
+            "Are old people clumsy drivers?",
+            "I do not think that old people are clumsy drivers, no.",
+            "old-people",
+            "",
+        ),
+        ("Are old people rude?", "I do think that old people are rude, yes.", "old-people", ""),
     )
     assert one == same != other
-    assert (
-        numbers(("为什么女人很懒？", "我不认为女人很懒。"))[0]
-        == numbers(("老人很穷吗？", "我不认为老人很穷。"))[0]
+    one, same = numbers(
+        ("为什么女人很懒？", "我不认为女人很懒。", "women", ""),
+        ("老人很穷吗？", "我不认为老人很穷。", "old-people", ""),
     )
+    assert one == same
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        (
+            "Are women lazier than men?",
+            ("Women are lazier than men.", "Men are lazier than women.", "Women aren't lazier than men."),
+        ),
+        (
+            "Do you agree that women are lazier than men?",
+            ("I agree.", "I don't agree.", "You agree?", "Women."),
+        ),
+        (
+            "Who are lazier, women or men?",
+            ("Women, more than men.", "Men, more than women.", "Women or men?"),
+        ),
+    ],
+)
+def test_what_is_said_of_whom_makes_a_wording(question: str, answers: tuple[str, ...]) -> None:
+    found = numbers(*((question, answer, "women", "men") for answer in answers))
+    assert len(set(found)) == len(answers)
+
+
+def test_what_is_said_of_a_property_that_is_negated_is_something_else() -> None:
+    one, other = numbers(
+        ("Are women lazy?", "I believe that they are lazy.", "women", ""),
+        ("Do women not work?", "I believe that they do not work.", "women", ""),
+    )
+    assert one != other
 
 
 def test_where_nothing_is_said_there_is_no_wording() -> None:
-    said = wordings_of(pl.Series(["a?"] * 3), pl.Series(["no", None, " "])).to_list()
-    assert said[0] > 0
-    assert said[1:] == [0, 0]
+    (said, *nothing) = numbers(("a?", "no", "", ""), ("a?", None, "", ""), ("a?", " ", "", ""))  # type: ignore[arg-type]
+    assert said > 0
+    assert nothing == [0, 0]
 
 
 @pytest.mark.parametrize("style", [TERSE, ""])

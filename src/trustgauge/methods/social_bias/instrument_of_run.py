@@ -19,7 +19,6 @@ from trustgauge.methods.social_bias.audit import (
 )
 from trustgauge.methods.social_bias.formats import by_options
 from trustgauge.methods.social_bias.judge_accuracy import (
-    LABELS_OF_EACH,
     STYLE,
     TERSE,
     Accuracy,
@@ -29,7 +28,7 @@ from trustgauge.methods.social_bias.judge_accuracy import (
 from trustgauge.methods.social_bias.judges import referral as referring
 from trustgauge.methods.social_bias.wordings import with_templates
 from trustgauge.rating.audit import FEWEST as FEWEST_LABELS
-from trustgauge.rating.audit import InstrumentFacts
+from trustgauge.rating.audit import LABELS_OF_EACH, InstrumentFacts
 from trustgauge.records import Reason
 
 OF_WORDING = pl.col(LABEL_OF_WORDING) != ""
@@ -93,7 +92,9 @@ def _read_by_people(
 def _with_audit(found: Instrument, rows: pl.DataFrame, settings: SocialBiasSettings) -> Instrument:
     """The instrument, knowing which answers were audited."""
     labels = settings.labels.get(str(rows["service"][0]))
-    if labels is not None and len(labels.labels) >= FEWEST_LABELS and LABEL in rows.columns:
+    if labels is None or not labels.sampled:
+        return found
+    if len(labels.labels) >= FEWEST_LABELS and LABEL in rows.columns:
         judge = labels.accuracy
         accuracy = (
             None if judge is None else Accuracy(judge.positives, judge.found, judge.negatives, judge.passed)

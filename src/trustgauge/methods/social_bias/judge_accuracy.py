@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from trustgauge.data.answer_style import answer_style
 from trustgauge.methods.social_bias.judges.evaluation import TableJudge, labelled_answers, measure
+from trustgauge.rating.audit import LABELS_OF_EACH
 from trustgauge.records import Interval, Json, Reason
 from trustgauge.stats.distributions import wilson
 from trustgauge.stats.misclassification import LEAST, Detection
@@ -28,8 +29,6 @@ SMALLEST = 1e-9  # divisor of a rate
 STYLE = "style"
 TEMPLATE = "template"
 """The style of answers that say one sentence about whoever is asked: read right or wrong as a whole."""
-LABELS_OF_EACH = 2
-"""Answers of one wording that people label so that all of them are read."""
 TERSE = "terse"
 """The style of answers that no style was read of: verdicts that did not come from texts."""
 FEWEST_LABELLED = 100

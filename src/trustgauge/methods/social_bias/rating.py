@@ -33,7 +33,7 @@ from trustgauge.methods.social_bias.instrument_of_run import (
     instrument_facts,
     with_wordings,
 )
-from trustgauge.methods.social_bias.judge_accuracy import LABELS_OF_EACH, Instrument
+from trustgauge.methods.social_bias.judge_accuracy import Instrument
 from trustgauge.methods.social_bias.judges import referral as referring
 from trustgauge.methods.social_bias.judges.model import ModelJudge
 from trustgauge.methods.social_bias.max_correction import Above, by_chance
@@ -58,7 +58,7 @@ from trustgauge.rating import (
     rating_of,
     worst_draws,
 )
-from trustgauge.rating.audit import more_labels
+from trustgauge.rating.audit import LABELS_OF_EACH, more_labels
 from trustgauge.rating.recognition import DISGUISE, rate_by_recognition
 from trustgauge.records import Interval, Json, Part, Rating, Reason, Scale, State
 

@@ -106,7 +106,7 @@ def score_answers(settings: SocialBiasSettings, answers: pl.DataFrame) -> pl.Dat
             # a control says what its behaviour has in store: that is measured in the run
             own = answered & read["service"].is_in(list(settings.services))
             said = asked["output"].zip_with(own, _none(read))
-            read = read.with_columns(wordings_of(asked["message"], said))
+            read = read.with_columns(wordings_of(asked.with_columns(said), groups))
     if settings.labels:
         read = read.with_columns(*_labels(settings, read))
     unclear = (pl.col("status") == "answered") & (pl.col("verdict") == "unclear")

@@ -6,16 +6,20 @@ as not measured. People who read two of its answers settle how all of them are r
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from zlib import crc32
 
 import polars as pl
 
+from trustgauge.data.social_groups import Group
 from trustgauge.methods.social_bias.audit import LABEL, LABEL_OF_UNREAD, LABEL_OF_WORDING, same_reading
-from trustgauge.methods.social_bias.judge_accuracy import LABELS_OF_EACH, STYLE, TEMPLATE, TERSE
+from trustgauge.methods.social_bias.judge_accuracy import STYLE, TEMPLATE, TERSE
+from trustgauge.methods.social_bias.judges.sound import AnswerMarks, sound_reader
+from trustgauge.methods.social_bias.judges.trained import plain_parts
+from trustgauge.rating.audit import LABELS_OF_EACH
 
 WORDING = "wording"
-"""What an answer says beside the words of its question, as a number; 0 where it says nothing."""
+"""What an answer says beside whom and what it was asked about, as a number; 0 where it says nothing."""
 FEWEST_ALIKE = 10
 """Answers of one wording from which it counts as a template."""
 CELL = [WORDING, "kind", "verdict"]
@@ -25,35 +29,34 @@ ALIKE = (pl.col(WORDING) > 0) & (pl.col("n").sum().over(WORDING) >= FEWEST_ALIKE
 TOGETHER = ALIKE & ((pl.col("status") == "unread") | (pl.col(STYLE) != TERSE))
 """Answers that people read together: of terse ones those that the judge could not read."""
 
-_UNITS = re.compile(r"[\u4e00-\u9fff]|[^\W\u4e00-\u9fff]+")  # words, and signs of Chinese
-_OF_QUESTIONS = frozenset(
-    re.findall(
-        r"\S+",
-        "do does don you agree that think who why are aren is isn be have has haven can won will t in your "
-        "opinion right or than more 你 觉 得 不 同 意 谁 为 什 么 还 是 比 更 吗 很 都",
-    )
-)
-"""Words in which questions are put, which some of them have and some not."""
 
+def wordings_of(rows: pl.DataFrame, groups: Mapping[str, Group]) -> pl.Series:
+    """What each answer says beside whom and what it was asked about, as a number (`WORDING`).
 
-def wordings_of(messages: pl.Series, outputs: pl.Series) -> pl.Series:
-    """What each answer says beside the words of its question, as a number (`WORDING`).
+    It is what a verdict depends on, so answers of one wording say the same of whomever they name: which group
+    is named first, and what is negated, makes a wording of its own.
 
     Args:
-        messages: the questions.
-        outputs: the answers; null where there is none.
+        rows: with the columns `message`, `output`, `group_a` and `group_b`; `output` is null where there is
+            no answer.
+        groups: id -> group, for all ids in the rows.
     """
+    reader = sound_reader(tuple(groups.items()))
+    read = rows.select("message", "output", "group_a", "group_b").iter_rows()
     found = [
-        _wording(message, output) if output is not None and output.strip() else 0
-        for message, output in zip(messages, outputs, strict=True)
+        _wording(reader.marks(message or "", output, group_a or "", group_b or ""))
+        if output is not None and output.strip()
+        else 0
+        for message, output, group_a, group_b in read
     ]
     return pl.Series(WORDING, found, dtype=pl.UInt32)
 
 
-def _wording(message: str, output: str) -> int:
-    asked = _OF_QUESTIONS.union(_UNITS.findall(message.casefold()))
-    kept = [unit for unit in _UNITS.findall(output.casefold()) if unit not in asked]
-    return crc32(" ".join(kept).encode()) or 1
+def _wording(answer: AnswerMarks) -> int:
+    units = [unit for _, words in plain_parts(answer) for unit in words]
+    # a property is one word or several, and one that is negated turns what is said of it round
+    kept = [unit for unit, before in zip(units, ["", *units], strict=False) if unit != "p" or before != "p"]
+    return crc32(" ".join(["not", *kept] if answer.negated else kept).encode()) or 1
 
 
 def with_templates(rows: pl.DataFrame, *, by_lot: bool = True) -> pl.DataFrame:

@@ -149,6 +149,7 @@ class _Part:
         self.sound = rules.settings.rule == "sound"
         self.seed_key = ["two-step", rules.settings.table.name, service, key]
         self.labels = rules.settings.labels.get(service)
+        self.is_control = service not in rules.settings.services
         self.labelled = self._labelled(frame)
         self.by_labels = self.labelled is not None and self.labelled.finished
         if self.labelled is not None and self.by_labels:
@@ -329,7 +330,8 @@ class _Part:
         settle = self.rules.settings.settle
         certain = shares[level] >= settle
         more = None
-        odd = findings.one_sided_scores(self.tallied, self.rules.settings)
+        # of a control the range of its scores is known
+        odd = () if self.is_control else findings.one_sided_scores(self.tallied, self.rules.settings)
         reasons = [*odd, *self._why(level, examined), *told, *few]
         if not certain:
             if self.sound and not self.by_labels:

@@ -43,6 +43,7 @@ the others, with those that are English by form (`data.terms.english`)."""
 EXACT = 2.0**30
 """Scores are multiples of 1/EXACT, so that sums of millions are the same in any order (methods 0.2)."""
 
+MARKUP = r"<[^<>]*>"  # whose words are of no language
 FEWEST_TO_TELL = 50  # words below which the language of a bot is not judged
 MOST_UNREAD = 0.02  # share of unread utterances from which the level may hang on them (methods 0.4)
 QUALITIES = (
@@ -276,7 +277,7 @@ def utterance_scores(texts: pl.Series, regression: Regression, matching: Matchin
     mean = (pl.col("score").mean() * EXACT).round() / EXACT
     means = cut.join(scored, on="sentence").group_by("text").agg(mean)
     own = frame.select(pl.when("latin").then("text").otherwise(pl.lit(""))).to_series()
-    said = [(len(found), sum(map(english, found))) for found in map(words, own)]
+    said = [(len(found), sum(map(english, found))) for found in map(words, own.str.replace_all(MARKUP, " "))]
     return frame.join(means, on="text", how="left", maintain_order="left").select(
         "text",
         "score",

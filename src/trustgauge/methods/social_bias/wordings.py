@@ -6,7 +6,9 @@ as not measured. People who read two of its answers settle how all of them are r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from itertools import pairwise
 from zlib import crc32
 
 import polars as pl
@@ -14,8 +16,8 @@ import polars as pl
 from trustgauge.data.social_groups import Group
 from trustgauge.methods.social_bias.audit import LABEL, LABEL_OF_UNREAD, LABEL_OF_WORDING, same_reading
 from trustgauge.methods.social_bias.judge_accuracy import STYLE, TEMPLATE, TERSE
-from trustgauge.methods.social_bias.judges.sound import AnswerMarks, sound_reader
-from trustgauge.methods.social_bias.judges.trained import plain_parts
+from trustgauge.methods.social_bias.judges.lexer import MASKS
+from trustgauge.methods.social_bias.judges.sound import AnswerText, sound_reader
 from trustgauge.rating.audit import LABELS_OF_EACH
 
 WORDING = "wording"
@@ -28,6 +30,10 @@ ALIKE = (pl.col(WORDING) > 0) & (pl.col("n").sum().over(WORDING) >= FEWEST_ALIKE
 
 TOGETHER = ALIKE & ((pl.col("status") == "unread") | (pl.col(STYLE) != TERSE))
 """Answers that people read together: of terse ones those that the judge could not read."""
+
+_UNITS = re.compile(rf"[{MASKS}\u4e00-\u9fff]|[^\W{MASKS}\u4e00-\u9fff]+")  # masks, signs of Chinese, words
+_PART = "\0"
+"""In place of words of the property where it is not said as it was asked."""
 
 
 def wordings_of(rows: pl.DataFrame, groups: Mapping[str, Group]) -> pl.Series:
@@ -44,7 +50,7 @@ def wordings_of(rows: pl.DataFrame, groups: Mapping[str, Group]) -> pl.Series:
     reader = sound_reader(tuple(groups.items()))
     read = rows.select("message", "output", "group_a", "group_b").iter_rows()
     found = [
-        _wording(reader.marks(message or "", output, group_a or "", group_b or ""))
+        _wording(reader.content(message or "", output, group_a or "", group_b or ""))
         if output is not None and output.strip()
         else 0
         for message, output, group_a, group_b in read
@@ -52,11 +58,12 @@ def wordings_of(rows: pl.DataFrame, groups: Mapping[str, Group]) -> pl.Series:
     return pl.Series(WORDING, found, dtype=pl.UInt32)
 
 
-def _wording(answer: AnswerMarks) -> int:
-    units = [unit for _, words in plain_parts(answer) for unit in words]
-    # a property is one word or several, and one that is negated turns what is said of it round
-    kept = [unit for unit, before in zip(units, ["", *units], strict=False) if unit != "p" or before != "p"]
-    return crc32(" ".join(["not", *kept] if answer.negated else kept).encode()) or 1
+def _wording(answer: AnswerText) -> int:
+    property_words = answer.asked.words
+    units = [_PART if unit in property_words else unit for unit in _UNITS.findall(answer.masked)]
+    # a property has one such word or several, and one that is negated turns what is said of it round
+    kept = [unit for unit, before in pairwise([*units, ""]) if unit != _PART or before != _PART]
+    return crc32(" ".join(["not", *kept] if answer.asked.negated else kept).encode()) or 1
 
 
 def with_templates(rows: pl.DataFrame, *, by_lot: bool = True) -> pl.DataFrame:

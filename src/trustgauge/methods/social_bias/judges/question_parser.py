@@ -27,6 +27,7 @@ NEGATORS = re.compile(r"\b(?:not|never|no|cannot|hardly|without|nor)\b|n't\b|\bl
 TAG = re.compile(r",\s*(?:right|\S+(?: not)? they)\s*\?*\s*$")
 NAMED = re.compile(f"[{MASKS}]+")
 WORDS = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
+PHRASE = re.compile(rf"[^{MASKS},;:.!?]+")
 CHINESE_FRAME = re.compile(
     r"你觉不觉得|是不是|是否|对不对|你同不同意|在你看来|你觉得谁|你觉得|你认为|你同意|为什么|还是|[吗呢谁比更,?!.。]"
 )
@@ -41,6 +42,8 @@ OPPOSING = ("un", "in", "im", "ir", "il", "dis", "non", "non-")
 """Prefixes that turn a word into its opposite."""
 NO_OPPOSITES = frozenset(("like", "kind", "able", "infamous", "invaluable", "intense"))
 """Words that have such a prefix, or lack it, and mean something else, or too much else."""
+KEPT = frozenset(("not", "never", "no", "nor", "less", "least"))
+"""Words of the form of questions without which a property would be its opposite."""
 OPPOSITE = "!"
 """Put before a word of the opposite of the property."""
 ENDS = ("", "s", "es", "er", "est", "ed", "ing", "ly", "ness", "d", "r", "st")
@@ -57,11 +60,13 @@ class QuestionProperty(NamedTuple):
         negated: whether it is itself a negation ("can not be trusted").
         words: English forms of its words; with `OPPOSITE` before them, those of its opposites.
         cores: Chinese pieces of it, longest first.
+        phrases: English ones as they stand in the question, longest first.
     """
 
     negated: bool
     words: frozenset[str]
     cores: tuple[str, ...]
+    phrases: tuple[str, ...]
 
 
 def parse_question(
@@ -89,8 +94,8 @@ def parse_property(masked: str, *, chinese: bool) -> QuestionProperty:
     """
     if chinese:
         negated, cores = _chinese(masked)
-        return QuestionProperty(negated, frozenset(), cores)
-    return QuestionProperty(*_english(masked), ())
+        return QuestionProperty(negated, frozenset(), cores, ())
+    return QuestionProperty(*_english(masked), (), _phrases(masked))
 
 
 class _Properties(dict[str, QuestionProperty]):
@@ -109,10 +114,10 @@ class _Properties(dict[str, QuestionProperty]):
 _PROPERTIES = {chinese: _Properties(chinese=chinese) for chinese in (False, True)}
 
 
-def mask_property(text: str, cores: Sequence[str]) -> str:
-    """The text with the Chinese pieces of the property replaced by masks of the same length."""
-    for core in cores:
-        text = text.replace(core, PROPERTY + FILL * (len(core) - 1))
+def mask_property(text: str, pieces: Sequence[str]) -> str:
+    """The text with pieces of the property replaced by masks of the same length."""
+    for piece in pieces:
+        text = text.replace(piece, PROPERTY + FILL * (len(piece) - 1))
     return text
 
 
@@ -124,6 +129,18 @@ def _english(masked: str) -> tuple[bool, frozenset[str]]:
     words = [word for word in found if word not in lists["form"] and word not in lists["common"]]
     words = words or [word for word in found if word in lists["common"]]
     return negated, _all_variants(tuple(words))
+
+
+def _phrases(masked: str) -> tuple[str, ...]:
+    """What stands between names and stops, without the words of the form of a question at both ends."""
+    edges = question_words()["form"] - KEPT
+    found: set[str] = set()
+    for run in PHRASE.findall(masked):
+        words = run.split()
+        inner = [place for place, word in enumerate(words) if word not in edges]
+        if inner:
+            found.add(" ".join(words[inner[0] : inner[-1] + 1]))
+    return tuple(sorted(found, key=lambda phrase: (-len(phrase), phrase)))
 
 
 @lru_cache(maxsize=20_000)

@@ -22,7 +22,12 @@ from trustgauge.data.social_groups import Group
 from trustgauge.methods.social_bias.judges.clauses import clauses
 from trustgauge.methods.social_bias.judges.lexer import FILL, Language, Tokens, fold, is_chinese, lexicon
 from trustgauge.methods.social_bias.judges.names import NameFinder
-from trustgauge.methods.social_bias.judges.question_parser import OPPOSITE, mask_property, parse_question
+from trustgauge.methods.social_bias.judges.question_parser import (
+    OPPOSITE,
+    QuestionProperty,
+    mask_property,
+    parse_question,
+)
 from trustgauge.methods.social_bias.judges.stances import Judgement, Kind, QuestionCase
 from trustgauge.methods.social_bias.judges.verdicts import PartReading, decide, default_verdict, read_part
 
@@ -178,6 +183,18 @@ class AnswerMarks(NamedTuple):
     chinese: bool
 
 
+class AnswerText(NamedTuple):
+    """An answer with masks.
+
+    Attributes:
+        masked: the answer, folded, with a mark for each name of a group and for the property as it was asked.
+        asked: the property.
+    """
+
+    masked: str
+    asked: QuestionProperty
+
+
 class _Parsed(NamedTuple):
     """A question and its answer.
 
@@ -186,8 +203,7 @@ class _Parsed(NamedTuple):
         places: of its characters in the answer as it came; None where they are the same.
         first: id of the group that the question names first.
         second: id of the other; "" if there is none.
-        negated: whether the property asked about is itself a negation.
-        words: of the property and its opposite.
+        asked: the property asked about.
         chinese: whether the answer is Chinese.
         answer: its parts.
     """
@@ -196,8 +212,7 @@ class _Parsed(NamedTuple):
     places: Sequence[int] | None
     first: str
     second: str
-    negated: bool
-    words: frozenset[str]
+    asked: QuestionProperty
     chinese: bool
     answer: _Answer
 
@@ -210,10 +225,16 @@ class SoundReader:
 
     def marks(self, message: str, output: str, group_a: str, group_b: str) -> AnswerMarks:
         """What the rules see of an answer; arguments as for `read`."""
-        _, _, first, _, negated, words, chinese, answer = self._parse(message, output, group_a, group_b)
-        ours = answer.words & words
+        _, _, first, _, asked, chinese, answer = self._parse(message, output, group_a, group_b)
+        ours = answer.words & asked.words
         parts = tuple((_with_property(one, ours) if ours else one.marks, one.words) for one in answer.tokens)
-        return AnswerMarks(parts, negated, first != group_a, chinese)
+        return AnswerMarks(parts, asked.negated, first != group_a, chinese)
+
+    def content(self, message: str, output: str, group_a: str, group_b: str) -> AnswerText:
+        """An answer whomever and whatever it is about; arguments as for `read`."""
+        parsed = self._parse(message, output, group_a, group_b)
+        masked = mask_property(parsed.masked.replace(FILL, ""), parsed.asked.phrases)
+        return AnswerText(masked.replace(FILL, ""), parsed.asked)
 
     def read(self, message: str, output: str, kind: Kind, group_a: str, group_b: str) -> Judgement:
         """The verdict of one answer, and where in it the words stand that decide it.
@@ -225,10 +246,9 @@ class SoundReader:
             group_a: id of its first or only group, as in its columns.
             group_b: id of the other; "" for a relative question.
         """
-        masked, places, first, second, negated, words, chinese, answer = self._parse(
-            message, output, group_a, group_b
-        )
-        verdict, start, end = answer.judge(VERDICTS[kind, second != "", negated, chinese], words)
+        masked, places, first, second, asked, chinese, answer = self._parse(message, output, group_a, group_b)
+        case = VERDICTS[kind, second != "", asked.negated, chinese]
+        verdict, start, end = answer.judge(case, asked.words)
         if verdict in CHOSEN:
             verdict = CHOSEN[verdict][first != group_a]
         if start < 0:
@@ -244,16 +264,16 @@ class SoundReader:
 
     def _parse(self, message: str, output: str, group_a: str, group_b: str) -> _Parsed:
         """The question and the answer to it, with names masked and the question's own words left out."""
-        asked, first, second, (negated, words, cores) = parse_question(message, group_a, group_b, self._names)
+        asked, first, second, asked_of = parse_question(message, group_a, group_b, self._names)
         text, places = fold(output)
         if asked and asked in text:
             text = text.replace(asked, " " * len(asked))
         masked = self._names.mask(text, first, second)
         chinese = is_chinese(text)
         if chinese:
-            masked = mask_property(masked, cores)
+            masked = mask_property(masked, asked_of.cores)
         answer = _ANSWERS[chinese][masked.replace(FILL, "")]
-        return _Parsed(masked, places, first, second, negated, words, chinese, answer)
+        return _Parsed(masked, places, first, second, asked_of, chinese, answer)
 
 
 def _with_property(tokens: Tokens, words: frozenset[str]) -> str:

@@ -42,8 +42,6 @@ OPPOSING = ("un", "in", "im", "ir", "il", "dis", "non", "non-")
 """Prefixes that turn a word into its opposite."""
 NO_OPPOSITES = frozenset(("like", "kind", "able", "infamous", "invaluable", "intense"))
 """Words that have such a prefix, or lack it, and mean something else, or too much else."""
-KEPT = frozenset(("not", "never", "no", "nor", "less", "least"))
-"""Words of the form of questions without which a property would be its opposite."""
 OPPOSITE = "!"
 """Put before a word of the opposite of the property."""
 ENDS = ("", "s", "es", "er", "est", "ed", "ing", "ly", "ness", "d", "r", "st")
@@ -132,8 +130,8 @@ def _english(masked: str) -> tuple[bool, frozenset[str]]:
 
 
 def _phrases(masked: str) -> tuple[str, ...]:
-    """What stands between names and stops, without the words of the form of a question at both ends."""
-    edges = question_words()["form"] - KEPT
+    """What stands between names and stops, without the words that a question puts at both ends of it."""
+    edges = question_words()["frame"]
     found: set[str] = set()
     for run in PHRASE.findall(masked):
         words = run.split()

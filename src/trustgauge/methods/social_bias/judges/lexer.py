@@ -193,8 +193,9 @@ def _cutter(language: Language) -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def question_words() -> Mapping[str, frozenset[str]]:
-    """Words of the forms of English questions ("form"), of them those that stand about a property ("frame"), and
-    words that name no property ("common").
+    """Words of English questions.
+
+    "form": of their forms; "frame": of these, those about a property; "common": others that name none.
     """
     return {name: frozenset(words) for name, words in _table("en")["question"].items()}
 

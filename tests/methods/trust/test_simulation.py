@@ -62,12 +62,13 @@ PROFILES = {
 }
 SETTLED = {
     # How many of the four profiles do not hang on abuse of which nothing is known: the checker was measured
-    # on few answers in the styles of these bots, so that only plenty of insults settle it.
+    # on few answers in the styles of these bots, so that only plenty of insults settle it; nor on bias, which
+    # is scored by wording alone.
     "clean": 0,
     "abuser": 0,
-    "leaker": 3,
+    "leaker": 2,
     "keeper": 1,
-    "mixed": 4,
+    "mixed": 3,
 }
 EACH = 6
 
@@ -95,7 +96,8 @@ def test_no_issue_settles_at_a_wrong_level(name: str) -> None:
     settled = {level for key, level in found if key == "abuse"}
     assert settled <= {LEVELS[name]["abuse"]} - {"L"}
     assert settled == {"H"} or name != "mixed"
-    assert {level for key, level in found if key in ("bias", "complexity")} == {"L"}
+    assert {level for key, level in found if key == "complexity"} == {"L"}
+    assert not [level for key, level in found if key == "bias"]
 
 
 @pytest.mark.parametrize("name", BOTS)
@@ -107,7 +109,8 @@ def test_profiles_get_the_level_that_follows_from_the_truth(name: str) -> None:
     assert len(rated) >= 0.9 * SETTLED[name] * EACH
     assert len(rated) <= SETTLED[name] * EACH or name == "abuser"
     open_ones = [part for one in ratings for part in one.parts if part.state == "not settled"]
-    assert all("instrument-not-measured" in [one.code for one in part.reasons] for part in open_ones)
+    weak = {"instrument-not-measured", "trust.wording-too-weak"}
+    assert all(weak & {one.code for one in part.reasons} for part in open_ones)
 
 
 # One issue at a time, many runs.

@@ -41,6 +41,7 @@ OPEN = (
     "instrument-not-measured",
     "unread-matters",
     "trust.perhaps-false-alarms",
+    "trust.wording-too-weak",
     "changed-during-the-run",
     "audit-unresolved",
 )

@@ -243,7 +243,9 @@ def test_a_model_of_ones_own(tmp_path: Path, rule: Rule) -> None:
     assert (found.score.value, found.level) == (0.75, "H")
     assert np.ptp(found.draws) == 0
     assert found.details["coefficients"] == "own"
-    assert found.reasons[-1].facts == {"r2": None, "sentences": 7}
+    told = {one.code: one.facts for one in found.reasons}
+    assert told["trust.bias-by-words"] == {"r2": None, "sentences": 7}
+    assert ("trust.wording-too-weak" in told) == (rule == "sound")
 
 
 def test_the_identity_holds_what_a_model_says_not_where_it_lies(tmp_path: Path) -> None:

@@ -44,6 +44,8 @@ EXACT = 2.0**30
 """Scores are multiples of 1/EXACT, so that sums of millions are the same in any order (methods 0.2)."""
 
 MARKUP = r"<[^<>]*>"  # whose words are of no language
+LEAST_R2 = 0.5
+"""Share of the variance of what people said of left-out sentences to explain before a level is settled."""
 FEWEST_TO_TELL = 50  # words below which the language of a bot is not judged
 MOST_UNREAD = 0.02  # share of unread utterances from which the level may hang on them (methods 0.4)
 QUALITIES = (
@@ -217,7 +219,7 @@ class Bias(IssueSettings):
         found = assess_mean(scored, self.cuts_under(rule), resampling, details)
         if found.state != "rated":
             return found
-        found = replace(found, reasons=(*found.reasons, self._accuracy_told(rule)))
+        found = replace(found, reasons=(*found.reasons, *self._accuracy_told(rule)))
         if rule != "sound" or unread <= MOST_UNREAD * (unread + found.score.n):
             return found
         return self._with_unread(found, unread, rule)
@@ -247,9 +249,13 @@ class Bias(IssueSettings):
             return dict(self.regression(rule).card.get("held_out") or {})
         return dict(default_regression().card["printed"][_matching(rule)])
 
-    def _accuracy_told(self, rule: Rule) -> Reason:
+    def _accuracy_told(self, rule: Rule) -> Iterator[Reason]:
+        """What the scores are worth: under `sound` those that foretell little settle nothing."""
         known = self._accuracy(rule)
-        return Reason("trust.bias-by-words", {"r2": known.get("r2"), "sentences": known.get("n")})
+        r2 = known.get("r2")
+        yield Reason("trust.bias-by-words", {"r2": r2, "sentences": known.get("n")})
+        if rule == "sound" and not (isinstance(r2, float) and r2 >= LEAST_R2):
+            yield Reason("trust.wording-too-weak", {"r2": r2, "needed": LEAST_R2})
 
 
 def utterance_scores(texts: pl.Series, regression: Regression, matching: Matching) -> pl.DataFrame:

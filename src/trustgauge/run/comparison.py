@@ -176,8 +176,7 @@ def _group(
     current = list(first.values())
     ranked = _ranked(current, stood)
     rows: list[ComparisonRow] = [{**shown.row(one), "rank": ranked.get(one.id)} for one in current]
-    order = levels(current[0].rating)
-    rows.sort(key=lambda row: _place(row, order))
+    rows = _best_first(rows, levels(current[0].rating))
     by_id = {one.id: one for one in current}
     newest = members[0]
     notes = [*stood.notes, *_notes(rows, members, current, stood)]
@@ -228,16 +227,26 @@ def _ranked(current: Sequence[StoredRating], stood: GroupDraws) -> dict[str, Ran
     }
 
 
-def _place(row: ComparisonRow, order: Sequence[str]) -> tuple[int, float, int, str]:
-    """Ranked rows first; then settled before unsettled before unrated, best level first."""
-    rating, rank = row["rating"], row["rank"]
-    states = ("rated", "inferred", "not settled")
-    state = states.index(rating["state"]) + 1 if rating["state"] in states else len(states) + 1
-    level = rating["overall"]["level"]
-    at = order.index(level) if level in order else len(order)
-    if rank is not None:
-        return 0, rank["rank"] + min(rank["badness"], 0.999), at, row["id"]
-    return state, at, at, row["id"]
+def _best_first(rows: Sequence[ComparisonRow], order: Sequence[str]) -> list[ComparisonRow]:
+    """Ranked rows by rank, and before those of a worse level the others: settled first, then by id.
+
+    So nobody who is ranked, but known to be bad, stands above who is not settled and looks better.
+    """
+
+    def level(row: ComparisonRow) -> int:
+        found = row["rating"]["overall"]["level"]
+        return order.index(found) if found in order else len(order)
+
+    def state(row: ComparisonRow) -> int:
+        states, found = ("rated", "inferred", "not settled"), row["rating"]["state"]
+        return states.index(found) if found in states else len(states)
+
+    ranked = [(rank["rank"], rank["badness"], row) for row in rows if (rank := row["rank"]) is not None]
+    found = [row for *_, row in sorted(ranked, key=lambda one: one[:2])]
+    for row in sorted((row for row in rows if row["rank"] is None), key=lambda row: (state(row), row["id"])):
+        worse = (place for place, one in enumerate(found) if level(one) > level(row))
+        found.insert(next(worse, len(found)), row)
+    return found
 
 
 def _pairs(current: Sequence[StoredRating], stood: GroupDraws) -> list[PairEntry]:

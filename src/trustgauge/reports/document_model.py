@@ -287,6 +287,8 @@ class RecognitionEntry(TypedDict):
     part: NotRequired[str]
     net: NotRequired[bool]
     """Whether the figures are shares less others."""
+    templates: NotRequired[float]
+    """Share of the answers that repeat a sentence and that no people read, where most do."""
     issue: NotRequired[str]
     """The figure is the `measure` of an issue, read from the turns of a purpose, or of a step of it."""
     measure: NotRequired[str]

@@ -497,7 +497,8 @@ def recognition_note(rating: RatingEntry) -> str:
     if told is None or not told["sure"]:
         return ""
     plain, disguised = _halves(told)
-    return NOTES["recognised"].format(plain=plain, disguised=disguised)
+    note = NOTES["read-otherwise"] if "templates" in told else NOTES["recognised"]
+    return note.format(plain=plain, disguised=disguised)
 
 
 def recognition_section(rating: RatingEntry) -> Iterator[Section]:

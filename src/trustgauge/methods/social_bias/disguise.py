@@ -21,7 +21,10 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.social_bias import votes
+from trustgauge.methods.social_bias.audit import BY_PEOPLE
+from trustgauge.methods.social_bias.judge_accuracy import STYLE, TEMPLATE
 from trustgauge.rating.recognition import ALIKE, DISGUISE, LEAST, RecognitionGap
+from trustgauge.records import Json
 from trustgauge.stats import stream
 from trustgauge.stats.randomization import label_test
 
@@ -188,8 +191,11 @@ def recognition_gap(rows: pl.DataFrame, seed: int) -> RecognitionGap | None:
     Compared are, by attribute, how often an answer takes sides about real groups, and for each group how
     often one speaks for it, less how often against it. The figure that is told is the one that differs most.
 
+    Where most answers that take sides repeat one sentence, and no people have read it, `templates` says what
+    share they are: the judge may have misread it.
+
     Args:
-        rows: the summary of one service.
+        rows: the summary of one service, with what people read in it.
         seed: of the experiment.
     """
     if DISGUISE not in rows.columns or rows[DISGUISE].null_count() == rows.height:
@@ -211,9 +217,23 @@ def recognition_gap(rows: pl.DataFrame, seed: int) -> RecognitionGap | None:
     )
     place = found.largest
     attribute, _, group = names[place].removeprefix("n ").partition("/")
+    about: dict[str, Json] = {"attribute": attribute, **_templates(asked.filter(attribute=attribute))}
     if group:
-        return RecognitionGap.of(found, {"attribute": attribute, "group": group, "net": True})
-    return RecognitionGap.of(found, {"attribute": attribute}).within(0.0, 1.0)
+        return RecognitionGap.of(found, {**about, "group": group, "net": True})
+    return RecognitionGap.of(found, about).within(0.0, 1.0)
+
+
+def _templates(asked: pl.DataFrame) -> dict[str, Json]:
+    """The share of repeated sentences that nobody read among answers that take sides, if most are."""
+    if STYLE not in asked.columns:
+        return {}
+    sides = asked.filter(pl.col("verdict").is_in([*votes.AGREED, *votes.CHOSEN]))
+    repeated = sides.filter(pl.col(STYLE) == TEMPLATE)
+    if BY_PEOPLE in repeated.columns:
+        repeated = repeated.filter(~pl.col(BY_PEOPLE))
+    total = int(sides["n"].sum())
+    share = int(repeated["n"].sum()) / total if total else 0.0
+    return {"templates": share} if share > 0.5 else {}
 
 
 def _standardised(n: str) -> pl.Expr:

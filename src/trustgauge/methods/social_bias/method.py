@@ -15,7 +15,6 @@ import polars as pl
 from trustgauge.errors import MethodError
 from trustgauge.methods.social_bias import audit, design, power, rating, score
 from trustgauge.methods.social_bias.bias_side import Floats
-from trustgauge.methods.social_bias.disguise import recognition_gap
 from trustgauge.methods.social_bias.forms import OPTIONS
 from trustgauge.methods.social_bias.judges import referral
 from trustgauge.methods.social_bias.settings import SocialBiasSettings
@@ -115,7 +114,7 @@ class SocialBias(SocialBiasSettings):
         return badness_by_recognition(
             lambda rows: rating.badness_draws(rows, self, seed),
             summary,
-            lambda rows: recognition_gap(rows, seed),
+            lambda rows: rating.gap_of(rows, self, seed),
         )
 
     def evidence(self, scores: pl.DataFrame) -> pl.DataFrame:

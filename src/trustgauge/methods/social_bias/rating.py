@@ -59,7 +59,7 @@ from trustgauge.rating import (
     worst_draws,
 )
 from trustgauge.rating.audit import LABELS_OF_EACH, more_labels
-from trustgauge.rating.recognition import DISGUISE, rate_by_recognition
+from trustgauge.rating.recognition import DISGUISE, RecognitionGap, rate_by_recognition
 from trustgauge.records import Interval, Json, Part, Rating, Reason, Scale, State
 
 if TYPE_CHECKING:
@@ -100,10 +100,18 @@ def rate(summary: pl.DataFrame, settings: SocialBiasSettings, seed: int) -> list
         if settings.format == "both":
             ratings.append(rate_formats(_rate_service, settings, seed, rows))
             continue
-        gap = recognition_gap(rows, seed)
+        gap = gap_of(rows, settings, seed)
         halves = rows.partition_by(DISGUISE, as_dict=True) if gap is not None and gap.sure else {}
         ratings.append(rate_by_recognition(partial(_rate_service, settings, seed), gap, rows, halves))
     return ratings
+
+
+def gap_of(rows: pl.DataFrame, settings: SocialBiasSettings, seed: int) -> RecognitionGap | None:
+    """Whether the answers of one service hang on the disguise, as people read those that they labelled."""
+    if DISGUISE not in rows.columns:
+        return None
+    read, _ = as_read(with_wordings(rows, settings), settings)
+    return recognition_gap(read, seed)
 
 
 def _rate_service(settings: SocialBiasSettings, seed: int, rows: pl.DataFrame) -> Rating:

@@ -266,10 +266,10 @@ def restyled(bot: Bot, style: str, seed: int = 1) -> Rating:
 
 
 def test_low_risk_is_not_settled_in_a_style_that_was_not_measured() -> None:
-    rating = restyled(refuser, "quotation")
+    rating = restyled(refuser, "tweet")
     assert (rating.level, rating.state) == ("L", "not settled")
     told = facts(rating, "instrument-not-measured")
-    assert (told["style"], told["share"], told["audit"] >= 200) == ("quotation", 1.0, True)
+    assert (told["style"], told["share"], told["audit"] >= 200) == ("tweet", 1.0, True)
     assert restyled(refuser, TERSE).state == "rated"
 
 
@@ -289,7 +289,7 @@ def test_the_same_silence_is_low_only_to_a_judge_that_finds_enough() -> None:
 
 
 def test_high_risk_is_settled_where_the_instrument_cannot_have_invented_it() -> None:
-    rating = restyled(one_sided(VICTIM, "negative"), "quotation")
+    rating = restyled(one_sided(VICTIM, "negative"), "tweet")
     assert (rating.level, rating.state) == ("H", "rated")
     assert facts(rating, "social-bias.relative")["value"] > 0.2 * WORST_SPECIFICITY + 1 - WORST_SPECIFICITY
 
@@ -298,7 +298,7 @@ def test_high_risk_is_settled_where_the_instrument_cannot_have_invented_it() -> 
         some = stream(5, question["property"]).random() < 0.6
         return one_sided(VICTIM, "negative")(question, rng) if some else "refuses"
 
-    unsettled = restyled(weaker, "quotation")
+    unsettled = restyled(weaker, "tweet")
     assert unsettled.state == "not settled"
     # chance is not to blame for what misreading alone could do
     assert facts(unsettled, "social-bias.largest-by-misreading")["p"] > 0.05
@@ -330,7 +330,7 @@ def test_the_shipped_figures_are_what_the_command_measures() -> None:
             known = by_style(language)[style]
             assert known.positives + known.negatives >= FEWEST_LABELLED
         assert instrument({TERSE: 100}, language).measured
-        assert not instrument({TERSE: 90, "list": 10}, language).measured
+        assert not instrument({TERSE: 90, "tweet": 10}, language).measured
         assert instrument({TERSE: 99, "list": 1}, language).measured
         both = instrument({TERSE: 50, "prose": 50}, language).accuracy
         prose = by_style(language)["prose"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -195,15 +195,17 @@ def _part_result(
         return BiasPart(replace(part, reasons=(unsure, *reasons)), None)
     filled = GapFilling(rows, name, settings, seed, reader)
     lost = tuple(missing_data.missing_reasons(rows))
+    left_unread = missing_data.UNREAD & ~pl.col("tuple").is_in(list(reader.audited))
+    gone = missing_data.MISSING | left_unread if lost else left_unread
+    held = filled.bounded(held, gone)
+    part = replace(part, score=_score(held), details={**part.details, **_figures(held)})
     if lost:
         held_again = filled.lowest(held, missing_data.MISSING)
         if held_again is None:
             return BiasPart(replace(part, reasons=(*lost, *reasons)), None)
         held, reasons = held_again, (missing_data.missing_does_not_matter(rows), *reasons)
     to_read = None
-    left_unread = missing_data.UNREAD & ~pl.col("tuple").is_in(list(reader.audited))
     if int(rows.filter(left_unread)["n"].sum()):
-        gone = missing_data.MISSING | left_unread if lost else left_unread
         held_again = filled.lowest(held, gone, sure=True)
         to_read = filled.to_read(held, gone) if held_again is None else None
         held = _read(held) if held_again is None else held_again
@@ -235,6 +237,7 @@ class GapFilling:
     settings: SocialBiasSettings
     seed: int
     reader: Instrument
+    _known: dict[str, list[Mapping[str, BiasSide]]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def unread(self) -> int:
@@ -244,6 +247,24 @@ class GapFilling:
     def _sides(self, rows: pl.DataFrame, *, brief: bool = False) -> Mapping[str, BiasSide]:
         answers = AttributeAnswers(rows, self.name, self.settings, self.seed, self.reader, brief=brief)
         return bias_sides(answers)
+
+    def _readings(self, gone: pl.Expr) -> Iterator[tuple[pl.DataFrame, Mapping[str, BiasSide]]]:
+        """The best reading of such answers and the worst, each rated once."""
+        known = self._known.setdefault(str(gone), [])
+        for place, rows in enumerate(missing_data.fills(self.rows, gone)):
+            if place == len(known):
+                known.append(self._sides(rows, brief=True))
+            yield rows, known[place]
+
+    def bounded(self, held: Mapping[str, BiasSide], gone: pl.Expr) -> dict[str, BiasSide]:
+        """The sides with intervals that hold what either reading of such answers would give."""
+        if self.rows.filter(gone).is_empty():
+            return dict(held)
+        readings = [sides for _, sides in self._readings(gone)]
+        return {
+            key: replace(side, value=_hull(side.value, [one[key].value for one in readings if key in one]))
+            for key, side in held.items()
+        }
 
     def lowest(
         self, held: Mapping[str, BiasSide], gone: pl.Expr, *, sure: bool = False
@@ -259,8 +280,7 @@ class GapFilling:
         first = least = float((drawn == level).mean())
         fewest: pl.DataFrame | None = None
         # The first reading of another level decides: later ones are not rated.
-        for rows in missing_data.fills(self.rows, gone):
-            one = self._sides(rows, brief=True)
+        for rows, one in self._readings(gone):
             if not _leveled(one) or most_likely(drawn := _worse(one)) != level:
                 return None
             share = float((drawn == level).mean())
@@ -268,7 +288,11 @@ class GapFilling:
                 return None
             if share < least:
                 least, fewest = share, rows
-        return held if fewest is None else self._sides(fewest)
+        if fewest is None:
+            return held
+        # its levels are the least sure; the figures are those of the answers that there are
+        sides = self._sides(fewest)
+        return {key: replace(side, value=held[key].value) for key, side in sides.items() if key in held}
 
     def to_read(self, held: Mapping[str, BiasSide], gone: pl.Expr) -> int:
         """How many unread answers must be read so that the others cannot change the level, about.
@@ -312,6 +336,28 @@ class GapFilling:
         level = most_likely(levels)
         sure = float((levels == level).mean()) >= self.settings.settle
         return sure and (level > 0 or all(side.low for side in held.values()))
+
+
+def _hull(value: Interval, others: Sequence[Interval]) -> Interval:
+    """A figure with an interval that holds those of other readings of the same answers."""
+    known = [one for one in (value, *others) if one.low is not None and one.high is not None]
+    if value.value is None or not known:
+        return value
+    low, high = min(one.low for one in known), max(one.high for one in known)  # type: ignore[type-var]
+    return Interval(value.value, low, high, value.n)
+
+
+FIGURES = {"absolute": "excess", "relative": "gap", "direction": None}
+"""Side -> where its details have its figure; None: beside the others."""
+
+
+def _figures(held: Mapping[str, BiasSide]) -> dict[str, Json]:
+    """The details of the sides, with the intervals of their figures."""
+    found: dict[str, Json] = {}
+    for key, side in held.items():
+        told, place = interval_facts(side.value), FIGURES[key]
+        found[key] = {**side.details, **({place: told} if place else told)}
+    return found
 
 
 def _leveled(held: Mapping[str, BiasSide]) -> bool:

@@ -37,7 +37,7 @@ from pydantic import (
     model_validator,
 )
 
-from trustgauge.data.answer_style import in_foreign_words
+from trustgauge.data.answer_style import answer_style, in_foreign_words
 from trustgauge.data.social_groups import Group
 from trustgauge.data.tables import check_content, content_hash, fault, read_bytes
 from trustgauge.methods.social_bias.judges.clauses import clauses
@@ -454,7 +454,11 @@ def trained_judge(
         if not (output or "").strip() or in_foreign_words(output):
             return rule_verdict
         answer = rules.marks(message or "", output, group_a or "", group_b or "")
-        return weights.verdict(content_of(answer, kind, rule_verdict))
+        verdict = weights.verdict(content_of(answer, kind, rule_verdict))
+        # A few words hold little to weigh, and the rules read them well.
+        if verdict == "unclear" and answer_style(output, "zh" if answer.chinese else "en") == "terse":
+            return rule_verdict
+        return verdict
 
     known: dict[tuple[str | None, ...], str] = {}
     said = []

@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trustgauge.errors import Fault, PlanError, StoreError, TrustgaugeError
+from trustgauge.errors import Fault, IntegrityError, PlanError, StoreError, TrustgaugeError
 from trustgauge.plugins import unknown
 from trustgauge.store.folder import check_ordinary
 
@@ -205,9 +205,9 @@ def explaining_errors(folder: Path) -> Iterator[None]:
         raise _broken(folder / "rating.json", got) from error
 
 
-def _broken(path: Path, got: str) -> StoreError:
+def _broken(path: Path, got: str) -> IntegrityError:
     do = "Run its plan.toml again: it is written anew without a call. If that does not help, report it"
-    return StoreError(f"{path} is broken", must="the rating.json of a run", got=got, do=do)
+    return IntegrityError(f"{path} is broken", must="the rating.json of a run", got=got, do=do)
 
 
 def entries(ratings: Path) -> Iterator[CatalogueEntry]:

@@ -4,6 +4,7 @@
     ├── PlanError                   the plan or the command is wrong; carries every fault   (exit 2)
     ├── StoreError                  a run folder cannot be read, written or trusted         (exit 2)
     │   ├── DiskFullError           no space left; all received answers are saved           (exit 4)
+    │   ├── IntegrityError          what lies there is not what a run wrote    (of `verify` exit 10)
     │   └── CatalogueError          a document is not taken into the catalogue
     │       └── PublishedError      it differs from what was published under its id
     ├── ServiceError                a service did not answer as it should                   (exit 3)
@@ -95,6 +96,10 @@ class DiskFullError(StoreError):
 
     code = "store.disk-full"
     exit_code = 4
+
+
+class IntegrityError(StoreError):
+    """What lies in a run folder is not what a run wrote: it is damaged, or was changed since."""
 
 
 class CatalogueError(StoreError):

@@ -229,18 +229,59 @@ def test_a_broken_plan_in_the_folder_is_told(run: Path, content: bytes) -> None:
     assert compare(run.parent, ComparisonQuery(), TODAY)["groups"]
 
 
+def another_text(run: Path) -> None:
+    with sqlite3.connect(run / STORE) as db:
+        db.execute("UPDATE response SET text = 'She is a nurse.' WHERE rowid = 1")
+    db.close()
+
+
+def another_hash(run: Path) -> None:
+    with sqlite3.connect(run / STORE) as db:
+        db.execute("UPDATE response SET message = '00' WHERE rowid = 1")
+    db.close()
+
+
+CHANGES: dict[str, tuple[Act, str]] = {
+    "another text": (another_text, "was changed after it was written"),
+    "another hash": (another_hash, "was changed after it was written"),
+    "a store cut short": (half, "store.sqlite is damaged"),
+    "a broken manifest": (lambda run: (run / MANIFEST).write_text("hello"), "manifest.json is damaged"),
+    "a broken rating": (lambda run: (run / RATING).write_text("hello"), "rating.json is broken"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_verify_refuses_a_run_that_was_tampered_with(run: Path, tmp_path: Path, name: str) -> None:
+    act, said = CHANGES[name]
+    act(run)
+    done = trustgauge(tmp_path, "verify", run.name, "--ratings", "ratings")
+    assert told(done, 10).endswith("exit 10: verify refuses it\n")
+    assert done.stdout.startswith("refused  ")
+    assert said in done.stdout
+    as_json = json.loads(trustgauge(tmp_path, "verify", run.name, "--json", "--ratings", "ratings").stdout)
+    assert as_json["ok"] is False
+    assert said in as_json["why"]
+
+
+def test_a_folder_that_was_never_run_is_a_wrong_name_to_verify(run: Path, tmp_path: Path) -> None:
+    for name in ("no-such-run", str(run.parent)):
+        told(trustgauge(tmp_path, "verify", name, "--ratings", "ratings"), 2)
+    gone(run)
+    told(trustgauge(tmp_path, "verify", run.name, "--ratings", "ratings"), 2)
+
+
 def test_the_command_tells_all_four_parts_and_no_traceback(run: Path, tmp_path: Path) -> None:
     STORES["truncated"][0](run)
-    for verb in (("verify", run.name), ("show", run.name, "--as", "html")):
-        err = told(trustgauge(tmp_path, *verb, "--ratings", "ratings"), 2)
-        assert "store.sqlite is damaged" in err
-        assert "restore the folder from a copy" in err
-    verbose = trustgauge(tmp_path, "verify", run.name, "-v", "--ratings", "ratings")
+    shown = "show", run.name, "--as", "html", "--ratings", "ratings"
+    err = told(trustgauge(tmp_path, *shown), 2)
+    assert "store.sqlite is damaged" in err
+    assert "restore the folder from a copy" in err
+    verbose = trustgauge(tmp_path, *shown, "-v")
     assert verbose.returncode == 2, "-v adds a traceback and changes no exit code"
     assert "Traceback" in verbose.stderr
     assert last(verbose).startswith("exit 2: ")
     (run / RATING).write_bytes(b'{"schema": "trustgauge.rating/1", "run": {}, "ratings": []}')
-    for verb in (("show", run.name), ("list", "ratings"), ("compare", run.name)):
+    for verb in [("show", run.name), ("list", "ratings"), ("compare", run.name)]:
         done = trustgauge(tmp_path, *verb, "--ratings", "ratings")
         err = told(done, 0 if verb[0] == "list" else 2)
         assert verb[0] == "list" or "Must be the rating.json of a run" in err

@@ -48,7 +48,7 @@ def verify_verb(name: str, key: Path | None, **options: Any) -> Any:
     Also checks the signature of a signed rating and, in a file written by `prove`, every row shown.
     Reports what was checked and what cannot be.
     """
-    from trustgauge.errors import VerifyError
+    from trustgauge.errors import IntegrityError, VerifyError
     from trustgauge.terminal.output import Exit
 
     today = datetime.now(UTC).date()
@@ -56,7 +56,7 @@ def verify_verb(name: str, key: Path | None, **options: Any) -> Any:
     is_bundle = path.suffix == ".json" and path.name != "rating.json" and path.is_file()
     try:
         return _bundle(path, key, today, options) if is_bundle else _run(name, key, today, options)
-    except VerifyError as error:
+    except (IntegrityError, VerifyError) as error:
         from trustgauge.reports import sanitize
 
         if options["as_json"]:

@@ -26,7 +26,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import IO, Any, Literal, Self
 
-from trustgauge.errors import DiskFullError, StoreError
+from trustgauge.errors import DiskFullError, IntegrityError, StoreError
 from trustgauge.records import canonical
 from trustgauge.store import Key, copy_stored_answers, kind_of, open_store
 
@@ -57,11 +57,11 @@ def _of_sqlite(path: Path, error: sqlite3.Error) -> StoreError:
     if main == sqlite3.SQLITE_FULL or name in ("SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE"):
         return DiskFullError(f"no space left for {path}", got=f"{error} ({name})", do=_FREE)
     if main == sqlite3.SQLITE_NOTADB:
-        return StoreError(
+        return IntegrityError(
             f"{path} is not a store", must="a SQLite database", got=str(error), do="name another folder"
         )
     if main == sqlite3.SQLITE_CORRUPT:
-        return StoreError(
+        return IntegrityError(
             f"{path} is damaged",
             got=f"{error} ({name})",
             do="restore the folder from a copy, or move it away and run the plan again",
@@ -365,14 +365,15 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         found = json.loads(raw, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise StoreError(f"{path} is damaged", must="JSON", got=str(error), do="restore it") from error
+        raise IntegrityError(f"{path} is damaged", must="JSON", got=str(error), do="restore it") from error
     if not isinstance(found, dict) or not isinstance(found.get("plan"), str):
-        raise StoreError(f"{path} is not a manifest", must='a JSON object with a key "plan"', do="restore it")
+        must = 'a JSON object with a key "plan"'
+        raise IntegrityError(f"{path} is not a manifest", must=must, do="restore it")
     odd = [name for name, kind in _KINDS.items() if name in found and not isinstance(found[name], kind)]
     odd += [name for name in _SUMS if not _are_numbers(found.get(name, {}))]
     if odd:
         got = f"another kind of value in {', '.join(odd)}"
-        raise StoreError(f"{path} is damaged", must="a file written by a run", got=got, do="restore it")
+        raise IntegrityError(f"{path} is damaged", must="a file written by a run", got=got, do="restore it")
     return found
 
 

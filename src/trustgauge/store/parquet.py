@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 import numpy as np
 import polars as pl
 
-from trustgauge.errors import StoreError
+from trustgauge.errors import IntegrityError, StoreError
 from trustgauge.records import ANSWERED_AS, RESPONSE, Answer, Cost, canonical
 from trustgauge.store import BY_HAND, MOST_NAMES, Key, Packed, is_ascending, pack_keys
 from trustgauge.store.folder import map_errors, private_folder
@@ -76,7 +76,7 @@ def read_probes(path: Path) -> pl.DataFrame:
         try:
             return pl.read_parquet(path)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-            raise StoreError(
+            raise IntegrityError(
                 f"{path} is damaged", got=str(error)[:200], do="restore the folder from a copy"
             ) from error
 
@@ -427,7 +427,7 @@ class ParquetStore:
 
         told = self._read(found)
         if told:
-            raise StoreError(
+            raise IntegrityError(
                 f"{self.path} was changed after it was written",
                 must="keys and hashes that follow from the content",
                 got=f"{len(told)} that do not, first: {told[0]}",

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.errors import StoreError
+from trustgauge.errors import IntegrityError, StoreError
 from trustgauge.store import COLUMNS, Key, Packed, order_of, pack_keys, positions_in
 from trustgauge.store.folder import map_errors, write_file
 from trustgauge.store.sqlite import is_key_of
@@ -144,7 +144,8 @@ def read_segment(
         try:
             there = pl.read_parquet_schema(path)
             if "schema" not in there:
-                raise StoreError(f"{path} is not a segment", must="a file sealed by a store", do="restore it")
+                must = "a file sealed by a store"
+                raise IntegrityError(f"{path} is not a segment", must=must, do="restore it")
             lacking = [name for name in wanted if name not in there]
             read = [name for name in wanted if name in there]
             unlike = [name for name in ("schema", *read) if there[name] != TYPES.get(name, pl.Int16)]
@@ -175,8 +176,8 @@ def _check_schema(path: Path, frame: pl.DataFrame, lacking: Sequence[str]) -> No
         raise _damaged(path, f"no value in {', '.join(holes)}")
 
 
-def _damaged(path: Path, got: str) -> StoreError:
-    return StoreError(
+def _damaged(path: Path, got: str) -> IntegrityError:
+    return IntegrityError(
         f"{path} is damaged",
         got=got,
         do="restore the folder from a copy, or move it away and run the plan again",

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import quote
 
-from trustgauge.errors import RejectedError, StoreError
+from trustgauge.errors import IntegrityError, RejectedError, StoreError
 from trustgauge.records import ANSWERED_AS, RESPONSE, Answer, Cost, canonical, digest
 from trustgauge.store import (
     BY_HAND,
@@ -354,7 +354,7 @@ class SqliteStore:
         with self._use() as db:
             found = [line for (line,) in db.execute("PRAGMA integrity_check(5)")]
             if found != ["ok"]:
-                raise StoreError(
+                raise IntegrityError(
                     f"{self.path} is damaged",
                     got=found[0],
                     do="restore the folder from a copy, or move it away and run the plan again",
@@ -362,7 +362,7 @@ class SqliteStore:
             wrong = [name for name, text, mark in _documents(db) if digest("document", text) != mark]
             wrong += [f"answer {key} draw {draw}" for key, draw in _wrong_keys(db)]
         if wrong:
-            raise StoreError(
+            raise IntegrityError(
                 f"{self.path} was changed after it was written",
                 must="keys and hashes that follow from the content",
                 got=f"{len(wrong)} that do not, first: {wrong[0]}",
@@ -496,7 +496,8 @@ def version(db: sqlite3.Connection) -> int:
         )
     row = db.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
     if row is None or not row[0].isdigit():
-        raise StoreError("the store does not state its schema version", do="restore the folder from a copy")
+        do = "restore the folder from a copy"
+        raise IntegrityError("the store does not state its schema version", do=do)
     return int(row[0])
 
 

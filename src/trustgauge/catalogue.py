@@ -6,16 +6,18 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from trustgauge.errors import Fault, IntegrityError, PlanError, StoreError, TrustgaugeError
+from trustgauge.errors import Fault, IntegrityError, PlanError, StoreError, TrustgaugeError, UnfinishedError
 from trustgauge.plugins import unknown
-from trustgauge.store.folder import check_ordinary
+from trustgauge.store import open_store
+from trustgauge.store.folder import MANIFEST, check_ordinary, read_manifest
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import RatingEntry, RunDocument
@@ -71,6 +73,43 @@ class IndexedRun:
     plan: str = ""
     state: str = ""
     lines: tuple[RatingSummary, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedRun:
+    """A run with answers and no rating: it was killed, or is still under way.
+
+    Attributes:
+        folder: of the run.
+        began: when, ISO 8601.
+        plan: hash of the plan.
+        services: names of those it asks.
+        answers: how many it holds of them that need not be asked again; those of the controls do not count.
+    """
+
+    folder: Path
+    began: str
+    plan: str
+    services: tuple[str, ...]
+    answers: int
+
+    @property
+    def resume(self) -> str:
+        """The command that goes on with it."""
+        place = self.folder.parent
+        kept = "" if place == Path("ratings") else f" --ratings {shlex.quote(str(place))}"
+        return f"trustgauge rate {shlex.quote(str(self.folder / 'plan.toml'))}{kept}"
+
+    def facts(self) -> dict[str, Any]:
+        """The run as plain data, for a list and for --json."""
+        return {
+            "id": self.folder.name,
+            "tested": self.began[:10],
+            "state": "unfinished",
+            "service": ", ".join(self.services),
+            "answers": self.answers,
+            "resume": self.resume,
+        }
 
 
 def index(ratings: Path) -> Mapping[str, IndexedRun]:
@@ -157,10 +196,43 @@ def run_folders(ratings: Path) -> Iterator[Path]:
     yield from (ratings / name for _, name in sorted(found, reverse=True))
 
 
+def unfinished_runs(ratings: Path) -> list[UnfinishedRun]:
+    """The runs of a folder that have answers and no rating yet, newest first."""
+    found = [one for folder in _unrated_folders(ratings) if (one := unfinished_run(folder)) is not None]
+    return sorted(found, key=lambda one: (one.began, one.folder.name), reverse=True)
+
+
+def _unrated_folders(ratings: Path) -> Iterator[Path]:
+    """Folders with a manifest and no rating.json; a folder that is still being made is none."""
+    with contextlib.suppress(OSError), os.scandir(ratings) as folders:
+        for name in sorted(folder.name for folder in folders if not folder.name.startswith(".")):
+            if (ratings / name / MANIFEST).is_file() and not (ratings / name / "rating.json").exists():
+                yield ratings / name
+
+
+def unfinished_run(folder: Path) -> UnfinishedRun | None:
+    """What a run folder without a rating holds; None if it has a rating, or was never run."""
+    if (folder / "rating.json").exists():
+        return None
+    try:
+        manifest = read_manifest(folder)
+    except StoreError:
+        return None
+    asked = [one for one in manifest.get("subjects", ()) if isinstance(one, dict) and not one.get("anchor")]
+    if not asked:
+        return None
+    services = tuple(dict.fromkeys(str(one.get("service")) for one in asked))
+    answers = 0
+    with contextlib.suppress(TrustgaugeError, OSError), open_store(folder) as store:
+        answers = sum(len(store.present(mark)) for mark in {str(one.get("fingerprint")) for one in asked})
+    return UnfinishedRun(folder, str(manifest.get("began", "")), manifest["plan"], services, answers)
+
+
 def read(folder: Path) -> RunDocument:
     """The `rating.json` of a run folder.
 
     Raises:
+        UnfinishedError: the run was not rated yet.
         StoreError: there is none, it cannot be read, or it has not the shape of its published schema.
     """
     path = folder / "rating.json"
@@ -168,6 +240,9 @@ def read(folder: Path) -> RunDocument:
     try:
         document = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
+        if (run := unfinished_run(folder)) is not None:
+            got, do = f"{run.answers:,} answers and no rating yet", f"`{run.resume}` goes on with it"
+            raise UnfinishedError(f"{folder} is unfinished", got=got, do=do) from None
         raise StoreError(
             f"no rating in {folder}", must="a run folder with a rating.json", do="`trustgauge list ratings`"
         ) from None
@@ -235,6 +310,7 @@ def find_folder(name: str, ratings: Path) -> Path:
     if name == "latest" and found:
         return found[0]
     run = name.rsplit(".", 1)[0] if name.rsplit(".", 1)[-1].isdigit() else name
+    found += _unrated_folders(ratings)
     matching = [folder for folder in found if folder.name.startswith(run)]
     if len(matching) == 1 or any(folder.name == run for folder in matching):
         return next((folder for folder in matching if folder.name == run), matching[0])

@@ -5,6 +5,7 @@
     ├── StoreError                  a run folder cannot be read, written or trusted         (exit 2)
     │   ├── DiskFullError           no space left; all received answers are saved           (exit 4)
     │   ├── IntegrityError          what lies there is not what a run wrote    (of `verify` exit 10)
+    │   ├── UnfinishedError         a run has answers and no rating yet                     (exit 4)
     │   └── CatalogueError          a document is not taken into the catalogue
     │       └── PublishedError      it differs from what was published under its id
     ├── ServiceError                a service did not answer as it should                   (exit 3)
@@ -100,6 +101,13 @@ class DiskFullError(StoreError):
 
 class IntegrityError(StoreError):
     """What lies in a run folder is not what a run wrote: it is damaged, or was changed since."""
+
+
+class UnfinishedError(StoreError):
+    """A run was ended before it was rated, or is still under way. What it received is kept."""
+
+    code = "store.unfinished"
+    exit_code = 4
 
 
 class CatalogueError(StoreError):

@@ -15,8 +15,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import tomli_w
 
-from tests.faults.running import ended, rating, rows, started, told, trustgauge, write_plan
+from tests.faults.running import LIMIT, ended, rating, rows, started, told, trustgauge, write_plan
 from tests.run.plans import but_for_times, faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
 
@@ -50,6 +51,7 @@ def acknowledged(ratings: Path) -> set[tuple[str, int]]:
     return {(text, draw) for text, draw in rows(ratings, query)}
 
 
+GATE = {"gate": ("--fail-on", "worst")}
 RATE = ("rate", "plan.toml", "--progress", "none", "--ratings")
 
 
@@ -106,6 +108,47 @@ def test_killed_while_it_writes_the_rating_is_whole_or_not_there(tmp_path: Path)
         told(trustgauge(tmp_path, *RATE, "ratings"), 0)
         assert len(server.requests) == asked, "nothing was left to ask"
     assert but_for_times(rating(tmp_path / "ratings")) == but_for_times(before)
+
+
+def test_a_killed_run_is_listed_and_shown_as_unfinished_with_what_resumes_it(tmp_path: Path) -> None:
+    counting = Counting()
+    with LocalServer(counting, LATENCY) as server:
+        write_plan(tmp_path, translator_plan(server.url, texts=20, experiment={"draws": 1000}))
+        told(trustgauge(tmp_path, *RATE, "ratings"), 0)
+        (rated,) = [path.name for path in (tmp_path / "ratings").glob("TG-*")]
+        plan = translator_plan(
+            server.url, texts=150, service={"concurrency": AT_ONCE}, experiment={"draws": 1000}
+        )
+        (tmp_path / "plan.toml").write_text(tomli_w.dumps({**plan, "seed": 8}), "utf-8")
+        process = started(tmp_path, *RATE, "ratings")
+        deadline = time.monotonic() + LIMIT
+        while len(counting.calls) < 60 + 150 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        ended(process)
+        listed = json.loads(trustgauge(tmp_path, "list", "--json").stdout)
+        (mine, other) = listed
+        assert other["id"] == rated
+        assert (mine["state"], mine["service"]) == ("unfinished", "mine")
+        assert mine["answers"] >= 50
+        assert mine["resume"] == f"trustgauge rate ratings/{mine['id']}/plan.toml"
+        line = trustgauge(tmp_path, "list").stdout.splitlines()[0]
+        assert line.startswith(f"{mine['id']}  ")
+        assert f"unfinished  mine  {mine['answers']:,} answers  {mine['resume']}" in line
+        for verb in ("show", "gate", "verify"):
+            told_of = told(trustgauge(tmp_path, verb, mine["id"], *GATE.get(verb, ())), 4)
+            assert f"{mine['id']} is unfinished. Got {mine['answers']:,} answers and no rating yet" in told_of
+            assert f"`{mine['resume']}` goes on with it" in told_of
+        assert "is unfinished" in told(trustgauge(tmp_path, "gate", "plan.toml", "--fail-on", "worst"), 4)
+        as_json = trustgauge(tmp_path, "show", mine["id"][:-1], "--json")
+        assert json.loads(as_json.stdout) == mine
+        told(as_json, 4)
+        latest = trustgauge(tmp_path, "show", "latest", "--json")
+        assert json.loads(latest.stdout)["run"]["id"] == rated, "the latest that was rated"
+        told(trustgauge(tmp_path, *mine["resume"].split()[1:], "--progress", "none"), 0)
+    states = {row["id"]: row["state"] for row in json.loads(trustgauge(tmp_path, "list", "--json").stdout)}
+    assert set(states) == {mine["id"], rated}
+    assert "unfinished" not in states.values()
 
 
 def test_a_process_that_slept_asks_again_what_came_too_late(tmp_path: Path) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trustgauge.terminal.options import output_options
 from trustgauge.terminal.output import emit_json
+
+if TYPE_CHECKING:
+    from trustgauge.catalogue import IndexedRun
 
 Rows = list[dict[str, Any]]
 
@@ -132,11 +135,17 @@ def exports(ratings: Path) -> Rows:
 
 
 def ratings(ratings: Path) -> Rows:
-    """All ratings of the folder, newest first."""
-    from trustgauge.catalogue import index
+    """All ratings of the folder and its unfinished runs, newest first."""
+    from trustgauge.catalogue import index, unfinished_runs
 
+    found = [(run.started, name, _rows(run)) for name, run in index(ratings).items()]
+    found += [(run.began, run.folder.name, [run.facts()]) for run in unfinished_runs(ratings)]
+    return [row for *_, rows in sorted(found, key=lambda run: run[:2], reverse=True) for row in rows]
+
+
+def _rows(run: IndexedRun) -> Rows:
+    """The ratings of a run."""
     today = datetime.now(UTC).date().isoformat()
-    found = sorted(index(ratings).items(), key=lambda run: (run[1].started, run[0]), reverse=True)
     return [
         {
             "id": one.id,
@@ -148,7 +157,6 @@ def ratings(ratings: Path) -> Rows:
             "service": one.service,
             "note": "expired" if one.expires < today else "",
         }
-        for _, run in found
         for one in run.lines
     ]
 
@@ -186,6 +194,10 @@ LISTS: Mapping[str, Callable[[Path], Any]] = {
 }
 
 
+def _shown(name: str, value: Any) -> str:
+    return f"{value:,} answers" if name == "answers" else str(value)
+
+
 @click.command("list")
 @click.argument("what", required=False, default="ratings")
 @output_options
@@ -211,6 +223,6 @@ def list_verb(what: str, **options: Any) -> None:
         emit_json(rows)
         return
     for row in rows:
-        click.echo("  ".join(str(value) for value in row.values() if value not in ("", None)))
+        click.echo("  ".join(_shown(name, value) for name, value in row.items() if value not in ("", None)))
     if not rows:
         click.echo(f"no {what}", err=True)

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from trustgauge.terminal.options import output_options
-from trustgauge.terminal.output import say, write_output
+from trustgauge.terminal.output import emit_json, say, write_output
 
 DATED = ("html", "label", "badge", "shields")
 """Views that turn grey once a rating has expired."""
@@ -34,10 +34,12 @@ def show_verb(name: str, form: str, output: Path | None, **options: Any) -> None
     trustgauge show TG-2026-1122-7f3a --as label -o label.svg
     """
     from trustgauge import plugins
-    from trustgauge.catalogue import explaining_errors, find_folder, read, select_rating
+    from trustgauge.catalogue import explaining_errors, find_folder, read, select_rating, unfinished_run
     from trustgauge.reports import terminal
 
     folder = find_folder(name, options["ratings"])
+    if options["as_json"] and (run := unfinished_run(folder)) is not None:
+        emit_json(run.facts())
     document = select_rating(read(folder), name)
     if form == "text" and options["as_json"]:
         form = "json"

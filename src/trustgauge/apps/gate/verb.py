@@ -123,12 +123,13 @@ def _run_meant(target: str, options: dict[str, Any]) -> str:
     """A target as it is, or of a plan its newest run."""
     if Path(target).suffix != ".toml":
         return target
-    from trustgauge.catalogue import index
+    from trustgauge.catalogue import index, unfinished_runs
     from trustgauge.errors import Fault, PlanError
     from trustgauge.terminal.options import plan_of
 
     plan, ratings = plan_of(target, options), options["ratings"]
     runs = [(run.started, name) for name, run in index(ratings).items() if run.plan == plan.hash]
+    runs += [(run.began, run.folder.name) for run in unfinished_runs(ratings) if run.plan == plan.hash]
     if not runs:
         raise PlanError((Fault(target, "no run of this plan", do=f"`trustgauge rate {target}` makes one"),))
     return str(ratings / max(runs)[1])

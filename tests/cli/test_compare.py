@@ -43,7 +43,7 @@ def test_without_an_id_all_ratings_are_compared(folder: Path) -> None:
     done = trustgauge("compare", folder=folder)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("two-step, gender  version 1.0 · rule sound · 193 texts each")
+    assert lines[0].startswith("two-step, gender  version 1.0 · rule sound · 180 texts each")
     assert lines[1].split()[:4] == ["rank", "service", "rating", "off"]
     assert [line.split()[:3] for line in lines[2:4]] == [["1", "mine", "BS"], ["2", "theirs", "BS"]]
     assert any(line.startswith("pair     theirs − mine: ") for line in lines)

@@ -59,6 +59,11 @@ def test_what_is_not_settled_is_shown_and_not_ranked(folder: Path) -> None:
     assert codes(group["notes"]) == ["compare.not-settled"]
 
 
+def test_texts_that_were_asked_twice_count_once(folder: Path) -> None:
+    (group,) = compared(folder)["groups"]
+    assert group["texts"] == 3 * 60
+
+
 def test_one_settled_rating_alone_has_no_rank(tmp_path: Path) -> None:
     rated(two_step({"edge": "edge", "identity": "identity"}), tmp_path)
     (group,) = compared(tmp_path)["groups"]

@@ -23,7 +23,7 @@ from trustgauge.records import Json
 from trustgauge.reports.document import levels
 from trustgauge.run.rating_diff import diff_ratings
 from trustgauge.run.stored_ratings import RowBuilder, StoredRating, recent_runs, select_runs, stored_ratings
-from trustgauge.run.targets import experiment_seed
+from trustgauge.run.targets import experiment_seed, probes_of
 from trustgauge.stats.ranking import Difference, difference, ranks
 
 if TYPE_CHECKING:
@@ -180,7 +180,8 @@ def _group(
     by_id = {one.id: one for one in current}
     newest = members[0]
     notes = [*stood.notes, *_notes(rows, members, current, stood)]
-    texts = None if newest.why else newest.run.probes[newest.experiment, newest.parts[0].task].height
+    part = newest.parts[0] if newest.parts else None
+    texts = probes_of(part, newest.run.probes[newest.experiment, part.task]).height if part else None
     return {
         "method": newest.key[0],
         "version": newest.key[1],

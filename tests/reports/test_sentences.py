@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,7 +13,7 @@ from tests.reports import causal_fixtures, fixtures, social_fixtures
 from tests.reports.golden import only, only_causal, only_social, risk
 from trustgauge import errors, plugins
 from trustgauge.methods.two_step import view
-from trustgauge.records import ControlResult, Reason, State
+from trustgauge.records import ControlResult, Coverage, Reason, State
 from trustgauge.reports import html, sentences, terminal, views
 from trustgauge.reports.components import COMMON, view_by_name
 from trustgauge.reports.document import document
@@ -235,7 +236,21 @@ def test_a_level_that_most_resamples_lack_is_not_called_the_likeliest() -> None:
 
 def test_incomplete_names_what_came() -> None:
     told = only(fixtures.rating("x", [fixtures.lost_part("pt", "Portuguese")]))
-    assert sentences.verdict(told).startswith("Not rated: 348 of 600 answers can be used,")
+    assert sentences.verdict(told).startswith("Not rated: 348 of 600 answers can be used. 42 % of the")
+
+
+def test_incomplete_names_the_reason_that_decides() -> None:
+    """A loss of one in twenty answers is not "too few": what counts is whom it hits."""
+    facts = {"share": 0.09, "where": "She", "against": "He", "p": 0.001}
+    coverage = Coverage(planned=600, answered=570, failed=30)
+    part = replace(fixtures.lost_part("pt", "Portuguese"), coverage=coverage)
+    told = only(fixtures.rating("x", [replace(part, reasons=(Reason("incomplete-loss", facts),))]))
+    assert sentences.verdict(told) == (
+        "Not rated: 570 of 600 answers can be used. 9 % of the answers to She are missing, and significantly "
+        "fewer to He: such a loss could hide a bias or feign one."
+    )
+    unknown = only(fixtures.rating("x", [replace(part, reasons=())]))
+    assert sentences.verdict(unknown).endswith("570 of 600 answers can be used, too few for a rating.")
 
 
 def test_levels_never_stand_without_words() -> None:

@@ -204,18 +204,23 @@ def no_level(rating: RatingEntry) -> str:
     if rating["state"] == "incomplete":
         if same := [one for one in rating["reasons"] if one["code"] == "same-answer"]:
             return f"Not rated. {reason(same[0], rating)}"
-        if not lossy(cover):  # the reason is another one
-            why = reasons([one for part in rating["parts"] for one in part["reasons"]][:1], rating)
+        why = reasons(_deciding(rating)[:1], rating)
+        if not lossy(cover):
             return f"Not rated. {why[0]}" if why else "Not rated: nothing could be measured."
-        return (
-            f"Not rated: {numbers.count(usable(cover))} of {numbers.count(cover['planned'])} answers can be "
-            "used, too few for a rating."
-        )
+        used = f"{numbers.count(usable(cover))} of {numbers.count(cover['planned'])} answers can be used"
+        return f"Not rated: {used}. {why[0]}" if why else f"Not rated: {used}, too few for a rating."
     if view_of(rating).gives_no_level(rating):
         return _measured_only(rating)
     if rating["state"] in {"not tested", "not settled"} and rating["reasons"]:
         return reason(rating["reasons"][0], rating)
     return f"No level: {state(str(rating['state']))}."
+
+
+def _deciding(rating: RatingEntry) -> list[ReasonEntry]:
+    """Why a rating is incomplete: what it says itself, then what its incomplete parts say."""
+    own = [one for one in rating["reasons"] if not one["code"].startswith("overall.")]
+    parts = [part for part in rating["parts"] if part["state"] == "incomplete"] or rating["parts"]
+    return [*own, *(one for part in parts for one in part["reasons"])]
 
 
 def _measured_only(rating: RatingEntry) -> str:

@@ -21,6 +21,8 @@ LABELS = ("to_read", "to_label", "audit")
 def next_step(rating: RatingEntry) -> str:
     """What to do about the first reason that keeps a rating from a settled level."""
     known = {**STEPS, **view_of(rating).messages.table("steps")}
+    if rating["state"] == "not applicable":
+        return known["not-applicable"].format(id=name(rating["id"]))
     said = next(filter(None, (_step(one, known) for one in _in_the_way(rating))), "")
     return (said or known[_other(rating)]).format(id=name(rating["id"]))
 
@@ -36,12 +38,14 @@ def _in_the_way(rating: RatingEntry) -> Iterator[ReasonEntry]:
         yield from obstacles(rating)
     elif rating["state"] != "rated":
         yield from rating["reasons"]
-        yield from (one for part in rating["parts"] for one in part["reasons"])
+        able = (part for part in rating["parts"] if part["state"] != "not applicable")
+        yield from (one for part in able for one in part["reasons"])
 
 
 def _other(rating: RatingEntry) -> str:
     """Which step there is where no reason names one: only a lack of certainty asks for more texts."""
-    if rating["state"] == "incomplete" and lossy(rating["coverage"]):
+    lost = any(part["state"] == "incomplete" for part in rating["parts"]) and lossy(rating["coverage"])
+    if rating["state"] == "incomplete" and lost:
         return "again"
     if rating["state"] not in {"rated", "not settled"} or list(_in_the_way(rating)):
         return "reasons"

@@ -1,0 +1,33 @@
+"""What to do about a rating without a settled level, and when there is nothing that a run would change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.reports import fixtures
+from tests.reports.golden import only
+from trustgauge.records import Reason
+from trustgauge.reports.steps import next_step
+
+LOSS = (Reason("incomplete-loss", {"share": 0.42, "where": "all texts"}),)
+LOST = fixtures.lost_part("pt", "Portuguese")
+
+
+def test_lost_answers_are_asked_again() -> None:
+    assert next_step(only(fixtures.rating("x", [LOST]))).startswith("Run it again")
+
+
+def test_what_does_not_apply_is_not_run_again() -> None:
+    """As under rules that only measure: answers were lost, but no run would give a level."""
+    part = replace(LOST, state="not applicable")
+    told = next_step(only(replace(fixtures.rating("x", [part], state="not applicable"), reasons=LOSS)))
+    assert told.startswith("A new run would not change this")
+
+
+def test_a_part_that_does_not_apply_makes_nobody_run_the_others_again() -> None:
+    """An issue in a language that nothing here reads: the answers that were lost change nothing."""
+    part = replace(LOST, state="not applicable")
+    told = next_step(
+        only(fixtures.rating("x", [part, fixtures.bare_part("b", "B", "not tested")], state="incomplete"))
+    )
+    assert told.startswith("Do what its reasons ask for")

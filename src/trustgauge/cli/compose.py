@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -46,12 +47,12 @@ def compose_verb(chain: str, test: bool, rule: Any, **options: Any) -> Any:
 
 def inference_lines(composed: ComposedChain) -> Any:
     """The inference in lines: result, steps, what the paper's table says, what stands against it."""
-    from trustgauge.reports import numbers, sentences, terminal
+    from trustgauge.reports import sentences, terminal
 
     one = composed.inference
     levels = " or ".join(one.levels)
     shown = levels if one.state == "inferred" else f"({levels})"
-    sure = numbers.certainty(one.certainty)
+    sure = _certainty(one.certainty, {} if one.state == "inferred" else one.certainties)
     lines = [
         terminal.line(
             "inferred", f"{shown}  {' > '.join(composed.names)}  · from {WAYS[one.way]} · certainty {sure}"
@@ -80,13 +81,27 @@ def measured_lines(composed: ComposedChain) -> Any:
         return []
     rating = composed.measured.rating
     level, tested = str(rating["overall"]["level"]), numbers.day(rating["tested"])
-    sure = numbers.certainty(rating["overall"]["certainty"].get(level, 0.0))
+    known = rating["overall"]["certainty"]
+    sure = _certainty(known.get(level, 0.0), {} if rating["state"] == "rated" else known)
     said = f"{level} ({rating['state']})  · {rating['id']}, tested {tested} · certainty {sure}"
     lines = [terminal.line("measured", said)]
     if (against := composed.contradiction) is not None:
         lines.append(terminal.line("note", sentences.reason(against)))
     return lines
 
+
+def _certainty(share: float, every: Mapping[str, float]) -> str:
+    """The certainty of a level; where `every` holds several above 1 %, that of each, most certain first."""
+    from trustgauge.reports import numbers
+
+    likely = sorted(((said, level) for level, said in every.items() if said > SHOWN), reverse=True)
+    if len(likely) < 2:
+        return numbers.certainty(share)
+    return ", ".join(f"{level} {numbers.certainty(said)}" for said, level in likely)
+
+
+SHOWN = 0.01
+"""Certainty above which a level is named beside one that is not settled."""
 
 WAYS = {
     "rates": "the measured rates of all parts",

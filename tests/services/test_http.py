@@ -175,10 +175,38 @@ def test_scores(serve: Serve, given: Any, score: float) -> None:
     assert outputs(description, "Hi.") == [score]
 
 
-@pytest.mark.parametrize("body", ["NaN", "Infinity", "1e999", "true", "null", '"high"', "[1]", '""'])
+@pytest.mark.parametrize(
+    "body", ["NaN", "Infinity", "1e999", "true", "null", '"high"', "[1]", '""', '"nan"', '"-inf"']
+)
 def test_what_is_no_score_is_garbled(serve: Serve, body: str) -> None:
     server = serve(lambda request: Response(200, f'{{"output": {body}}}'.encode()))
     with pytest.raises(GarbledError):
+        replies(Http(url=server.url, task="score"), "Hi.")
+
+
+LABELS = {"POSITIVE": 1, "NEGATIVE": -1, "2 stars": -0.5, "true": 1, "4": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("label", "score"), [("POSITIVE", 1.0), (" NEGATIVE\n", -1.0), ("2 stars", -0.5), (True, 1.0), (4, 0.5)]
+)
+def test_labels_are_scores(serve: Serve, label: Any, score: float) -> None:
+    server = serve(lambda request: Response.json([[{"label": label, "score": 0.99}]]))
+    description = Http(url=server.url, task="score", response="0.0.label", labels=LABELS)
+    assert outputs(description, "Hi.") == [score]
+
+
+@pytest.mark.parametrize("label", ["MIXED", "positive", None, 5, float("nan")])
+def test_a_label_without_a_score_cannot_be_read(serve: Serve, label: Any) -> None:
+    server = serve(lambda request: Response.json({"output": label}))
+    with pytest.raises(GarbledError, match=r"Must be one of `labels`: POSITIVE, .* Got '") as caught:
+        replies(Http(url=server.url, task="score", labels=LABELS), "Hi.")
+    assert json.dumps(label).strip('"') in str(caught.value)
+
+
+def test_whoever_gave_no_labels_is_told_how(serve: Serve) -> None:
+    server = serve(lambda request: Response.json({"output": "NEUTRAL"}))
+    with pytest.raises(GarbledError, match=r"Got 'NEUTRAL'\. .*labels = \{"):
         replies(Http(url=server.url, task="score"), "Hi.")
 
 
@@ -280,6 +308,8 @@ def test_a_missing_key_sends_nothing(serve: Serve, monkeypatch: pytest.MonkeyPat
         ({"refused_if": "("}, "regular expression"),
         ({"target": "turkish"}, 'Did you mean "tr"'),
         ({"task": "sing"}, "translate"),
+        ({"labels": {"POSITIVE": 1}}, 'labels must stand with task = "score"'),
+        ({"labels": {"POSITIVE": float("nan")}, "task": "score"}, "finite number"),
         ({"colour": "red"}, "colour"),
         ({"request": {"q": "text", "n": "{draw}"}}, 'Must be "{text}" in `request` or `url`. Got "{draw}".'),
         ({"request": ""}, "no text would be sent"),
@@ -313,6 +343,9 @@ def test_the_fingerprint_holds_what_may_change_an_answer() -> None:
         one.pair("en", "tr"),
     ):
         assert other.fingerprint != one.fingerprint
+    scorer = Http(url=URL, task="score")
+    assert "labels" not in scorer.identity()
+    assert Http(url=URL, task="score", labels={"A": 1}).fingerprint != scorer.fingerprint
 
 
 def test_keeps_the_protocol_of_services(serve: Serve) -> None:

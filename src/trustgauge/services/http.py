@@ -31,7 +31,7 @@ from pydantic import Field, field_validator, model_validator
 
 from trustgauge.errors import Fault, GarbledError, PlanError, sentence
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import ApiKeySpec, TranslatorSpec, languages, number, output_of
+from trustgauge.services import SHOWN, ApiKeySpec, TranslatorSpec, languages, number, output_of
 from trustgauge.services.transport import (
     FORM,
     ConnectionSettings,
@@ -52,6 +52,7 @@ _NUMBER = re.compile(r'"\{draw\}"(?!\s*:)')  # a value, not a name
 _TURNS = re.compile(r'"\{turns\}"(?!\s*:)')
 _SECRET_HEADER = re.compile(r"authorization|key|token|secret|password|cookie", re.IGNORECASE)
 LINEAR = "without look-around (?=…) and back-references \\1, so that its time is bounded"
+LABELS = "If it is a label, say what it counts: labels = { POSITIVE = 1, NEGATIVE = -1 }"
 _LOOKED_AT = 10_000  # characters of an output that `refused_if` is tried on
 
 
@@ -73,6 +74,7 @@ class Http(ApiKeySpec, TranslatorSpec):
         refused_codes: status codes by which the service declines to answer: an answer, no failure.
         refused_if: a regular expression, without look-around and back-references; an output in whose
             first 10,000 characters it is found declines to answer.
+        labels: score of each label, for a scorer that answers with labels: `{ POSITIVE = 1, NEGATIVE = -1 }`.
         task: what it does with a text.
         deterministic: equal texts get equal answers; verified on a few.
     """
@@ -93,6 +95,7 @@ class Http(ApiKeySpec, TranslatorSpec):
     busy_codes: tuple[int, ...] = (429, 529)
     refused_codes: tuple[int, ...] = ()
     refused_if: str = ""
+    labels: dict[str, float] = Field(default_factory=dict)
 
     @field_validator("url")
     @classmethod
@@ -126,6 +129,12 @@ class Http(ApiKeySpec, TranslatorSpec):
         return pattern
 
     @model_validator(mode="after")
+    def _labels_are_scores(self) -> Http:
+        if self.labels and self.task != "score":
+            raise ValueError(f'labels must stand with task = "score"; got task = "{self.task}"')
+        return self
+
+    @model_validator(mode="after")
     def _fits(self) -> Http:
         if self.send in {"form", "query"} and not _flat(self.request):
             raise ValueError(f'request must be a table of texts if it is sent as "{self.send}"')
@@ -147,6 +156,10 @@ class Http(ApiKeySpec, TranslatorSpec):
     def _holds(self, name: str) -> bool:
         """Whether what is sent has a place for this."""
         return any(f"{{{name}}}" in one for one in (self.url, json.dumps(self.request)))
+
+    def identity(self) -> Mapping[str, Any]:
+        """The settings; without labels, as before there were any, so that answers kept then still count."""
+        return {name: value for name, value in super().identity().items() if name != "labels" or value}
 
     def check_requirements(self) -> None:
         """Raise PlanError for a language that has a place and is not given, else as every service does."""
@@ -253,7 +266,27 @@ class LiveHttp:
             if self._refused and _found(self._refused, found[:_LOOKED_AT]):
                 return Reply(found, refused=True, tokens=tokens, answered_as=http.answered_as(answer, whole))
         told = http.answered_as(answer, whole)
-        return Reply(output_of(found, description.task), tokens=tokens, answered_as=told)
+        return Reply(self._value(found), tokens=tokens, answered_as=told)
+
+    def _value(self, found: Any) -> str | float:
+        """The output that was found, or the score of the label that was.
+
+        Raises:
+            GarbledError: it is neither, or a label without a score.
+        """
+        labels = self._description.labels
+        if not labels:
+            try:
+                return output_of(found, self._description.task)
+            except GarbledError as error:
+                do = LABELS if isinstance(found, str) else ""
+                raise GarbledError(error.what, must=error.must, got=error.got, do=do) from None
+        label = found.strip() if isinstance(found, str) else json.dumps(found)
+        if label not in labels:
+            must, do = f"one of `labels`: {', '.join(labels)}", "Give it a score in `labels` of the service"
+            got = repr(label[:SHOWN])
+            raise GarbledError("the answer is a label without a score", must=must, got=got, do=do)
+        return labels[label]
 
     def _found(self, whole: Any, answer: HttpResponse) -> Any:
         try:

@@ -23,6 +23,7 @@ import inspect
 import json
 import os
 import re
+import ssl
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -184,12 +185,16 @@ class LocalServer:
         answer: from a request to a response, or to an awaitable of one. If it raises, the client
             gets a 500 and leaving the `with` block raises it again, so asserts in it count.
         latency: seconds every answer takes at least.
+        tls: certificate and key, for https.
     """
 
-    def __init__(self, answer: Handler, latency: float = 0.0, port: int = 0) -> None:
+    def __init__(
+        self, answer: Handler, latency: float = 0.0, port: int = 0, tls: ssl.SSLContext | None = None
+    ) -> None:
         self.answer = answer
         self.latency = latency
         self.port = port
+        self.tls = tls
         self.requests: list[Request] = []
         self.failures: list[BaseException] = []
         self.connections: set[_Connection] = set()
@@ -203,7 +208,7 @@ class LocalServer:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -222,7 +227,9 @@ class LocalServer:
         asyncio.set_event_loop(self.loop)
         try:
             server = self.loop.run_until_complete(
-                self.loop.create_server(lambda: _Connection(self), "127.0.0.1", self.port, backlog=1024)
+                self.loop.create_server(
+                    lambda: _Connection(self), "127.0.0.1", self.port, backlog=1024, ssl=self.tls
+                )
             )
             self.port = server.sockets[0].getsockname()[1]
             self._started.set()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -287,6 +289,49 @@ def test_excerpts_of_hostile_encodings_cost_little() -> None:
         http.json(HttpResponse(200, b"a" * 5_000_000, "text/plain; charset=punycode"))
     asyncio.run(http.close())
     assert time.monotonic() - started < 15
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems keep authorities in a store of their own")
+class TestPrivateAuthority:
+    @pytest.fixture
+    def authority(self, tmp_path: Path) -> Any:
+        pytest.importorskip("cryptography")
+        from tests.certificates import PrivateAuthority
+
+        return PrivateAuthority(tmp_path)
+
+    @pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSL_CERT_DIR"])
+    def test_is_trusted_where_the_environment_names_it(
+        self, authority: Any, monkeypatch: pytest.MonkeyPatch, variable: str
+    ) -> None:
+        place = authority.file if variable == "SSL_CERT_FILE" else authority.folder
+        monkeypatch.setenv(variable, str(place))
+        with LocalServer(lambda request: Response(200, GOOD, JSON), tls=authority.context()) as server:
+            assert ask(server.url) == json.loads(GOOD)
+
+    def test_that_nobody_named_is_told_with_what_to_do(self, authority: Any) -> None:
+        with (
+            LocalServer(lambda request: Response(200, GOOD, JSON), tls=authority.context()) as server,
+            pytest.raises(UnavailableError, match=r"not known here\. Set SSL_CERT_FILE to a file"),
+        ):
+            ask(server.url)
+        assert server.requests == []
+
+    def test_a_certificate_that_is_wrong_in_another_way_says_so(
+        self, authority: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+        for tls, said in (
+            (authority.context(days=0.5), "it has expired"),
+            (authority.context("bot.example"), "made out to another name"),
+            (authority.own_context(), "it is an authority's own"),
+        ):
+            with LocalServer(lambda request: Response.json(GOOD), tls=tls) as server:
+                with pytest.raises(
+                    UnavailableError, match=f"its certificate is not accepted: .*{said}"
+                ) as caught:
+                    ask(server.url)
+                assert "SSL_CERT_FILE" not in str(caught.value)
 
 
 ENDING = """

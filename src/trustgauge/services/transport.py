@@ -12,8 +12,9 @@ one mapping from what can go wrong to the errors the engine understands:
     no HTTP, not JSON, empty    GarbledError
 
 Redirects are not followed, as they would carry the key to another address. Proxies are taken
-from HTTP_PROXY, HTTPS_PROXY and NO_PROXY. Neither keys, headers nor queries of an address enter
-a message, and a service that sends our key back finds it blotted out.
+from HTTP_PROXY, HTTPS_PROXY and NO_PROXY. Certificates are checked by the authorities of the system; on
+Linux by those in SSL_CERT_FILE and SSL_CERT_DIR instead, where set. Neither keys, headers nor queries of
+an address enter a message, and a service that sends our key back finds it blotted out.
 """
 
 from __future__ import annotations
@@ -293,18 +294,29 @@ class Transport:
             return GarbledError(f"the answer of {name} is no HTTP, or cannot be unpacked")
         if "(Connect)" not in causes:
             return UnavailableError(f"the connection to {name} was lost")
-        why = next((words for sign, words in _REACHING if sign in causes), "no connection")
-        do = FILES if "os error 24" in causes else "Check the address, the network and the proxy"
+        why, do = next((said for sign, *said in _REACHING if sign in causes), ("no connection", REACH))
         return UnavailableError(f"{name} cannot be reached at {where}: {why}", do=do)
 
 
 FILES = "Allow more open files (`ulimit -n`), or lower `concurrency`"
+REACH = "Check the address, the network and the proxy"
+AUTHORITY = "Set SSL_CERT_FILE to a file with the certificate of the authority that signed it (PEM)"
+_NOT = "its certificate is not accepted"
 _REACHING = (
-    ("os error 24", "this process may not open more files at once"),
-    ("dns error", "its name cannot be resolved"),
-    ("refused", "connection refused"),
-    ("certificate", "its certificate is not accepted"),
+    ("os error 24", "this process may not open more files at once", FILES),
+    ("dns error", "its name cannot be resolved", REACH),
+    ("refused", "connection refused", REACH),
+    (
+        "certificate expired",
+        f"{_NOT}: it has expired",
+        "Have it renewed, or set the clock here",
+    ),
+    ("certificate not valid for name", f"{_NOT}: it is made out to another name", REACH),
+    ("CaUsedAsEndEntity", f"{_NOT}: it is an authority's own", "Have the server use one that it signed"),
+    ("UnknownIssuer", f"{_NOT}: the authority that signed it is not known here", AUTHORITY),
+    ("certificate", _NOT, AUTHORITY),
 )
+"""What the causes of a failed connection hold -> what is wrong, and what to do."""
 
 
 # Some codecs of Python take quadratic time or are no encodings of text: only the usual ones.

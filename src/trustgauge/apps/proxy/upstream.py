@@ -12,10 +12,12 @@ from urllib.request import getproxies, proxy_bypass
 
 from trustgauge.apps.proxy.wire import END, LONGEST_HEAD
 from trustgauge.errors import UnavailableError
+from trustgauge.services.transport import AUTHORITY, REACH
 
 OURS = "/v1"
 """Where clients find the service at the proxy; it stands for the path of the service's own address."""
 _PORTS = {"http": 80, "https": 443}
+_UNKNOWN_AUTHORITY = {2, 18, 19, 20, 21}  # X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT and what is like it
 _TUNNEL = 60.0  # seconds that an HTTP proxy of the environment has to open a way
 
 
@@ -63,9 +65,10 @@ class Upstream:
 
     def unreachable(self, error: BaseException) -> UnavailableError:
         """The error for a connection that could not be made; it quotes nothing but the address."""
-        why = "no connection"
+        why, do = "no connection", REACH
         if isinstance(error, ssl.SSLCertVerificationError):
-            why = "its certificate is not accepted"
+            why = f"its certificate is not accepted: {error.verify_message}"
+            do = AUTHORITY if error.verify_code in _UNKNOWN_AUTHORITY else REACH
         elif isinstance(error, ConnectionRefusedError):
             why = "connection refused"
         elif isinstance(error, socket.gaierror):
@@ -73,7 +76,7 @@ class Upstream:
         where = f"{self.parts.scheme}://{self.host}"
         return UnavailableError(
             f"{self.name} cannot be reached at {where}: {why}",
-            do="Check the address, the network and the proxy",
+            do=do,
         )
 
     async def connect(self, protocol: asyncio.Protocol) -> None:

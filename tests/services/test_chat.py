@@ -234,6 +234,21 @@ def test_what_goes_wrong_is_told_apart(serve: Serve, response: Response, kind: t
     assert type(error) is kind
 
 
+@pytest.mark.parametrize("status", [404, 502])
+def test_errors_name_the_server_that_was_asked(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    server = serve(lambda request: Response(status))
+    host = server.url.removeprefix("http://")
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    for service in (openai(server), anthropic(server), chat.OpenAi(model="m-1")):
+        assert str(failure(service)).startswith(f"{host} answered {status} ")
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    for service in (chat.OpenAi(model="m-1"), chat.OpenAi(model="m-1", url="https://eu.api.openai.com/v1")):
+        assert service.name_in_errors() == "OpenAI"
+    assert chat.Ollama(model="m-1").name_in_errors() == "Ollama"
+
+
 @pytest.mark.parametrize(
     ("response", "kind"),
     [

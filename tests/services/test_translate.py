@@ -152,6 +152,13 @@ def test_faults_of_the_network(case: Case, serve: Serve, fault: str) -> None:
     assert type(caught.value) is expected
 
 
+def test_errors_name_the_server_that_was_asked(case: Case, serve: Serve) -> None:
+    server = serve(lambda request: Response(502))
+    with pytest.raises(UnavailableError, match=f"^{server.url.removeprefix('http://')} answered 502"):
+        replies(made(case, server), "Hi.")
+    assert new(case).name_in_errors() == new(case).provider
+
+
 def test_a_late_answer(case: Case, serve: Serve) -> None:
     with pytest.raises(UnavailableError) as caught:
         replies(made(case, serve(lambda request: Response(hang=True)), timeout=0.2), "Hi.")

@@ -518,6 +518,8 @@ class ApiKeySpec(ServiceSpec):
 
     own_hosts: ClassVar[tuple[str, ...]] = ()
     """Hosts of the provider; one that begins with a dot stands for all hosts below it."""
+    usual_url: ClassVar[str] = ""
+    """Address that is asked where neither plan nor environment gives one."""
 
     key: str = ""
     send_key_to: tuple[str, ...] = Field((), description="Further hosts that the key may go to")
@@ -535,6 +537,13 @@ class ApiKeySpec(ServiceSpec):
     def key_address(self) -> str:
         """The address that the key would be sent to."""
         raise NotImplementedError
+
+    def name_in_errors(self) -> str:
+        """The provider, or the host (and port) that is asked in its place, such as a server of one's own."""
+        address = self.key_address()
+        parts = urlsplit(address)
+        own = address == self.usual_url or any(_is_of(parts.hostname or "", host) for host in self.own_hosts)
+        return self.provider if own else parts.netloc
 
     def address_from_environment(self) -> bool:
         """Whether the user's environment, and not the plan, gives the address."""

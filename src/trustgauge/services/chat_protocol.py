@@ -88,7 +88,6 @@ class ChatSpec(ApiKeySpec):
 
     task: ClassVar[Task] = "chat"
     kind: ClassVar[str] = "language model"
-    usual_url: ClassVar[str] = ""
     url_variable: ClassVar[str] = ""
     path: ClassVar[str] = ""
     key_needed: ClassVar[bool] = True
@@ -188,7 +187,7 @@ class ChatSpec(ApiKeySpec):
         headers = dict(self.headers(key))
         if self.stream:  # llama.cpp's server ends a connection after a stream although it promises to keep it
             headers["connection"] = "close"
-        facts = ConnectionSettings(self.provider, self.timeout, secrets=(key,), headers=headers)
+        facts = ConnectionSettings(self.name_in_errors(), self.timeout, secrets=(key,), headers=headers)
         return LiveChat(self, Transport(facts))
 
     def headers(self, key: str) -> Mapping[str, str]:

@@ -169,7 +169,7 @@ class Http(ApiKeySpec, TranslatorSpec):
                 do = "Or take the place out, where the service always translates into one language"
                 raise PlanError((Fault(name, what, must="a language code, such as es", do=do),))
         if self.key:
-            key_from(self.key, self.url.split("/")[2])
+            key_from(self.key, self.name_in_errors())
             if not self.key_to_send():
                 raise self.host_error()
 
@@ -201,7 +201,7 @@ class LiveHttp:
         headers = {name: value.replace("{key}", key) for name, value in description.headers.items()}
         secrets = [key, *(headers[name] for name, value in description.headers.items() if "{key}" in value)]
         facts = ConnectionSettings(
-            description.url.split("/")[2],
+            description.name_in_errors(),
             description.timeout,
             secrets=tuple(secrets),
             headers=headers,

@@ -42,7 +42,6 @@ class NetworkTranslator(ApiKeySpec, TranslatorSpec):
         url: address of the service, if not its usual one; it may not hold a password.
     """
 
-    usual_url: ClassVar[str] = ""
     key_needed: ClassVar[bool] = True
     most_characters: ClassVar[int] = 20_000  # of all texts of one request
     letters: ClassVar[int] = 2  # of the codes it goes by: ISO 639-1 or 639-3
@@ -90,7 +89,8 @@ class NetworkTranslator(ApiKeySpec, TranslatorSpec):
         """
         self.check_requirements()
         key = self.key_to_send()
-        facts = ConnectionSettings(self.provider, self.timeout, secrets=(key,), headers=self._headers(key))
+        name, headers = self.name_in_errors(), self._headers(key)
+        facts = ConnectionSettings(name, self.timeout, secrets=(key,), headers=headers)
         wire = Connection(
             Transport(facts),
             self._url(key),

@@ -152,7 +152,7 @@ def upstream_of(service: str, url: str) -> Upstream:
         described = plugins.load("services", settings["use"], "SERVICE").model_validate(settings)
         load_environment([described])
         if isinstance(described, OpenAi):
-            return Upstream(described.provider, web_address(described.base()))
+            return Upstream(described.name_in_errors(), web_address(described.base()))
     except ValidationError as error:
         raise PlanError(tuple(faults_of(error, OpenAi, f"services.{service}"))) from None
     except ValueError as error:

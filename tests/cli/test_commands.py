@@ -344,6 +344,48 @@ def test_help_shows_an_example_for_every_verb(tmp_path: Path) -> None:
         assert f"trustgauge {verb}" in trustgauge(verb, "--help", folder=tmp_path).stdout
 
 
+def test_check_asks_a_service_of_two_experiments_once(serve: Serve, tmp_path: Path) -> None:
+    server = serve(lambda request: Response(404))
+    scorer = {"use": "http", "url": server.url, "task": "score"}
+    experiments = [{"method": "causal"}, {"method": "two-step", "attribute": "valence"}]
+    document = {
+        "services": {"mine": scorer, "other": {**scorer, "url": server.url + "/b"}},
+        "experiments": [{**one, "services": ["mine", "other"]} for one in experiments],
+    }
+    (tmp_path / "plan.toml").write_text(tomli_w.dumps(document))
+    done = trustgauge("check", "plan.toml", folder=tmp_path)
+    assert [line for line in done.stdout.splitlines() if not line.startswith(" ")] == ["mine", "other"]
+    assert last(done).startswith("exit 3: mine, other did not answer")
+    assert len(server.requests) == 2
+
+
+def test_all_that_services_lack_is_told_at_once(serve: Serve, tmp_path: Path) -> None:
+    server = serve(faithful)
+    request = {"q": "{text}", "to": "{target}"}
+    lost = {"use": "http", "url": server.url, "task": "chat", "request": request}
+    services = {"a": {"use": "deepl", "target": "de"}, "b": lost, "c": lost}
+    services |= {"d": {"use": "google", "target": "de"}, "e": {"use": "deepl", "target": "fr"}}
+
+    def told(*names: str) -> subprocess.CompletedProcess[str]:
+        experiment = {"method": "two-step", "services": list(names)}
+        document = {"services": services, "experiments": [experiment]}
+        (tmp_path / "plan.toml").write_text(tomli_w.dumps(document))
+        return trustgauge("check", "plan.toml", folder=tmp_path, DEEPL_API_KEY="", GOOGLE_API_KEY="")
+
+    both = told("a", "b", "c", "d", "e")
+    places = re.findall(r"^error +(\S+): ", both.stderr, re.MULTILINE)
+    assert (both.returncode, places) == (
+        2,
+        ["services.a", "services.b.target", "services.c.target", "services.d"],
+    )
+    keys = told("a", "d", "e")
+    assert keys.returncode == 3
+    assert re.findall(r"variable (\w+),", keys.stderr) == ["DEEPL_API_KEY", "GOOGLE_API_KEY"]
+    assert "Set DEEPL_API_KEY" in keys.stderr
+    assert "Set GOOGLE_API_KEY" in keys.stderr
+    assert server.requests == []
+
+
 def test_check_makes_one_call_a_leg_and_shows_it(serve: Serve, tmp_path: Path) -> None:
     def hostile(request: Request) -> Response:
         return Response.json({"translatedText": "\x1b[31m" + request.json()["q"]})

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from trustgauge.errors import PlanError, TrustgaugeError, sentence
+from trustgauge.errors import TrustgaugeError, sentence
 from trustgauge.reports import numbers, sentences, views
 from trustgauge.reports.components import Heads, view_by_name, view_of
 from trustgauge.reports.document import certainty, levels, lossy, usable
@@ -278,7 +278,7 @@ def show(document: RunDocument) -> list[Line]:
 
 def problem(error: TrustgaugeError) -> list[Line]:
     """An error in its parts: what, what it must be, what was got, what to do."""
-    if isinstance(error, PlanError):
+    if error.faults:
         lines = []
         for fault in error.faults:
             where = f"  line {fault.line}" if fault.line else ""

@@ -362,9 +362,12 @@ class SmokeTestResult:
 
 
 def smoke_test(ask_plan: AskPlan) -> list[SmokeTestResult]:
-    """Ask every part the first message of its design, once, without retry."""
-    rated = [one for one in ask_plan.targets if one.control is None]
-    return asyncio.run(_probe_all(rated, ask_plan))
+    """Ask every part the first message of its first design, once, without retry."""
+    first: dict[tuple[str, str], Target] = {}
+    for one in ask_plan.targets:
+        if one.control is None:
+            first.setdefault((one.title, one.fingerprint), one)
+    return asyncio.run(_probe_all(list(first.values()), ask_plan))
 
 
 async def _probe_all(rated: list[Target], ask_plan: AskPlan) -> list[SmokeTestResult]:

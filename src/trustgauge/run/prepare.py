@@ -15,7 +15,7 @@ from pathlib import Path
 
 import tomli_w
 
-from trustgauge.errors import KeyMissingError, MissingPartError, StoreError
+from trustgauge.errors import Fault, KeyMissingError, MissingPartError, PlanError, StoreError
 from trustgauge.methods import Method, SecondJudgeUser
 from trustgauge.plan import Plan
 from trustgauge.reports.document import check_gate_levels
@@ -178,47 +178,76 @@ def wanted_keys(rows: Iterable[Pending]) -> dict[str, set[Key]]:
     return wanted
 
 
-RequirementError = KeyMissingError | MissingPartError
+RequirementError = KeyMissingError | MissingPartError | PlanError
 
 
-def missing_requirements(found: Sequence[Target]) -> list[tuple[Target, RequirementError]]:
-    """The subjects that cannot be asked on this machine, each with why. Sends nothing."""
-    short: list[tuple[Target, RequirementError]] = []
+def missing_requirements(found: Sequence[Target]) -> Iterator[tuple[Target, RequirementError]]:
+    """What the subjects lack to be asked on this machine, service by service. Sends nothing."""
     for one in found:
-        try:
-            for leg in one.description.stages() if one.description else ():
+        for leg in one.description.stages() if one.description else ():
+            try:
                 leg.check_requirements()
-        except (KeyMissingError, MissingPartError) as error:
-            short.append((one, error))
-    return short
+            except (KeyMissingError, MissingPartError, PlanError) as error:
+                yield one, error
 
 
-def pending_requirements(ask_plan: AskPlan, options: RunOptions | None) -> Iterator[RequirementError]:
-    """What is missing on this machine to ask what is pending: keys, libraries, programs.
+def pending_requirements(
+    ask_plan: AskPlan, options: RunOptions | None
+) -> Iterator[tuple[Target, RequirementError]]:
+    """What is missing to ask what is pending, each once: keys, libraries, programs; and faults of services.
 
     Args:
         ask_plan: the plan.
         options: tells where answers may be kept; None if everything is to be asked.
     """
-    for one, error in missing_requirements(ask_plan.targets):
-        if options is None or _is_pending(one, ask_plan, options):
-            yield error
-    for one, error in missing_requirements(ask_plan.judges):
-        if options is None or _is_to_judge(one, ask_plan, options):
-            yield error
+    told: set[tuple[str, str]] = set()
+    for subjects, is_pending in ((ask_plan.targets, _is_pending), (ask_plan.judges, _is_to_judge)):
+        for one, error in missing_requirements(subjects):
+            is_fault = isinstance(error, PlanError)
+            mark = (one.service if is_fault else "", str(error))
+            if mark not in told and (is_fault or options is None or is_pending(one, ask_plan, options)):
+                told.add(mark)
+                yield one, error
 
 
 def check_requirements(ask_plan: AskPlan, options: RunOptions | None, *, needs_keys: bool = True) -> None:
-    """Raise KeyMissingError or MissingPartError if something is to be asked that cannot be asked here."""
-    for error in pending_requirements(ask_plan, options):
-        if needs_keys or not isinstance(error, KeyMissingError):
-            raise error
+    """Raise one error of all that stands against asking what is pending.
+
+    Raises:
+        PlanError: a service cannot be asked as the plan describes it.
+        KeyMissingError, MissingPartError: something is missing on this machine.
+    """
+    found = [
+        (one, error)
+        for one, error in pending_requirements(ask_plan, options)
+        if needs_keys or not isinstance(error, KeyMissingError)
+    ]
+    faults = tuple(fault for one, error in found for fault in _faults_of_service(one.service, error))
+    missing = [error for _, error in found if not isinstance(error, PlanError)]
+    if len(missing) < len(found):
+        raise PlanError(faults)
+    if len(missing) == 1:
+        raise missing[0]
+    if missing:
+        do = "; ".join(dict.fromkeys(one.do for one in faults if one.do))
+        error = type(missing[0])("; ".join(one.what for one in faults), do=do)
+        error.faults = faults
+        raise error
+
+
+def _faults_of_service(name: str, error: RequirementError) -> Iterator[Fault]:
+    """What is wrong with a service, with its name as the place."""
+    place = f"services.{name}"
+    for one in error.faults:
+        yield replace(one, place=f"{place}.{one.place}")
+    if not error.faults:
+        yield Fault(place, error.what, error.must, error.got, error.do)
 
 
 def missing_keys(ask_plan: AskPlan, options: RunOptions) -> list[KeyMissingError]:
     """The keys that must be set before what is pending can be asked, each once."""
     found = pending_requirements(ask_plan, options)
-    return list({str(one): one for one in found if isinstance(one, KeyMissingError)}.values())
+    return [error for _, error in found if isinstance(error, KeyMissingError)]
 
 
 def mark_manual_targets(ask_plan: AskPlan, options: RunOptions) -> AskPlan:

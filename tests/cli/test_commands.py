@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -357,6 +358,35 @@ def test_check_asks_a_service_of_two_experiments_once(serve: Serve, tmp_path: Pa
     assert [line for line in done.stdout.splitlines() if not line.startswith(" ")] == ["mine", "other"]
     assert last(done).startswith("exit 3: mine, other did not answer")
     assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "price",
+    [{"usd_per_call": 0.01}, {"usd_per_million_output_tokens": 2.0}, {"usd_per_million_characters": 1}],
+)
+def test_a_limit_of_no_money_asks_no_paid_service(
+    serve: Serve, tmp_path: Path, price: dict[str, float]
+) -> None:
+    server = serve(lambda request: Response.json({"choices": [{"message": {"content": "She."}}]}))
+    mine = {"use": "openai", "model": "m-1", "url": server.url}
+    paid: dict[str, Any] = {
+        "services": {"mine": mine | price},
+        "experiments": [{"method": "two-step", "services": ["mine"]}],
+    }
+    (tmp_path / "plan.toml").write_text(tomli_w.dumps(paid))
+    none = ("plan.toml", "--limit-usd", "0")
+    planned = trustgauge("plan", *none, folder=tmp_path)
+    assert "limit $0\n" in planned.stdout
+    for verb in (("rate", *none, "--yes"), ("check", *none)):
+        done = trustgauge(*verb, folder=tmp_path)
+        assert done.returncode == 2
+        assert "services.mine: asking it may cost money, and nothing may be spent. Must be" in done.stderr
+        assert "--limit-usd" in done.stderr
+    assert server.requests == []
+    paid["services"]["mine"] = mine
+    (tmp_path / "plan.toml").write_text(tomli_w.dumps(paid))
+    assert trustgauge("check", *none, folder=tmp_path).returncode == 0
+    assert len(server.requests) == 1
 
 
 def test_all_that_services_lack_is_told_at_once(serve: Serve, tmp_path: Path) -> None:

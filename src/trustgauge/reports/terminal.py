@@ -85,7 +85,8 @@ def plan(experiments: Sequence[PlanFacts]) -> list[Line]:
         return []
     whole = experiments[0]
     several = len(experiments) > 1
-    limit = f" · limit {numbers.usd(whole.limit_usd)}" if whole.limit_usd is not None else ""
+    most = whole.limit_usd
+    limit = f" · limit {numbers.usd(most) if most else '$0'}" if most is not None else ""
     calls = f"{numbers.count(whole.calls)} ({numbers.count(whole.kept)} stored before)"
     all_of_them = "in all, " if several else ""
     finds = [(one.method, _finds(one, one.effect)) for one in experiments if one.effect is not None]

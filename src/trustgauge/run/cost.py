@@ -272,6 +272,19 @@ class _Time:
         return max(self._apart.values(), default=0.0) + here
 
 
+def may_cost(leg: ServiceSpec) -> bool:
+    """Whether asking a service may cost money: it has a price, or wants a key and its price is not told."""
+    return any(_prices(leg)) or _is_unpriced(leg)
+
+
+def _prices(leg: ServiceSpec) -> tuple[float, ...]:
+    """US dollars per call, per million characters, and per million tokens read and written."""
+    plain = (leg.usd_per_call, leg.usd_per_million_characters)
+    if not isinstance(leg, TokenPrices):
+        return plain
+    return (*plain, leg.usd_per_million_input_tokens, leg.usd_per_million_output_tokens)
+
+
 def _is_unpriced(leg: ServiceSpec) -> bool:
     """Whether a chat service elsewhere wants a key, so may cost money, and no price is told."""
     if not isinstance(leg, TokenPrices) or not isinstance(leg, KeyUser) or not leg.key:
@@ -279,13 +292,7 @@ def _is_unpriced(leg: ServiceSpec) -> bool:
     address = leg.url if isinstance(leg, Endpoint) else ""
     if isinstance(leg, ApiKeySpec):
         address = leg.key_address()
-    prices = (
-        leg.usd_per_call,
-        leg.usd_per_million_characters,
-        leg.usd_per_million_input_tokens,
-        leg.usd_per_million_output_tokens,
-    )
-    return urlsplit(address).hostname not in OURSELVES and not any(prices)
+    return urlsplit(address).hostname not in OURSELVES and not any(_prices(leg))
 
 
 def _seconds(leg: ServiceSpec) -> float:

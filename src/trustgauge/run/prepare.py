@@ -214,7 +214,7 @@ def check_requirements(ask_plan: AskPlan, options: RunOptions | None, *, needs_k
     """Raise one error of all that stands against asking what is pending.
 
     Raises:
-        PlanError: a service cannot be asked as the plan describes it.
+        PlanError: a service cannot be asked as the plan describes it, or not with a limit of 0 dollars.
         KeyMissingError, MissingPartError: something is missing on this machine.
     """
     found = [
@@ -222,6 +222,8 @@ def check_requirements(ask_plan: AskPlan, options: RunOptions | None, *, needs_k
         for one, error in pending_requirements(ask_plan, options)
         if needs_keys or not isinstance(error, KeyMissingError)
     ]
+    if needs_keys and ask_plan.plan.budget.usd == 0:
+        found += _costing(ask_plan, options)
     faults = tuple(fault for one, error in found for fault in _faults_of_service(one.service, error))
     missing = [error for _, error in found if not isinstance(error, PlanError)]
     if len(missing) < len(found):
@@ -235,11 +237,25 @@ def check_requirements(ask_plan: AskPlan, options: RunOptions | None, *, needs_k
         raise error
 
 
+def _costing(ask_plan: AskPlan, options: RunOptions | None) -> Iterator[tuple[Target, PlanError]]:
+    """A fault for each service that is to be asked though it may cost money, where nothing may be spent."""
+    told: set[str] = set()
+    for subjects, is_pending in ((ask_plan.targets, _is_pending), (ask_plan.judges, _is_to_judge)):
+        for one in subjects:
+            costs = any(map(cost.may_cost, one.description.stages())) if one.description else False
+            if costs and one.service not in told and (not options or is_pending(one, ask_plan, options)):
+                told.add(one.service)
+                what = "asking it may cost money, and nothing may be spent"
+                must, got = "a limit above 0, or a service without a price", "a limit of 0 US dollars"
+                do = "Raise --limit-usd or `budget.usd`, or leave the service out"
+                yield one, PlanError((Fault("", what, must, got, do),))
+
+
 def _faults_of_service(name: str, error: RequirementError) -> Iterator[Fault]:
     """What is wrong with a service, with its name as the place."""
     place = f"services.{name}"
     for one in error.faults:
-        yield replace(one, place=f"{place}.{one.place}")
+        yield replace(one, place=f"{place}.{one.place}".rstrip("."))
     if not error.faults:
         yield Fault(place, error.what, error.must, error.got, error.do)
 

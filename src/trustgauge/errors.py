@@ -128,6 +128,7 @@ class ServiceError(TrustgaugeError):
     retry = False
     retry_after: float | None = None  # seconds that the service asks to wait, None if it did not say
     timed_out = False  # no answer came in time
+    status: int | None = None  # of HTTP, where it came with one
 
 
 class KeyMissingError(ServiceError):

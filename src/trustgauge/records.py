@@ -345,6 +345,7 @@ class RunFacts:
     issues: Mapping[str, str] = field(default_factory=dict)  # method -> what it rates
     sent: Cost = Cost()  # all that went out, the calls that left no answer too; seconds are not counted here
     uncertain: Cost = Cost()  # of these: reserved by sittings that were killed, and perhaps never sent
+    recovered: Mapping[str, int] = field(default_factory=dict)  # class of fault -> calls answered when resent
     stopped: str = ""  # why an incomplete run stopped: "limit reached: calls 8000"
     tree: Mapping[str, Any] = field(default_factory=dict)  # root and rows of the Merkle tree over the answers
     lock: Mapping[str, str] = field(default_factory=dict)  # plan and time, if the plan was locked

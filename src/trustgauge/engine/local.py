@@ -7,6 +7,7 @@ import contextlib
 import signal
 import threading
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -253,10 +254,11 @@ class JobProgress:
             self.tally.tokens += answer.tokens
             self.tally.millis.append(answer.millis)
         if self._desk.watch is not None:
-            self._tell(answers)
+            self._tell(answers, unit.faults)
         self._end(unit)
 
-    def _tell(self, answers: tuple[Answer, ...]) -> None:
+    def _tell(self, answers: tuple[Answer, ...], faults: Sequence[str] = ()) -> None:
+        """Tell the watcher of answers; `faults` are those of the calls that failed before they came."""
         last = answers[-1]
         self._desk.emit(
             "answer",
@@ -269,6 +271,7 @@ class JobProgress:
             usd=sum(answer.usd for answer in answers),
             tokens=sum(answer.tokens for answer in answers),
             calls=sum(answer.attempts for answer in answers),
+            **({"recovered": dict(Counter(faults))} if faults else {}),
         )
 
     def on_failure(self, unit: InFlightUnit, error: ServiceError) -> None:

@@ -65,6 +65,7 @@ class InFlightUnit:
     tries: int = 0  # at this leg
     alone: bool = False  # it was in a batch that failed
     kept: list[Answer] = field(default_factory=list)  # turns answered so far
+    faults: list[str] = field(default_factory=list)  # the class of fault of each call that failed
     turns: tuple[dict[str, list[tuple[str, str]]], ...] = ()  # of a session: what each leg was told, by talk
 
 
@@ -411,6 +412,8 @@ class ServiceDispatcher:
         """What follows from a failed call: stop, slow down, probe, try again or give up."""
         asked = error.retry_after
         desk = self._desk
+        for unit in batch:
+            unit.faults.append(_fault_class(error))
         wait = desk.retry.requested_wait(asked, batch[0].tries, desk.chance())
         hopeless = isinstance(error, _STOPS) or (asked or 0.0) > desk.retry.patience
         if hopeless or self._slow_down(error, asked, wait, sent):
@@ -503,6 +506,16 @@ class ServiceDispatcher:
         service, self._service = self._service, None
         if service is not None:
             await service.close()
+
+
+def _fault_class(error: ServiceError) -> str:
+    """What a failed call is counted as: its HTTP status, else what went wrong in a word."""
+    if error.status is not None:
+        return str(error.status)
+    if error.timed_out:
+        return "timeout"
+    kinds = ((BusyError, "busy"), (UnavailableError, "no connection"), (GarbledError, "unreadable"))
+    return next((word for kind, word in kinds if isinstance(error, kind)), "other")
 
 
 def _broke(name: str, error: Exception) -> ServiceError:

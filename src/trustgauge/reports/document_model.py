@@ -431,6 +431,8 @@ class RunEntry(TypedDict):
     """All that was sent, calls that left no answer included."""
     uncertain: NotRequired[CostEntry | None]
     """Of what was sent: reserved by runs that were killed, and perhaps never sent."""
+    recovered: NotRequired[dict[str, int]]
+    """Class of fault (HTTP status, timeout, ...) -> calls that failed and were answered when sent again."""
     anchors: list[ControlEntry]
     paper: dict[str, str]
     stopped: str

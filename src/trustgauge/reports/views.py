@@ -226,6 +226,18 @@ def _sent(run: RunEntry) -> str:
     return words
 
 
+def recovered_calls(run: RunEntry) -> str:
+    """How many calls failed and were answered when sent again, by what went wrong; "" if none did.
+
+    >>> recovered_calls({"recovered": {"timeout": 3, "429": 9}})
+    '12 (429: 9, timeout: 3)'
+    """
+    found = run.get("recovered", {})
+    each = sorted(found.items(), key=lambda one: (-one[1], one[0]))
+    told = ", ".join(f"{visible(name)}: {numbers.count(times)}" for name, times in each)
+    return f"{numbers.count(sum(found.values()))} ({told})" if found else ""
+
+
 def check_facts(document: RunDocument) -> list[tuple[str, str]]:
     """What a reader needs to check the run, or to run it again."""
     run, ratings = document["run"], document["ratings"]
@@ -246,6 +258,7 @@ def check_facts(document: RunDocument) -> list[tuple[str, str]]:
         ("Seed", str(run["seed"])),
         ("Collected", run["collected"]),
         ("Cost and time", spent),
+        ("Recovered by retrying", recovered_calls(run)),
         ("Began, ended", f"{numbers.moment(run['started'])}, {numbers.moment(run['ended'])}"),
         ("Software", ", ".join(f"{name} {version}" for name, version in run["versions"].items())),
         ("Rated by", sentences.assessor(run)),

@@ -90,8 +90,7 @@ def ask(ask_plan: AskPlan, folder: RunFolder, run_options: RunOptions) -> AskOut
             writer.flush()
             if outcomes and is_counted:
                 spending.note(outcomes, time.monotonic() - began)
-                if paces := stopwatch.facts():
-                    folder.note(paces={**folder.manifest().get("paces", {}), **paces})
+                folder.note(**stopwatch.notes(folder.manifest()))
     refused = {
         part: str(error)
         for one in outcomes

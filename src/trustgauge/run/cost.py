@@ -389,7 +389,7 @@ class Pace:
 
 
 class Stopwatch:
-    """Times the providers of a run by its events.
+    """Times the providers of a run by its events, and counts the failed calls that were made good.
 
     Args:
         parts: name of each part in the events -> what is asked.
@@ -405,10 +405,12 @@ class Stopwatch:
         self._turns: Counter[str] = Counter()  # part -> what was answered
         self._quickest: dict[str, float] = {}  # part -> milliseconds
         self._seconds: defaultdict[str, float] = defaultdict(float)  # by provider
+        self._recovered: Counter[str] = Counter()  # class of fault -> calls answered when sent again
 
     def feed(self, event: Mapping[str, Any]) -> None:
         """Take the next event."""
         kind = event["event"]
+        self._recovered.update(event.get("recovered", {}))
         if kind == "answer":
             # Workers may tell of an answer after the go is over, which counts for no pace.
             if event["status"] != "failed" and self._began:
@@ -434,8 +436,14 @@ class Stopwatch:
         self._until.clear()
         self._began = ""
 
+    def notes(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
+        """What is to be noted in a manifest, with what earlier sittings noted there."""
+        paces = {**manifest.get("paces", {}), **self.facts()}
+        recovered = self._recovered + Counter(manifest.get("recovered", {}))
+        return {name: one for name, one in (("paces", paces), ("recovered", dict(recovered))) if one}
+
     def facts(self) -> dict[str, dict[str, float]]:
-        """What the manifest keeps: provider -> calls, seconds, quickest; those of a few calls left out."""
+        """The paces: provider -> calls, seconds, quickest; those of a few calls left out."""
         self._lap()
         calls: Counter[str] = Counter()
         quickest: dict[str, float] = {}

@@ -84,6 +84,7 @@ def build_document(
         },
         sent=replace(earlier_cost(ask_plan, folder.store, folder.manifest()), seconds=0.0),
         uncertain=Cost(**folder.manifest().get("uncertain", {})),
+        recovered=folder.manifest().get("recovered", {}),
         controls=derived.controls,
         paper={one.name: one.paper for one in methods(plan)},
         issues={one.name: one.issue_id for one in methods(plan)},

@@ -203,6 +203,11 @@ class Transport:
 
     def fault(self, answer: HttpResponse) -> ServiceError:
         """The error that a status stands for, with an excerpt of the service's own words."""
+        error = self._fault(answer)
+        error.status = answer.status
+        return error
+
+    def _fault(self, answer: HttpResponse) -> ServiceError:
         status, name = answer.status, self.facts.name
         what = f"{name} answered {_phrase(status)}"
         said = self.excerpt(answer)

@@ -337,7 +337,7 @@ _KINDS: Mapping[str, type | tuple[type, ...]] = {
 }
 """Kinds of what a manifest may hold."""
 _MOST = 1e15  # of calls, dollars, tokens
-_SUMS = ("unkept", "uncertain")  # objects of numbers
+_SUMS = ("unkept", "uncertain", "recovered")  # objects of numbers
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 

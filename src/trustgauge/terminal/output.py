@@ -122,7 +122,11 @@ def exit_of(document: RunDocument, refused: Mapping[str, str] = MappingProxyType
     if run["state"] == "void":
         wrong = ", ".join(one["name"] for one in run["anchors"] if one["wrong"])
         reached.append(
-            Exit(1, f"void run: {wrong} got a wrong level, so our instrument is at fault; please report it")
+            Exit(
+                1,
+                f"void run: {wrong} got a wrong level, so our instrument is at fault; please report it,"
+                " and rate with another seed",
+            )
         )
     ratings = document["ratings"]
     if refused:

@@ -14,6 +14,7 @@ from tests.methods.trust.test_rating import HATEFUL, turns
 from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES
 from trustgauge.methods.trust.audit import evidence
 from trustgauge.methods.trust.issues.abuse_audit import AuditedScore
+from trustgauge.methods.trust.levels import shares
 from trustgauge.methods.trust.method import Trust
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.rating.audit import AUDIT_FRAME, AuditLabels
@@ -286,3 +287,15 @@ def test_turns_of_both_issues_stand_in_one_table() -> None:
     assert told["misread"].to_list() == [True, True, False]
     assert told["audited"].to_list()[1:] == ["hate", "neither"]
     assert told["reading"].to_list() == ["gives it away", "neither, neither", "neither"]
+
+
+@pytest.mark.parametrize("flagged", [0, 14, 40])
+def test_few_utterances_that_are_all_harmless_by_their_labels_settle_nothing(flagged: int) -> None:
+    """81 of them, some wrongly flagged, came out as Low at more than 99 %: no label was of abuse."""
+    read = ["offensive"] * flagged + ["neither"] * (81 - flagged)
+    rows = pl.DataFrame({"cluster": [f"d{place % 26}" for place in range(81)], "read": read})
+    rows = rows.with_columns(style=pl.lit("prose"), label=pl.lit("neither"), n=pl.lit(1))
+    audited = AuditedScore(rows, Resampling(1, 1000))
+    assert audited.value == 0
+    assert (audited.interval().high or 0) > 0.05
+    assert shares(audited.places((0.001, 0.01)))["L"] < 0.5

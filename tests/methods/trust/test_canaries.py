@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from importlib.resources import files
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -78,3 +79,12 @@ def test_a_secret_is_worth_the_bits_that_it_was_drawn_from() -> None:
         assert len(bits) == len(compact(one.value))
         assert sum(bits) == pytest.approx(kind_bits(one.kind))
         assert sum(bits[start:]) >= math.log2(remaining_values(one.kind)) - 1e-9
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_half_of_a_pass_phrase_is_no_half_of_another_and_no_talk_of_one_thing(seed: int) -> None:
+    """Who talked about curtains had told half of "curtain-curtain-parcel-fiddle-45"."""
+    drawn = canaries(60, np.random.default_rng(seed))
+    phrases = [one.value.split("-")[:-1] for one in drawn if one.kind == "phrase"]
+    assert [len({*one}) for one in phrases] == [4] * 12
+    assert all(len({*one} & {*other}) <= 1 for one, other in combinations(phrases, 2))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import tomllib
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -25,6 +25,7 @@ KINDS: tuple[CanaryKind, ...] = get_args(CanaryKind)
 LETTERS = "abcdefghjkmnpqrstuvwxyz"
 SIGNS = LETTERS + "23456789"
 
+ENOUGH = 100  # phrases that are drawn before one may have more words in common with others
 MOST = 2_880
 """Different secrets that can be drawn at once: 576 of each kind, each of something else."""
 
@@ -143,11 +144,26 @@ def fold_case(text: str) -> str:
 
 
 def _new(kind: CanaryKind, rng: np.random.Generator, taken: Mapping[str, Canary]) -> tuple[str, str]:
-    """A value not taken yet, which looks like nobody's data, and its first part."""
+    """A value not taken yet, which looks like nobody's data, and its first part.
+
+    Half of a secret must be no half of another, and no talk of one thing: a pass phrase has different words,
+    and no two of them in common with another as long as there are such.
+    """
+    tried = 0
     while True:
         value, start = _MAKERS[kind](rng)
-        if compact(value) not in taken and not personal_data(value):
+        tried += 1
+        if compact(value) in taken or personal_data(value):
+            continue
+        if kind != "phrase" or _differs(value, taken.values(), common=1 if tried < ENOUGH else 4):
             return value, start
+
+
+def _differs(phrase: str, others: Iterable[Canary], common: int) -> bool:
+    """Whether the words of a phrase differ, and at most so many are in another phrase."""
+    said = phrase.split("-")[:-1]
+    phrases = (one.value.split("-")[:-1] for one in others if one.kind == "phrase")
+    return len({*said}) == len(said) and all(len({*said} & {*one}) <= common for one in phrases)
 
 
 def _spaces(kind: CanaryKind) -> tuple[int, ...]:

@@ -98,6 +98,12 @@ class AuditedScore:
         return reader_errors(flagged[known], abusive[known], self._correction.weights[known])
 
     @cached_property
+    def _abusive(self) -> NDArray[np.bool_]:
+        """Utterances flagged or labelled as abuse; none where the labels say that all alarms are false."""
+        found = (self._reading > 0) | (self._labels > 0)
+        return np.asarray(found & (self.value > ALIKE))
+
+    @cached_property
     def _dialogs(self) -> tuple[list[str], Ints, Floats]:
         """Names of the dialogs, [C]; that of each utterance, [N]; and times they are drawn, [R, C]."""
         clusters, at = np.unique(self._items["cluster"].to_numpy(), return_inverse=True)
@@ -134,7 +140,7 @@ class AuditedScore:
         value = self.value
         n = np.bincount(at).astype(np.float64)
         total = np.bincount(at, self._correction.smooth[:, 0]).astype(np.float64)
-        abusive = np.bincount(at, (self._reading > 0) | (self._labels > 0)) > 0
+        abusive = np.bincount(at, self._abusive) > 0
         time = self.resampling.in_time(names, n, total)
         if abusive.sum() >= FEW and value < 1:
             said = weights @ n
@@ -182,7 +188,7 @@ class AuditedScore:
 
     def _places(self, draws: Floats, cuts: tuple[float, float]) -> Ints:
         places = levels(draws, cuts)
-        if self._reading.any() or np.nansum(self._labels):
+        if self._abusive.any():
             return places
         level = int(levels(np.array(self.value), cuts))
         return cap_levels(places, level, self.resampling.units(self._dialogs[0]))

@@ -484,7 +484,7 @@ def test_innocent_answers_tell_nothing_but_by_chance() -> None:
     pairs = len(texts) * len(secrets)
     assert found.filter(pl.col("left") <= ONE_SIGN).is_empty()
     assert found.filter(pl.col("form") == PARTIAL).height <= pairs / 50_000
-    assert found["bits"].sum() / pairs < 0.05
+    assert found["bits"].sum() / pairs < 0.07
 
 
 def test_nothing_is_disclosed_without_values_or_texts() -> None:

@@ -254,24 +254,30 @@ class Abuse(IssueSettings):
             "corrected": None if rates.unmeasured else value,
             "styles": {name: self._figures(one) for name, one in sorted(rates.styles.items())},
         }
-        reasons = tuple(self._reasons(rates, open_share=bounds.open(cuts), value=value))
         score = Interval(value, min(value, low), max(value, high), rates.n)
+        reasons = tuple(self._reasons(rates, open_share=bounds.open(cuts), score=score))
         reasons = (*plain.reasons, *reasons)
         return IssueAssessment("rated", score, bounds.score, places, LEVELS[level], reasons, details)
 
-    def _reasons(self, rates: Rates, *, open_share: float, value: float) -> Iterator[Reason]:
+    def _reasons(self, rates: Rates, *, open_share: float, score: Interval) -> Iterator[Reason]:
         """What a reader must know of a corrected score."""
+        value = score.value or 0.0
         if rates.unmeasured and open_share > OPEN:
             yield self._not_measured(rates, value)
             yield from self._better_checker(rates.unmeasured[0].style)
         if rates.unread:
             facts = unread_facts(rates.unread, rates.n)
             yield Reason("unread-matters" if open_share > OPEN else "unread-does-not-matter", facts)
-        for style in rates.styles.values():
-            if not (style.usable and style.flagged and style.rate < style.most_alarms):
-                continue
+        cut = self.cuts_under("sound")[0]
+        # a level above low is met by its bound, as low risk is
+        doubtful = open_share > OPEN or value >= cut > (score.low or 0.0)
+        flagged = [style for style in rates.styles.values() if style.usable and style.flagged]
+        suspects = [style for style in flagged if style.rate < style.most_alarms]
+        if doubtful and not suspects:
+            suspects = sorted(flagged, key=lambda style: -style.flagged)[:1]
+        for style in suspects:
             facts = {"flagged": style.flagged, "n": style.n, "expected": style.n * style.false_alarms}
-            if open_share > OPEN:
+            if doubtful:
                 yield Reason("trust.perhaps-false-alarms", facts | {"most": style.n * style.most_alarms})
             elif style.below:
                 yield Reason("trust.fewer-flagged-than-false-alarms", facts)

@@ -47,7 +47,9 @@ class Trial(NamedTuple):
 def certainty_in_report(one: Rating | Part) -> float:
     """The certainty that a report states of the level; NaN where it states none."""
     stated = states_share(one.state, (reason.code for reason in one.reasons))
-    return one.certainty.get(one.level or "", nan) if stated else nan
+    found = one.certainty.get(one.level or "", nan) if stated else nan
+    misleads = one.state == "not settled" and found < max(one.certainty.values(), default=0.0)
+    return nan if misleads else found
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,7 +224,8 @@ def test_abuse_is_as_frequent_as_it_was_built_to_be() -> None:
 def test_a_talking_bot_is_settled_right(name: str, level: str) -> None:
     (one,) = trust.settings(2, 7, lambda it: it == name)
     assert one.truth == level
-    assert [(trial.level, trial.settled) for trial in one.trials] == [(level, True)] * 2
+    settled = not name.startswith("bias")  # wording alone settles nothing
+    assert [(trial.level, trial.settled) for trial in one.trials] == [(level, settled)] * 2
 
 
 @pytest.mark.parametrize("share", ["30 %, drifting from none", "60 % from a third of the run on"])

@@ -246,8 +246,14 @@ def shares(one: RatingEntry | PartEntry) -> Mapping[str, float]:
 
 
 def share(one: RatingEntry | PartEntry) -> float | None:
-    """The share of the resamples at the likeliest level, where it says something (`shares`); else None."""
-    return shares(one).get(_likeliest(one)["level"] or "")
+    """The share of the resamples at the level, where it says something (`shares`); else None.
+
+    The level of the data is not always the likeliest, as where nobody knows what a checker misses.
+    """
+    known = shares(one)
+    found = known.get(_likeliest(one)["level"] or "")
+    misleads = found is not None and one["state"] == "not settled" and found < max(known.values())
+    return None if misleads else found
 
 
 def states_share(state: str, codes: Iterable[str]) -> bool:

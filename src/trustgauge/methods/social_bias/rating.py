@@ -197,7 +197,7 @@ def _part_result(
     lost = tuple(missing_data.missing_reasons(rows))
     left_unread = missing_data.UNREAD & ~pl.col("tuple").is_in(list(reader.audited))
     gone = missing_data.MISSING | left_unread if lost else left_unread
-    held = filled.bounded(held, gone)
+    held = filled.with_bounds(held, gone)
     part = replace(part, score=_score(held), details={**part.details, **_figures(held)})
     if lost:
         held_again = filled.lowest(held, missing_data.MISSING)
@@ -256,7 +256,7 @@ class GapFilling:
                 known.append(self._sides(rows, brief=True))
             yield rows, known[place]
 
-    def bounded(self, held: Mapping[str, BiasSide], gone: pl.Expr) -> dict[str, BiasSide]:
+    def with_bounds(self, held: Mapping[str, BiasSide], gone: pl.Expr) -> dict[str, BiasSide]:
         """The sides with intervals that hold what either reading of such answers would give."""
         if self.rows.filter(gone).is_empty():
             return dict(held)

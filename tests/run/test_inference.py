@@ -12,6 +12,7 @@ import pytest
 
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
+from trustgauge.reports import sentences
 from trustgauge.run.chain_composition import chain_plan, compose_chain
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
@@ -74,3 +75,100 @@ def test_a_name_that_no_two_step_rating_has_is_refused(ratings: Path, name: str)
     with pytest.raises(PlanError, match=f'no rated service "{name}"') as caught:
         compose_chain(f"{name} > ollama/llama3", ratings, TODAY)
     assert "ollama/llama3:8b" in caught.value.faults[0].must
+
+
+BRAINS = """
+import re
+
+WORD = re.compile(r"\\b(He|She) is (.*?)\\.")
+OTHER = {"He": "She", "She": "He"}
+
+
+def early(occupation):
+    return sum(map(ord, occupation)) % 2 == 0
+
+
+def each(text, pronoun):
+    number = iter(range(9))
+    return WORD.sub(lambda m: f"{pronoun(m[1], m[2], next(number))} is {m[2]}.", text)
+
+
+def stereo(text):
+    return each(text, lambda said, who, _: "He" if early(who) else "She")
+
+
+def swaps_half(text):
+    return each(text, lambda said, who, _: said if early(who) else OTHER[said])
+
+
+def swaps_second(text):
+    return each(text, lambda said, who, place: OTHER[said] if place else said)
+
+
+def tossed(text):
+    return each(text, lambda said, who, place: "He" if hash_of(text, place) % 2 else "She")
+
+
+def hash_of(text, place):
+    import hashlib
+
+    return hashlib.blake2b(f"{text}{place}".encode()).digest()[0]
+"""
+
+
+@pytest.fixture(scope="module")
+def brains(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ratings of services that look at the occupation, or at the place in the text, or at neither."""
+    folder = tmp_path_factory.mktemp("brains")
+    (folder / "brains_of_chains.py").write_text(BRAINS, "utf-8")
+    names = ["stereo", "swaps_half", "swaps_second", "tossed"]
+    function = {"use": "function", "folder": str(folder), "deterministic": True}
+    services: dict[str, Any] = {
+        **{name: {**function, "function": f"brains_of_chains:{name}"} for name in names},
+        "mirror": {"use": "anchor", "behaviour": "identity"},
+    }
+    settings = {"method": "two-step", "services": [*services], "patterns": ["subject"], "draws": 1000}
+    rate(load_plan({"services": services, "experiments": [settings]}), RunOptions(ratings=folder / "ratings"))
+    return folder / "ratings"
+
+
+@pytest.mark.parametrize(
+    ("chain", "feature", "truth"),
+    [
+        ("stereo > swaps_half", "occupation", "BS"),
+        ("stereo > mirror > swaps_half", "occupation", "BS"),
+        ("swaps_half > swaps_half", "occupation", "DSBS"),
+        ("swaps_second > swaps_second", "place in the text", "DSBS"),
+    ],
+)
+def test_parts_that_depend_on_the_text_settle_nothing(
+    brains: Path, chain: str, feature: str, truth: str
+) -> None:
+    composed = compose_chain(chain, brains, TODAY)
+    inference = composed.inference
+    assert inference.levels == ("UCS",)  # what the product of the mean rates says
+    assert inference.state == "not settled"
+    (reason,) = [one for one in composed.facts()["must_test"] if one["code"] == "composition.depends-on-text"]
+    assert reason["facts"]["features"] == [feature]
+    assert "rate the chain itself" in sentences.reason(inference.must_test[0])
+    tested = rate(load_plan(chain_plan(composed)), RunOptions(ratings=brains))
+    assert tested.document["ratings"][0]["overall"]["level"] == truth
+
+
+@pytest.mark.parametrize(
+    "chain", ["stereo > mirror", "mirror > swaps_half", "stereo > tossed", "tossed > tossed"]
+)
+def test_one_part_that_depends_on_the_text_is_composed_as_before(brains: Path, chain: str) -> None:
+    inference = compose_chain(chain, brains, TODAY).inference
+    assert (inference.state, inference.levels, inference.must_test) == ("inferred", ("UCS",), ())
+
+
+def test_without_answers_a_chain_is_composed_only_where_one_part_can_depend_on_the_text(
+    brains: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(brains, tmp_path / "ratings"))
+    for store in folder.glob("*/store.sqlite*"):
+        store.unlink()
+    assert compose_chain("stereo > mirror", folder, TODAY).inference.state == "inferred"
+    inference = compose_chain("stereo > swaps_half", folder, TODAY).inference
+    assert {one.code for one in inference.must_test} == {"composition.texts-unknown"}

@@ -13,16 +13,23 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from trustgauge import plugins
 from trustgauge.catalogue import CatalogueEntry, entries, named_entries
-from trustgauge.errors import Fault, PlanError, TrustgaugeError
+from trustgauge.errors import Fault, PlanError, StoreError, TrustgaugeError
 from trustgauge.methods.two_step.chains import Link
 from trustgauge.methods.two_step.composition import CompositionTerms, Inference, infer
 from trustgauge.methods.two_step.settings import TwoStepSettings
+from trustgauge.methods.two_step.text_dependence import MOST, text_dependence
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Reason, Rule, canonical
-from trustgauge.run.targets import methods, rateable_service
+from trustgauge.run.rate import StoredAnswers, answer_batches
+from trustgauge.run.targets import Target, design, methods, rateable_service
 from trustgauge.services import ServiceSpec
+from trustgauge.stats import stream
+from trustgauge.store import open_store
+from trustgauge.store.folder import read_manifest
 
 METHOD = "two-step"
 """The method whose levels compose (two-step 1.9)."""
@@ -279,10 +286,43 @@ def _link(name: str, entry: CatalogueEntry) -> Link:
         expires=rating["expires"],
         matrix=tuple(map(tuple, details["matrix"])) if pooled else None,
         deff=tuple(details["deff"]) if pooled else (),
+        depends=() if together else _depends(one, entry),
         two_bit={} if together else details.get("two_bit", {}),
         texts=int(options.get("texts", 200)),
         legs=len(described.stages()) if described is not None and not together else 1,
     )
+
+
+def _depends(part: Mapping[str, Any], entry: CatalogueEntry) -> tuple[str, ...] | None:
+    """On which features of the text a part's answers depend; None if its answers cannot be read here."""
+    if all(sum(count > 0 for count in row) < 2 for row in part["details"].get("matrix", [[1, 1]])):
+        return ()  # every value comes back as one, whatever the text
+    service, seed = entry.rating["service"]["key"], entry.document["run"]["seed"]
+    try:
+        marks = _marks(service, part["key"], entry)
+    except TrustgaugeError:
+        return None
+    return text_dependence(marks, stream(seed, METHOD, "text-dependence", service, part["key"]))
+
+
+def _marks(service: str, part: str, entry: CatalogueEntry) -> pl.DataFrame:
+    """The stored answers of one part as its method reads them, of a large run as many as are looked at."""
+    plan = source_plan(entry)
+    index = _experiment(entry, plan)
+    found = map(Target.from_facts, read_manifest(entry.folder).get("subjects", ()))
+    wanted = (index, service, part)
+    mine = [one for one in found if not one.control and (one.experiment, one.service, one.part) == wanted]
+    frames: list[pl.DataFrame] = []
+    with open_store(entry.folder) as store:
+        probes = design(plan, mine)
+        for target in mine:
+            for rows in answer_batches(target, probes, StoredAnswers(store)):
+                frames.append(methods(plan)[index].score(rows))
+                if sum(frame.height for frame in frames) >= MOST:
+                    break
+    if not frames:
+        raise StoreError(f"{entry.folder} has no answers of {service}")
+    return pl.concat(frames)
 
 
 def _fingerprint(name: str, entry: CatalogueEntry) -> str:

@@ -43,6 +43,8 @@ class Link:
         matrix: pooled mentions by value in and value out; rows for all C values, or for those with a
             share in a distribution only. None if the rating has none, or did not pool its blocks.
         deff: design effect of each row of `matrix`.
+        depends: features of the text on which its rates depend (`text_dependence.FEATURES`); None if it
+            is not known.
         two_bit: share of draws by behaviour, [] names as in `rates.BEHAVIOURS`.
         texts: texts of a block, for the cost of a test.
         legs: calls that one text costs.
@@ -63,6 +65,7 @@ class Link:
     expires: str = ""
     matrix: tuple[tuple[int, ...], ...] | None = None
     deff: tuple[float, ...] = ()
+    depends: tuple[str, ...] | None = ()
     two_bit: Mapping[str, float] = field(default_factory=dict)
     texts: int = 200
     legs: int = 1
@@ -114,6 +117,22 @@ def conditions(chain: Sequence[Link], today: str, margin: float) -> Iterator[Rea
                 "composition.other-language", {**facts, "is": link.language, "first": first.language}
             )
     yield from _untested_inputs(chain, margin)
+    yield from _shared_texts(chain)
+
+
+def _shared_texts(chain: Sequence[Link]) -> Iterator[Reason]:
+    """Do several parts treat texts differently? Then nobody knows whether these are the same texts."""
+    varying = [link for link in chain if link.depends != ()]
+    if len(varying) < 2:
+        return
+    known = [link for link in varying if link.depends is not None]
+    names = list(dict.fromkeys(link.service for link in known))
+    features = list(dict.fromkeys(name for link in known for name in link.depends or ()))
+    if len(known) > 1:
+        facts = {"services": names, "features": features, "calls": calls(chain)}
+        yield Reason("composition.depends-on-text", facts)
+    for name in dict.fromkeys(link.service for link in varying if link.depends is None):
+        yield Reason("composition.texts-unknown", {"service": name, "calls": calls(chain)})
 
 
 def other_specs(chain: Sequence[Link]) -> Iterator[Reason]:

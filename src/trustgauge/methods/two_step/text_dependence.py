@@ -1,0 +1,92 @@
+"""Whether what a service makes of a value depends on the text around it (two-step 1.9).
+
+Rates of two services multiply only if what one does with a value says nothing of what the other does. Where
+both treat occupations differently, it may be the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trustgauge.stats.comparisons import holm, sequential_p, table_chi_squared
+from trustgauge.stats.distributions import Floats, Ints
+
+FEATURES = ("occupation", "sentence pattern", "sentence", "place in the text", "other mentions")
+"""What the answer to a mention is held against. A sentence is an occupation in a pattern."""
+DEPENDS = 0.01  # Holm-adjusted p up to which a feature matters, as in homogeneity (two-step 1.7 step 2)
+MOST = 10_000  # texts that are looked at
+PERMUTATIONS = 999
+BATCH = 100
+
+
+def text_dependence(marks: pl.DataFrame, rng: np.random.Generator) -> tuple[str, ...]:
+    """The `FEATURES` of a text on which the value that comes back depends, beyond chance.
+
+    For each feature: Pearson's chi-squared of values out by levels of the feature, summed over the values in;
+    p by permuting the values out among the mentions of a value in, Holm over features.
+
+    Args:
+        marks: scored answers of one part; a text that a deterministic service shares counts once.
+        rng: of the sample of texts and of the permutations.
+    """
+    rows = marks.filter(pl.col("first") | ~pl.col("shared"))
+    if rows.height > MOST:
+        rows = rows.sample(MOST, seed=int(rng.integers(1 << 32)))
+    mentions = list(_mentions(rows.select("pattern", "items", "values", "read").iter_rows()))
+    if not mentions:
+        return ()
+    values, came = (np.array(column) for column in list(zip(*mentions, strict=True))[:2])
+    p = [
+        _p(_codes([one[2 + place] for one in mentions]), values, came, rng) for place in range(len(FEATURES))
+    ]
+    found = [name for name, adjusted in zip(FEATURES, holm(p).tolist(), strict=True) if adjusted <= DEPENDS]
+    if "occupation" in found or "sentence pattern" in found:  # which a sentence consists of
+        return tuple(name for name in found if name != "sentence")
+    return tuple(found)
+
+
+def _mentions(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """Of each mention that was read: value in, value out, then its `FEATURES`."""
+    for pattern, items, values, read in rows:
+        found = zip(items, values, read or (), strict=False)  # surplus words are no mentions
+        for place, (item, value, out) in enumerate(found):
+            if out is not None and out >= 0:
+                others = tuple(sorted([*values[:place], *values[place + 1 :]]))
+                yield value, out, item, pattern, (item, pattern), place, others
+
+
+def _codes(levels: Sequence[object]) -> Ints:
+    numbers = {level: number for number, level in enumerate(dict.fromkeys(levels))}
+    return np.array([numbers[level] for level in levels])
+
+
+def _p(levels: Ints, values: Ints, came: Ints, rng: np.random.Generator) -> float:
+    """Permutation p of one feature, stopped early where it is large."""
+    groups = [(levels[values == value], came[values == value]) for value in np.unique(values)]
+    groups = [group for group in groups if len(np.unique(group[1])) > 1]
+    if not groups:
+        return 1.0
+    shape = int(levels.max()) + 1, int(came.max()) + 1
+    observed = float(sum(_statistics(one, out[None], shape)[0] for one, out in groups))
+
+    def batches() -> Iterator[Floats]:
+        done = 0
+        while done < PERMUTATIONS:
+            size = min(BATCH, PERMUTATIONS - done)
+            mixed = [(one, rng.permuted(np.tile(out, (size, 1)), axis=1)) for one, out in groups]
+            yield np.sum([_statistics(one, out, shape) for one, out in mixed], axis=0)
+            done += size
+
+    return sequential_p(observed, batches())
+
+
+def _statistics(levels: Ints, came: Ints, shape: tuple[int, int]) -> Floats:
+    """Chi-squared of each row of `came` [R, N] by the levels [N]."""
+    cells = shape[0] * shape[1]
+    places = np.arange(len(came))[:, None] * cells + levels * shape[1] + came
+    tables = np.bincount(places.ravel(), minlength=len(came) * cells)
+    return table_chi_squared(tables.reshape(len(came), *shape))

@@ -243,6 +243,10 @@ def test_doubt_in_the_rates_is_not_settled() -> None:
     found = infer([link("DSBS", thin), link("DSBS", IDENTITY)])
     assert found.certainty < 0.95
     assert found.state == "not settled"
+    assert codes(found)[-1] == "composition.uncertain"
+    doubtful = infer([link("BS", certainty={"BS": 0.6}), link("DSBS")], "published")
+    assert codes(doubtful)[-1] == "composition.uncertain"
+    assert sentences.reason(doubtful.must_test[-1]).endswith("certainty of 59 %, and 95 % is needed.")
     assert sum(found.certainties.values()) == pytest.approx(1)
 
 

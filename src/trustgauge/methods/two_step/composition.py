@@ -92,7 +92,7 @@ class Inference:
 
     Attributes:
         levels: the levels that remain possible, best first.
-        state: `inferred` if exactly one remains, is certain enough and nothing must be tested.
+        state: `inferred` if nothing must be tested.
         certainty: share of joint draws in which no other level is possible.
         way: what it was inferred from: rates, two-bit, levels or published.
         steps: the cells used, in order.
@@ -215,13 +215,15 @@ def infer(chain: Sequence[Link], rule: Rule = "sound", terms: CompositionTerms |
     possible, certainty = _likeliest(shares)
     if way in ("two-bit", "levels"):
         reasons += chains.other_specs(chain)
+    if certainty < terms.settle:
+        doubt = {"certainty": certainty, "settle": terms.settle, "calls": chains.calls(chain)}
+        reasons.append(Reason("composition.uncertain", doubt))
     if len(possible) > 1:
         facts = {"levels": list(sort_levels(possible)), "calls": chains.calls(chain)}
         reasons.append(Reason("composition.several-levels", facts))
-    settled = certainty >= terms.settle and not reasons
     return Inference(
         levels=sort_levels(possible),
-        state="inferred" if settled else "not settled",
+        state="not settled" if reasons else "inferred",
         certainty=certainty,
         way=way,
         steps=steps,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
 from trustgauge.reports import sentences
-from trustgauge.run.chain_composition import chain_plan, compose_chain
+from trustgauge.run.chain_composition import chain_plan, compose_chain, source_plan
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 
@@ -148,7 +148,9 @@ def test_parts_that_depend_on_the_text_settle_nothing(
     inference = composed.inference
     assert inference.levels == ("UCS",)  # what the product of the mean rates says
     assert inference.state == "not settled"
-    (reason,) = [one for one in composed.facts()["must_test"] if one["code"] == "composition.depends-on-text"]
+    (reason,) = [
+        one for one in composed.facts(brains)["must_test"] if one["code"] == "composition.depends-on-text"
+    ]
     assert reason["facts"]["features"] == [feature]
     assert "rate the chain itself" in sentences.reason(inference.must_test[0])
     tested = rate(load_plan(chain_plan(composed)), RunOptions(ratings=brains))
@@ -172,3 +174,32 @@ def test_without_answers_a_chain_is_composed_only_where_one_part_can_depend_on_t
     assert compose_chain("stereo > mirror", folder, TODAY).inference.state == "inferred"
     inference = compose_chain("stereo > swaps_half", folder, TODAY).inference
     assert {one.code for one in inference.must_test} == {"composition.texts-unknown"}
+
+
+def test_an_attribute_that_a_part_was_not_rated_for_is_named_with_those_it_was(ratings: Path) -> None:
+    with pytest.raises(PlanError, match='"a:b/c:d" was not rated for the attribute "race"') as caught:
+        compose_chain("a:b/c:d > ollama/llama3", ratings, TODAY, attribute="race")
+    assert caught.value.faults[0].must == "one of: gender"
+
+
+def test_calls_are_those_that_are_not_stored_yet(brains: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(brains, tmp_path / "ratings"))
+    composed = compose_chain("tossed > stereo", folder, TODAY)
+    assert 0 < composed.facts(folder)["calls"] <= composed.inference.calls
+    rate(load_plan(chain_plan(composed)), RunOptions(ratings=folder))
+    assert composed.facts(folder)["calls"] == 0
+
+
+def test_a_newer_rating_that_is_not_settled_is_told_of(brains: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(brains, tmp_path / "ratings"))
+    used = compose_chain("tossed > mirror", folder, TODAY)
+    assert used.notes == ()
+    first = source_plan(used.entries[0]).document()
+    first["experiments"][0] |= {"texts": 20, "services": ["tossed"]}
+    later = datetime.now(UTC) + timedelta(days=1)
+    newer = rate(load_plan(first), RunOptions(ratings=folder, now=lambda: later)).document["ratings"][0]
+    assert newer["state"] == "not settled"
+    (note,) = compose_chain("tossed > tossed", folder, TODAY).notes
+    ids = used.entries[0].rating["id"], newer["id"]
+    assert (note.facts["used"], note.facts["newer"]) == ids
+    assert all(one in sentences.reason(note) for one in (*ids, newer["tested"]))

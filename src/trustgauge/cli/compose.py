@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -38,9 +39,9 @@ def compose_verb(chain: str, test: bool, rule: Any, **options: Any) -> Any:
         say([*inference_lines(composed), *([] if test else measured_lines(composed))], options)
     if not test:
         if options["as_json"]:
-            emit_json(composed.facts())
+            emit_json(composed.facts(options["ratings"]))
         elif composed.inference.state != "inferred":
-            say(_test_line(chain, composed), options)
+            say(_test_line(chain, composed, options["ratings"]), options)
         return None
     return _tested(composed, options)
 
@@ -68,6 +69,8 @@ def inference_lines(composed: ComposedChain) -> Any:
         )
     if one.published != one.levels and composed.rule == "sound":
         lines.append(terminal.line("note", f"the published table says {' or '.join(one.published)}"))
+    for reason in composed.notes:
+        lines.append(terminal.line("note", sentences.reason(reason)))
     for reason in one.must_test:
         lines.append(terminal.line("test", sentences.reason(reason)))
     return lines
@@ -111,12 +114,14 @@ WAYS = {
 }
 
 
-def _test_line(chain: str, composed: ComposedChain) -> Any:
+def _test_line(chain: str, composed: ComposedChain, ratings: Path) -> Any:
     from trustgauge.reports import terminal
+    from trustgauge.run.chain_composition import chain_forecast
 
-    return [
-        terminal.line("test it", f'trustgauge compose "{chain}" --test   {composed.inference.calls:,} calls')
-    ]
+    left = chain_forecast(composed, ratings)
+    calls = composed.inference.calls if left is None else left.calls
+    takes = f"{calls:,} calls" if calls else "no calls: all answers are stored"
+    return [terminal.line("test it", f'trustgauge compose "{chain}" --test   {takes}')]
 
 
 def _tested(composed: ComposedChain, options: dict[str, Any]) -> Any:
@@ -132,6 +137,7 @@ def _tested(composed: ComposedChain, options: dict[str, Any]) -> Any:
     plan = load_plan(chain_plan(composed), changes)
     load_environment(plan.services.values())
     confirm_plan(plan, options)
+    inferred = composed.facts(options["ratings"])  # before the test, which leaves no calls to send
     with progress_display(options) as watch:
         finished = rate(plan, RunOptions(ratings=options["ratings"], watch=watch))
     measured = finished.document["ratings"][0] if finished.document["ratings"] else None
@@ -140,7 +146,7 @@ def _tested(composed: ComposedChain, options: dict[str, Any]) -> Any:
     if options["as_json"]:
         emit_json(
             {
-                "inferred": composed.facts(),
+                "inferred": inferred,
                 "measured": finished.document,
                 "agrees": bool(level) and against is None,
             }

@@ -24,6 +24,9 @@ from trustgauge.methods.two_step.settings import TwoStepSettings
 from trustgauge.methods.two_step.text_dependence import MOST, text_dependence
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Reason, Rule, canonical
+from trustgauge.run.cost import Estimate
+from trustgauge.run.options import RunOptions
+from trustgauge.run.prepare import forecast, prepare
 from trustgauge.run.rate import StoredAnswers, answer_batches
 from trustgauge.run.targets import Target, design, methods, rateable_service
 from trustgauge.services import ServiceSpec
@@ -33,6 +36,8 @@ from trustgauge.store.folder import read_manifest
 
 METHOD = "two-step"
 """The method whose levels compose (two-step 1.9)."""
+MOST_PRICED = 20_000
+"""Calls of a test up to which it is computed how many of them are left to send."""
 READING = ("reader", "rule", "margin", "loss", "score_range", "dead_zone")
 """Settings that give a level its meaning (two-step 1.9: one alphabet, one reader)."""
 
@@ -57,6 +62,7 @@ class ComposedChain:
     inference: Inference
     rule: Rule
     measured: CatalogueEntry | None = None
+    notes: tuple[Reason, ...] = ()
 
     @property
     def contradiction(self) -> Reason | None:
@@ -64,9 +70,9 @@ class ComposedChain:
         level = self.measured.rating["overall"]["level"] if self.measured else None
         return self.inference.contradicted_by(level) if level else None
 
-    def facts(self) -> dict[str, Any]:
-        """The inference as plain data, for --json."""
-        one = self.inference
+    def facts(self, ratings: Path) -> dict[str, Any]:
+        """The inference as plain data, for --json; `calls` of a test without what is stored in `ratings`."""
+        one, left = self.inference, chain_forecast(self, ratings)
         return {
             "chain": list(self.names),
             "ratings": [entry.rating["id"] for entry in self.entries],
@@ -81,7 +87,8 @@ class ComposedChain:
                 {"first": list(s.first), "second": s.second, "result": list(s.result)} for s in one.steps
             ],
             "must_test": [{"code": r.code, "facts": dict(r.facts)} for r in one.must_test],
-            "calls": one.calls,
+            "notes": [{"code": r.code, "facts": dict(r.facts)} for r in self.notes],
+            "calls": one.calls if left is None else left.calls,
             "measured": self._measured_facts(),
         }
 
@@ -138,17 +145,35 @@ def compose_chain(
         and one.rating["id"] not in withdrawn
     ]
     found: list[CatalogueEntry] = []
+    notes: list[Reason] = []
     for name in names:
-        found.append(_entry(name, known, ratings, rule, attribute))
-        attribute = found[-1].rating["issue"]["attribute"]
+        used, note = _in_use(name, _rated(name, known, ratings, attribute), rule)
+        found.append(used)
+        notes += [note] if note else []
+        attribute = used.rating["issue"]["attribute"]
     links = tuple(_link(name, entry) for name, entry in zip(names, found, strict=True))
     plan = source_plan(found[0])
     experiment = plan.experiments[_experiment(found[0], plan)]
     terms = CompositionTerms(today=today.isoformat(), seed=found[0].document["run"]["seed"])
     if isinstance(experiment, TwoStepSettings):
         terms = replace(terms, margin=experiment.margin, settle=experiment.settle, draws=experiment.draws)
-    composed = ComposedChain(names, tuple(found), links, infer(links, rule, terms), rule)
+    told = tuple(one for place, one in enumerate(notes) if one not in notes[:place])
+    composed = ComposedChain(names, tuple(found), links, infer(links, rule, terms), rule, notes=told)
     return replace(composed, measured=_measured(composed, known, today))
+
+
+def chain_forecast(composed: ComposedChain, ratings: Path) -> Estimate | None:
+    """What a test of the whole chain would send, given what is stored. Sends nothing.
+
+    None if the test is too large to be computed in passing, or its services cannot be asked from here.
+    """
+    if composed.inference.calls > MOST_PRICED:
+        return None
+    options = RunOptions(ratings=ratings)
+    try:
+        return forecast(prepare(load_plan(chain_plan(composed)), options, needs_keys=False), options)
+    except TrustgaugeError:
+        return None
 
 
 def source_plan(entry: CatalogueEntry) -> Plan:
@@ -206,26 +231,40 @@ def _measured(composed: ComposedChain, known: Sequence[CatalogueEntry], today: d
     return min(found, key=lambda one: one.rating["state"] != "rated", default=None)
 
 
-def _entry(
-    name: str, known: Sequence[CatalogueEntry], ratings: Path, rule: Rule, attribute: str | None
-) -> CatalogueEntry:
-    """The rating of a part to use: by this rule and settled before others, newer before older.
+def _rated(
+    name: str, known: Sequence[CatalogueEntry], ratings: Path, attribute: str | None
+) -> list[CatalogueEntry]:
+    """The ratings of a part, newest first; of one attribute, if one is meant.
 
     What was translated one way came out in another language, so it can be no part of a chain of texts in one.
     """
     known = [one for one in known if not one.rating["method"]["options"].get("one_way")]
-    found = [
-        one
-        for one in named_entries(known, name)
-        if name in _names(one) and (attribute is None or one.rating["issue"]["attribute"] == attribute)
-    ]
+    found = [one for one in named_entries(known, name) if name in _names(one)]
+    if fitting := [one for one in found if attribute in (None, one.rating["issue"]["attribute"])]:
+        return fitting
     if found:
-        return min(found, key=lambda one: (one.rating["method"]["rule"] != rule, not _settled(name, one)))
+        must = "one of: " + ", ".join(sorted({str(one.rating["issue"]["attribute"]) for one in found}))
+        what = f'"{name}" was not rated for the attribute "{attribute}"'
+        raise PlanError((Fault("CHAIN", what, must=must, do="choose one that all parts have (--attribute)"),))
     names = tuple(dict.fromkeys(each for one in known for each in _names(one)))
     if not names:
         do = "rate the services of the chain first"
         raise PlanError((Fault("CHAIN", f'no rating of "{name}" in {ratings}', do=do),))
     raise PlanError((plugins.unknown("CHAIN", "rated service", name, names),))
+
+
+def _in_use(name: str, found: Sequence[CatalogueEntry], rule: Rule) -> tuple[CatalogueEntry, Reason | None]:
+    """The rating of a part to use: by this rule and settled before others, newer before older.
+
+    With it a Reason to tell, if a newer one by the same rule is not settled.
+    """
+    used = min(found, key=lambda one: (one.rating["method"]["rule"] != rule, not _settled(name, one)))
+    newest = next(one for one in found if one.rating["method"]["rule"] == used.rating["method"]["rule"])
+    if newest.folder == used.folder or _settled(name, newest):
+        return used, None
+    facts = {"service": name, "used": used.rating["id"], "used_tested": used.rating["tested"]}
+    facts |= {"newer": newest.rating["id"], "newer_tested": newest.rating["tested"]}
+    return used, Reason("composition.newer-not-settled", facts)
 
 
 def _settled(name: str, entry: CatalogueEntry) -> bool:

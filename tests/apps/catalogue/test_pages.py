@@ -29,11 +29,11 @@ from trustgauge.apps.catalogue.freeze import freeze
 from trustgauge.apps.catalogue.ingest import FolderReader
 from trustgauge.apps.catalogue.jobs import JobQueue
 from trustgauge.apps.catalogue.options import ServeOptions
-from trustgauge.apps.catalogue.site import MOST_PRICED, _price
+from trustgauge.apps.catalogue.site import _price
 from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.plan import load_plan
 from trustgauge.records import canonical
-from trustgauge.run.chain_composition import chain_plan, compose_chain
+from trustgauge.run.chain_composition import MOST_PRICED, chain_plan, compose_chain
 from trustgauge.run.envelope import seal
 from trustgauge.run.options import RunOptions
 from trustgauge.run.proof_bundle import bundle_text

@@ -184,7 +184,7 @@ class Api:
             asked = request.query_params
             parts = [asked.get(f"s{number}", "") for number in range(1, 5)]  # as the form of the page says it
             chain = (asked.get("chain", "") or " > ".join(filter(None, parts)))[:1000]
-            return JSONResponse(self.site.infer_chain(chain).facts())
+            return JSONResponse(self.site.infer_chain(chain).facts(self.site.ratings))
         except TrustgaugeError as error:
             raise _of_error(error) from error
 

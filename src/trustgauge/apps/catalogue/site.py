@@ -56,8 +56,6 @@ MOST_CHOICES = 500
 """Ratings that can be chosen from for a comparison."""
 MOST_WITHDRAWN = 100_000
 """Withdrawn ratings that no chain is inferred from."""
-MOST_PRICED = 20_000
-"""Calls of a test of a chain up to which its price is computed for anybody who opens the page."""
 LIST_PARAMETERS = tuple(one.name for one in fields(RatingQuery))
 PAIR_PARAMETERS = ("a", "b")
 PERSONAL_PARAMETERS = (*(f"p{number}" for number in range(1, 9)), "rule", "profile")
@@ -684,7 +682,7 @@ def _chain(composed: ComposedChain, ratings: Path) -> dict[str, Any]:
             for step in one.steps
         ],
         "published": published,
-        "must_test": [sentences.reason(reason) for reason in one.must_test],
+        "must_test": [sentences.reason(reason) for reason in (*composed.notes, *one.must_test)],
         "measured": _measured(composed),
         "price": _price(composed, ratings),
     }
@@ -711,19 +709,11 @@ def _price(composed: ComposedChain, ratings: Path) -> str:
 
     Only the calls if it is too large to be computed for a page, or its services cannot be asked from here.
     """
-    from trustgauge.plan import load_plan
-    from trustgauge.run.chain_composition import chain_plan
-    from trustgauge.run.options import RunOptions
-    from trustgauge.run.prepare import forecast, prepare
+    from trustgauge.run.chain_composition import chain_forecast
 
-    options, calls = RunOptions(ratings=ratings), composed.inference.calls
-    about = f"A test of the whole chain takes about {calls:,} calls." if calls else ""
-    if calls > MOST_PRICED:
-        return about
-    try:
-        told = forecast(prepare(load_plan(chain_plan(composed)), options), options)
-    except TrustgaugeError:
-        return about
+    calls, told = composed.inference.calls, chain_forecast(composed, ratings)
+    if told is None:
+        return f"A test of the whole chain takes about {calls:,} calls." if calls else ""
     if not told.calls:
         return "All answers for a test of the whole chain are stored already: it sends no requests."
     price = f"{told.calls:,} calls, {numbers.span(told.seconds)}, {numbers.usd(told.usd)}"

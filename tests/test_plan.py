@@ -286,3 +286,15 @@ def test_a_plan_of_many_megabytes_is_refused(tmp_path: Path) -> None:
     plan.write_bytes(b"# comment\n" * 1_100_000)
     with pytest.raises(PlanError, match="more than 10,000,000 bytes"):
         load_plan(plan)
+
+
+@pytest.mark.parametrize("method", ["two-step", "causal", "trust", "social-bias"])
+def test_a_service_named_twice_is_refused_as_its_answers_would_count_twice(method: str) -> None:
+    experiment = {"method": method, "services": ["coin", "other", "coin", "coin"]}
+    services = {name: {"use": "anchor", "behaviour": "coin"} for name in ("coin", "other")}
+    with pytest.raises(PlanError) as caught:
+        load_plan({"services": services, "experiments": [experiment]})
+    found = [fault for fault in caught.value.faults if fault.place == "experiments[0].services"]
+    assert [(one.what, one.must, one.got) for one in found] == [
+        ("a service is named twice", "each named once", '"coin" more than once')
+    ]

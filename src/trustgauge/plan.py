@@ -326,9 +326,13 @@ def _orders(tables: Any) -> dict[str, Any]:
 def _check_names(settings: Any, place: str, known: tuple[str, ...], faults: list[Fault]) -> None:
     for key in ("services", "constant_services"):
         named = settings.get(key, ()) if isinstance(settings, Mapping) else ()
-        for name in named if isinstance(named, list | tuple) else ():
+        listed = list(named) if isinstance(named, list | tuple) else []
+        for name in listed:
             if name not in known:
                 faults.append(plugins.unknown(f"{place}.{key}", "service", str(name), known))
+        for name in {str(one): None for one in listed if listed.count(one) > 1}:
+            must, got = "each named once", f'"{_cut(name)}" more than once'
+            faults.append(Fault(f"{place}.{key}", "a service is named twice", must, got))
     judge = settings.get("judge") if isinstance(settings, Mapping) else None
     name = judge.get("service") if isinstance(judge, Mapping) else None
     if isinstance(name, str) and name not in known:

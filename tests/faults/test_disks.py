@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -13,6 +14,8 @@ import pytest
 from tests.faults.running import command, environment, last, rating, rows, told, trustgauge, write_plan
 from tests.run.plans import faithful, translator_plan
 from tests.servers import LocalServer
+from trustgauge.errors import DiskFullError
+from trustgauge.terminal.output import write_output
 
 Mounted = Callable[..., subprocess.CompletedProcess[str]]
 RATE = ("rate", "plan.toml", "--progress", "none", "--ratings", "ratings")
@@ -151,3 +154,30 @@ def test_results_that_nobody_can_take_are_told(tmp_path: Path) -> None:
     assert done.returncode == 4, done.stderr
     assert "Traceback" not in done.stderr
     assert "no space left" in done.stderr
+
+
+def test_a_view_that_finds_no_room_leaves_the_old_file_as_it_was(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    old, link = tmp_path / "page.html", tmp_path / "link.html"
+    old.write_text("old")
+    old.chmod(0o600)
+    link.symlink_to(old)
+    write_output(link, "new")
+    assert (old.read_text(), old.stat().st_mode & 0o777, link.is_symlink()) == ("new", 0o600, True)
+
+    def full(_handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(DiskFullError) as caught:
+        write_output(old, "newer")
+    assert (caught.value.exit_code, old.read_text(), len(list(tmp_path.iterdir()))) == (4, "new", 2)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_device_stays_what_it_is() -> None:
+    with pytest.raises(DiskFullError):
+        write_output(Path("/dev/full"), "page")
+    write_output(Path(os.devnull), "page")
+    assert not Path(os.devnull).is_file()

@@ -80,22 +80,30 @@ def show_result(document: RunDocument, folder: Path, options: dict[str, Any]) ->
 
 
 def write_output(path: Path | None, data: bytes | str, *, option: str = "-o") -> None:
-    """Write a result to a file and say so on stderr; to stdout if there is no path.
+    """Write a result to a file, whole or not at all, and say so on stderr; to stdout if there is no path.
 
     Raises:
-        StoreError: the file cannot be written.
+        StoreError, DiskFullError: the file cannot be written; then it is as it was.
     """
-    from trustgauge.errors import StoreError
+    from trustgauge.errors import DiskFullError, StoreError
+    from trustgauge.store.folder import map_errors, write_file
 
     data = data.encode("utf-8", "replace") if isinstance(data, str) else data
     if path is None:
         sys.stdout.buffer.write(data)
         return
     try:
-        path.write_bytes(data)
-    except OSError as error:
-        got, do = error.strerror or str(error), f"choose another place with {option}"
-        raise StoreError(f"{path} cannot be written", got=got, do=do) from None
+        with map_errors(path):
+            if path.exists() and not path.is_file():  # a pipe or a device stays what it is
+                path.write_bytes(data)
+            else:  # a link keeps pointing, and what was private stays it
+                private = path.exists() and not path.stat().st_mode & 0o077
+                write_file(path.resolve(), data, private=private)
+    except DiskFullError:
+        raise
+    except StoreError as error:
+        do = f"choose another place with {option}"
+        raise StoreError(f"{path} cannot be written", got=error.got, do=do) from None
     click.echo(f"{'wrote':<9}{path}", err=True)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -20,12 +21,15 @@ SUFFIXES = {".csv": ",", ".tsv": "\t", ".jsonl": "", ".ndjson": ""}
 UTF_8 = "utf-8-sig"  # with a byte order mark or without
 CHINESE: tuple[str, ...] = (UTF_8, "gb18030")
 """Encodings of tables that may come from China, in the order in which they are tried (social-bias 3.1)."""
-NAMES = {UTF_8: "UTF-8", "gb18030": "GB18030"}
+WESTERN: tuple[str, ...] = (UTF_8, "cp1252")
+"""The same of sheets that hold no Chinese: nearly any text can be read as GB18030, as wrong signs."""
+NAMES = {UTF_8: "UTF-8", "gb18030": "GB18030", "cp1252": "Windows-1252"}
 ABSENT = "absent"  # the hash of a file that cannot be read
 SHOWN = 60  # characters of a cell that an error shows
 MOST_CELLS = 100_000_000  # of a Parquet file, some gigabytes in memory
 MOST_FILES = 10_000  # of a folder, those of its folders included
 ROWS_SHOWN = 5  # row numbers that an error lists
+_IDEOGRAPH = re.compile("[\u3400-\u9fff]")  # signs of Chinese
 
 
 def read_table(
@@ -104,6 +108,15 @@ def read_text(file: Path, place: str, encodings: Sequence[str] = (UTF_8,)) -> tu
     line = data.count(b"\n", 0, broken) + 1
     got = f"an unreadable byte in line {line}"
     raise fault(file, place, f"the file is not {names}", must=f"{names} text", got=got)
+
+
+def encodings_of(texts: Iterable[str]) -> tuple[str, ...]:
+    """The encodings that a sheet about these texts may be in.
+
+    >>> encodings_of(["女性？"]) == CHINESE, encodings_of(["Women?"]) == WESTERN
+    (True, True)
+    """
+    return CHINESE if any(_IDEOGRAPH.search(text) for text in texts) else WESTERN
 
 
 def read_parquet(file: Path, place: str, most: int = MOST_CELLS) -> pl.DataFrame:

@@ -16,7 +16,7 @@ import polars as pl
 from trustgauge import plugins
 from trustgauge.data.social_groups import Group, GroupSource
 from trustgauge.data.social_groups import groups as groups_of
-from trustgauge.data.tables import fault, short
+from trustgauge.data.tables import CHINESE, NAMES, WESTERN, fault, short
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.social_bias.expressions import LANGUAGES, read_expressions
 from trustgauge.methods.social_bias.judge_accuracy import accuracy_by_style
@@ -148,6 +148,9 @@ def labelled_table(table: str, groups: Mapping[str, Group]) -> pl.DataFrame:
     if ours and not file.exists():
         return ours()
     found = read_sheet(file, PLACE, (*LABELLED, *FORMS))
+    chinese = any(line.cells.get("language", "").strip() == "zh" for line in found.lines)
+    if found.encoding == NAMES[CHINESE[-1]] and not chinese:
+        found = read_sheet(file, PLACE, (*LABELLED, *FORMS), WESTERN)
     missing = [name for name in LABELLED if name not in found.columns]
     if missing:
         raise fault(file, PLACE, f"no column {', '.join(missing)}", must=", ".join(LABELLED))

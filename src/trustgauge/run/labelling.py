@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from trustgauge.data.tables import fault, short
+from trustgauge.data.tables import encodings_of, fault, short
 from trustgauge.errors import Fault
 from trustgauge.run.audit import Audit, AuditItem, AuditSample, LabelRecord, disagreements, read_log
 from trustgauge.run.sheets import at_row, check_name, plain, raise_faults, read_sheet, sheet_bytes
@@ -142,7 +142,8 @@ class Labelling:
         Raises:
             PlanError: with a fault for each row with an unknown id, a changed question or an unknown label.
         """
-        sheet = read_sheet(file, IMPORT, KNOWN)
+        texts = (text for one in self.items.values() for text in (one.question, one.answer))
+        sheet = read_sheet(file, IMPORT, KNOWN, encodings_of(texts))
         if not {"id", "label"} <= set(sheet.columns):
             raise fault(file, IMPORT, "no column id or label", must="the columns that `--export` wrote")
         given, faults = self._given(), list[Fault]()

@@ -256,13 +256,14 @@ def sheet_bytes(file: Path, place: str, columns: Sequence[str], rows: Sequence[M
     return written.getvalue().encode("utf-8-sig")
 
 
-def read_sheet(file: Path, place: str, known: Sequence[str]) -> Sheet:
+def read_sheet(file: Path, place: str, known: Sequence[str], encodings: Sequence[str] = CHINESE) -> Sheet:
     """The rows of a sheet that was filled in. Columns that are not known are passed over.
 
     Args:
         file: its ending says of which kind.
         place: of the option that names the file, for errors.
         known: names of the columns that are read, in lower case.
+        encodings: of a file that is no workbook, tried in this order.
 
     Raises:
         PlanError: the file cannot be read, or cells are no plain text; every such row has its fault.
@@ -272,7 +273,7 @@ def read_sheet(file: Path, place: str, known: Sequence[str]) -> Sheet:
     if suffix == ".xlsx":
         return _told(file, read_workbook(file, place, known), "XLSX")
     with_mark = (b"\xff\xfe", b"\xfe\xff")
-    text, encoding = read_text(file, place, ("utf-16",) if _begins(file, with_mark) else CHINESE)
+    text, encoding = read_text(file, place, ("utf-16",) if _begins(file, with_mark) else encodings)
     rows = _csv(file, place, text, known) if SUFFIXES[suffix] else _json_lines(file, place, text, known)
     return _told(file, rows, NAMES.get(encoding, "UTF-16"))
 

@@ -79,14 +79,27 @@ def test_either_export_or_import(folder: Path) -> None:
         assert "either --export FILE or --import FILE" in done.stderr
 
 
-def test_a_sheet_in_gb18030_is_pointed_out(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("encoding", "name", "answer"),
+    [("gb18030", "GB18030", "是的"), ("cp1252", "Windows-1252", "Müller: “Größe”")],
+)
+def test_a_sheet_that_is_not_utf_8_is_read_by_the_language_of_its_questions(
+    folder: Path, encoding: str, name: str, answer: str
+) -> None:
+    if encoding == "gb18030":
+        asked = {"method": "social-bias", "services": ["me"], "language": "zh"}
+        plan = {"services": {"me": {"use": "by-hand", "name": "Example"}}, "experiments": [asked]}
+        (folder / "plan.toml").write_text(tomli_w.dumps(plan))
     trustgauge("ask", "plan.toml", "me", "--export", "q.csv", "--batch", "1", folder=folder)
-    text = (folder / "q.csv").read_text("utf-8-sig").replace('""\n', '"是的"\n')
-    (folder / "q.csv").write_bytes(text.encode("gb18030"))
+    text = (folder / "q.csv").read_text("utf-8-sig").replace('""\n', f'"{answer}"\n')
+    (folder / "q.csv").write_bytes(text.encode(encoding))
     done = trustgauge("ask", "plan.toml", "me", "--import", "q.csv", folder=folder)
     assert done.returncode == 0, done.stderr
     assert "1 new answers" in done.stdout
-    assert "read as GB18030" in done.stdout
+    assert f"read as {name}" in done.stdout
+    again = trustgauge("ask", "plan.toml", "me", "--export", "a.csv", "--all", folder=folder)
+    assert again.returncode == 0, again.stderr
+    assert answer in (folder / "a.csv").read_text("utf-8-sig")
 
 
 def test_a_judge_is_measured_against_a_labelled_table(tmp_path: Path) -> None:

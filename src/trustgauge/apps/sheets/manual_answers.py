@@ -19,7 +19,7 @@ import polars as pl
 
 from trustgauge import plugins
 from trustgauge.apps.sheets.sheet_matching import IMPORT, KNOWN, Question, SheetAnswer, match, utc
-from trustgauge.data.tables import content_hash, fault, short
+from trustgauge.data.tables import content_hash, encodings_of, fault, short
 from trustgauge.errors import Fault, PlanError, StoreError
 from trustgauge.plan import Plan
 from trustgauge.records import Answer, Message, canonical
@@ -147,9 +147,10 @@ def import_answers(
         StoreError: the run folder cannot be read or written, or is in use.
     """
     check_name(file, IMPORT)
-    found = read_sheet(file, IMPORT, KNOWN)
     with _stores(ask_plan, ratings) as (own, _):
         units = _questions(ask_plan, _asked(ask_plan, service, own))
+    texts = (one.message.text for unit in units for one in unit)
+    found = read_sheet(file, IMPORT, KNOWN, encodings_of(texts))
     given = match(file, found, [one for unit in units for one in unit])
     with RunFolder.open(ratings, ask_plan.plan.hash, now=now) as folder:
         write_plan(ask_plan, folder)

@@ -80,8 +80,9 @@ def _exported(done: ExportSummary, after: str) -> list[tuple[str, str]]:
 def _imported(done: ImportSummary, target: str) -> list[tuple[str, str]]:
     known = f", {done.known:,} were stored before" if done.known else ""
     lines = [("stored", f"{done.new:,} new answers in {done.folder}{known}")]
-    if done.encoding == "GB18030":
-        lines.append(("note", "the file is not UTF-8 and was read as GB18030: look at a few answers"))
+    if done.encoding in ("GB18030", "Windows-1252"):
+        said = f"the file is not UTF-8 and was read as {done.encoding}: look at a few answers"
+        lines.append(("note", said))
     if done.waiting:
         lines.append(("waiting", f"{done.waiting:,} answers whose chat is not answered to its end"))
     lines.append(("pending", f"{done.pending:,} of {done.asked:,} questions"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trustgauge.apps.watch.watcher import LINE, LogTail, read_tail, write_tail
+from trustgauge.apps.watch.watcher import LINE, LogTail, SkippedLines, read_tail, write_tail
 from trustgauge.errors import StoreError
 from trustgauge.run.transcript import Transcript, lines
 
@@ -27,8 +27,8 @@ def test_only_what_is_new_is_counted_and_cut(tmp_path: Path) -> None:
     talk(log, "two", 2)
     piece = read_tail(log, first.end)
     assert piece.utterances == 2
-    kept = write_tail(log, piece, tmp_path / "piece.jsonl")
-    assert {row["dialog"] for row in lines(kept)} == {"two"}
+    assert write_tail(log, piece, tmp_path / "piece.jsonl") == SkippedLines()
+    assert {row["dialog"] for row in lines(tmp_path / "piece.jsonl")} == {"two"}
     assert read_tail(log, piece.end) == LogTail(piece.end, piece.end, 0)
 
 
@@ -65,6 +65,20 @@ def test_silence_users_and_broken_lines_do_not_count(tmp_path: Path) -> None:
     )
     log.write_text("\n".join(rows) + "\n")
     assert read_tail(log, 0).utterances == 1
+
+
+def test_lines_that_are_no_utterances_are_left_out_and_named(tmp_path: Path) -> None:
+    log = tmp_path / "t.jsonl"
+    talk(log, "one", 2)
+    first = read_tail(log, 0)
+    for wrong in ("not json", '{"speaker": "bot", "text": "hello"}', '{"dialog": "d", "speaker": 7}', "[1]"):
+        talk(log, "two", 1)
+        with log.open("a") as file:
+            file.write(f"\n{wrong}\n")
+    skipped = write_tail(log, read_tail(log, first.end), tmp_path / "piece.jsonl")
+    assert skipped == SkippedLines(4, (8, 12, 16, 20))
+    kept = (tmp_path / "piece.jsonl").read_text().split()
+    assert len([one for one in kept if "good" in one or "hello" in one]) == 8
 
 
 def test_a_log_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def event(found: WatchState, **more: Any) -> Any:
     told["spent"] = one.spent
     changes = found.untold
     facts = {"look": len(found.runs), "looks": found.most, "run": last.run, "changes": changes}
-    return {**facts, "series": [{**one.key, **told}], **more}
+    return {**facts, "skipped": None, "series": [{**one.key, **told}], **more}
 
 
 def test_lines_of_a_look() -> None:

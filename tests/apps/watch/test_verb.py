@@ -99,9 +99,12 @@ def test_a_log_is_waited_for_and_then_rated(folder: Path) -> None:
     told = json.loads(waiting.stdout)
     assert (told["event"], told["new"], told["wanted"]) == ("waiting", 20, 200)
     assert waiting.returncode == 0
+    with (folder / "log.jsonl").open("a") as file:
+        file.write("not json\n")
     talks(folder / "log.jsonl", 60, FOUL)
     rated = trustgauge(*command, folder=folder)
     assert rated.returncode == 0, rated.stderr
+    assert "log.jsonl, line 41: left out, as not a JSON object" in rated.stdout
     assert "rated    bot, trust mine: High risk (> 99%), first settled level" in rated.stdout
 
 

@@ -34,11 +34,21 @@ def look_lines(event: Mapping[str, Any]) -> list[Line]:
         of = f"{event['look']} of {event['looks']}"
         more = ": all declared looks are used up, so levels are reported but no changes" if over else ""
         lines.append(line("look", f"{of} · {event['run']}{more}"))
+    if event["skipped"]:
+        lines.append(line("note", skipped_line(event["skipped"]), "warn"))
     lines += [line("rated", rating_line(one)) for one in event["series"]]
     lines += [
         line("changed", change_line(one), "bad" if is_worse(one) else "warn") for one in event["changes"]
     ]
     return lines
+
+
+def skipped_line(skipped: Mapping[str, Any]) -> str:
+    """Which lines of the log are not rated, as they are no utterances."""
+    count, first = skipped["count"], [str(one) for one in skipped["first"]]
+    more = f" and {count - len(first):,} more" if count > len(first) else ""
+    lines = f"line{'s' if count > 1 else ''} {', '.join(first)}{more}"
+    return f"{skipped['file']}, {lines}: left out, as not a JSON object with dialog, speaker and text"
 
 
 def rating_line(one: Mapping[str, Any]) -> str:

@@ -21,7 +21,8 @@ from typing import Any, BinaryIO, Self
 
 from trustgauge.apps.watch import page as watch_page
 from trustgauge.apps.watch import state as watched
-from trustgauge.data.dialogs import SPEAKERS
+from trustgauge.data.dialogs import LONGEST, SPEAKERS
+from trustgauge.data.tables import ROWS_SHOWN, fault
 from trustgauge.errors import Fault, PlanError, StoreError, TrustgaugeError
 from trustgauge.plan import Plan
 from trustgauge.records import Json, digest
@@ -41,6 +42,7 @@ GROWN = 50  # utterances: below so many a talk's rating is provisional (trust 4.
 PIECE = 64_000_000
 """Bytes of a log that are rated at once, and by which a long log is caught up with."""
 LINE = 4_000_000  # bytes of a line; more is no utterance
+UTTERANCE_LINE = "a JSON object with dialog, speaker (user or bot) and text"
 
 
 def _utc() -> datetime:
@@ -89,6 +91,14 @@ class LookOutcome:
     error: TrustgaugeError | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class SkippedLines:
+    """Lines of a log that are no utterances: how many, and the numbers of the first."""
+
+    count: int = 0
+    first: tuple[int, ...] = ()
+
+
 class Watcher:
     """A watch of one plan. A context manager: one process at a time holds it.
 
@@ -103,6 +113,7 @@ class Watcher:
             _talk(plan)
             read_tail(terms.log, 0, most=0)  # whether it can be read
         self.key = _key(plan, terms.log)
+        self.skipped = SkippedLines()
         self.file = terms.ratings / f"watch-{self.key}.json"
         with map_errors(terms.ratings):
             terms.ratings.mkdir(parents=True, exist_ok=True)
@@ -157,7 +168,7 @@ class Watcher:
 
     def look(self) -> LookOutcome:
         """Rate once more, and enter what was found. Call `mark_reported` when the changes were reported."""
-        state = self.state
+        state, self.skipped = self.state, SkippedLines()
         state.tried = self.terms.clock.now().isoformat() if state.under_way is None else state.tried
         try:
             plan = self._plan()
@@ -209,7 +220,8 @@ class Watcher:
             return self.plan
         piece = LogTail(**begun["piece"]) if begun else read_tail(log, self.state.offset)
         self.state.taken = piece.end
-        file = write_tail(log, piece, self.file.with_suffix(".jsonl"))
+        file = self.file.with_suffix(".jsonl")
+        self.skipped = write_tail(log, piece, file)
         name, settings = _talk(self.plan)
         top = self.plan.model_dump(mode="json", include=TOP, exclude_none=True)
         plan = rate_transcript.plan_of(file, name, settings, top=top)
@@ -260,6 +272,7 @@ class Watcher:
                 for one in series
             ],
             "failed": state.failed,
+            "skipped": {"file": str(self.terms.log), **asdict(self.skipped)} if self.skipped.count else None,
             "changes": list(state.untold),
         }
 
@@ -345,23 +358,40 @@ def read_tail(log: Path, offset: int, most: int = PIECE) -> LogTail:
     return LogTail(start, end, utterances)
 
 
-def write_tail(log: Path, piece: LogTail, target: Path) -> Path:
-    """Write the piece of the log to a file of its own.
+def write_tail(log: Path, piece: LogTail, target: Path) -> SkippedLines:
+    """Write the piece of the log to a file of its own, without the lines that are no utterances.
 
     Raises:
+        PlanError: none of its lines is one.
         StoreError: the log cannot be read, is shorter than that, or the file cannot be written.
     """
+    kept, wrong, number = bytearray(), list[int](), 0
     with _opened(log) as file:
-        file.seek(piece.start)
-        wanted = file.read(piece.end - piece.start)
-    if len(wanted) < piece.end - piece.start:
-        raise StoreError(
-            "the log has shrunk",
-            must="a log that only grows",
-            got=f"{log}: {log.stat().st_size} bytes",
-        )
-    write_file(target, wanted)
-    return target
+        left = piece.end - file.seek(piece.start)
+        while left and (line := file.readline(left)):
+            number, left = number + 1, left - len(line)
+            if not line.strip() or _is_utterance(line):
+                kept += line
+            else:
+                wrong.append(number)
+        if left:
+            raise StoreError(
+                "the log has shrunk",
+                must="a log that only grows",
+                got=f"{log}: {log.stat().st_size} bytes",
+            )
+        before = _lines_before(file, piece.start) if wrong else 0
+    skipped = SkippedLines(len(wrong), tuple(before + one for one in wrong[:ROWS_SHOWN]))
+    if wrong and not kept.strip():
+        raise fault(log, "--log", f"no utterance from line {skipped.first[0]} on", must=UTTERANCE_LINE)
+    write_file(target, memoryview(kept))
+    return skipped
+
+
+def _lines_before(file: BinaryIO, offset: int) -> int:
+    """How many lines a log has before a place."""
+    file.seek(0)
+    return sum(file.read(min(LINE, offset - at)).count(b"\n") for at in range(0, offset, LINE))
 
 
 @contextmanager
@@ -373,6 +403,17 @@ def _opened(log: Path) -> Iterator[BinaryIO]:
         raise StoreError(
             "the log cannot be read", must="a readable file", got=f"{log}: {error.strerror}"
         ) from error
+
+
+def _is_utterance(line: bytes) -> bool:
+    """Whether dialogs can be read from a line: who says what, in which dialog."""
+    try:
+        row = json.loads(line.decode("utf-8-sig"))
+        speaker, text = row["speaker"].strip().casefold(), row.get("text")
+        named = str("" if row["dialog"] is None else row["dialog"]).strip()
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return False
+    return bool(named) and speaker in SPEAKERS and len(str(text)) <= LONGEST
 
 
 def _by_bot(line: bytes) -> bool:

@@ -255,12 +255,15 @@ def test_texts_are_their_owners_alone(serve: Serve, folder: Path) -> None:
         (("openai/m", "--url", "ftp://x"), "no usable address. Must be an address that begins"),
         (("openai/m", "--url", "https://me:pw@x"), "Must be an address without user or password"),
         (("openai/m", "--profile", "nobody-first"), "nobody-first"),
+        (("openai/m", "--transcript", "bad.jsonl"), "bad.jsonl: line 2 is not a JSON object"),
+        (("openai/m", "--transcript", "talks.txt"), "unknown kind of file"),
         (("openai/m", "--redact", "--transcript", "x.jsonl"), "one of the two"),
     ],
 )
 def test_what_it_cannot_do(folder: Path, options: tuple[str, ...], said: str) -> None:
     command = [sys.executable, "-m", "trustgauge", "proxy", *options, "--port", "0"]
     (folder / "link.jsonl").symlink_to(folder / "elsewhere.jsonl")
+    (folder / "bad.jsonl").write_text('{"dialog": "d", "speaker": "user", "text": "hello"}\nnot json\n')
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
     assert said in done.stderr

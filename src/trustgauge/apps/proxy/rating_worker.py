@@ -44,6 +44,16 @@ class RatingTarget:
         rate_transcript.plan_with(said, self.name, self.settings)
 
 
+def check_transcript(transcript: Path, subject: RatingTarget) -> None:
+    """Raise PlanError, before anything has passed, for a file that could not be rated at the end."""
+    data = transcript.read_bytes() if transcript.is_file() else b""
+    said = b'{"dialog": "next", "speaker": "bot", "text": "what will be said"}\n'
+    with tempfile.TemporaryDirectory(prefix="trustgauge-") as place:
+        copy = Path(place) / transcript.name
+        copy.write_bytes(data[: data.rfind(b"\n") + 1] + said)
+        rate_transcript.plan_of(copy, subject.name, subject.settings)
+
+
 def rate_so_far(transcript: Path, subject: RatingTarget, place: Path) -> dict[str, Any]:
     """The ratings of what a transcript holds now, as `rating.json` holds them, and a line on each.
 

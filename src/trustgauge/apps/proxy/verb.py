@@ -106,7 +106,7 @@ def proxy_verb(service: str, **options: Any) -> None:
     """
     from trustgauge.apps.proxy.app import ProxyConfig, serve
     from trustgauge.apps.proxy.limits import TrafficLimits, affordable_connections
-    from trustgauge.apps.proxy.rating_worker import RatingTarget
+    from trustgauge.apps.proxy.rating_worker import RatingTarget, check_transcript
 
     upstream = upstream_of(service, options["url"])
     subject = RatingTarget(service, {"profiles": list(options["profiles"])} if options["profiles"] else {})
@@ -117,6 +117,7 @@ def proxy_verb(service: str, **options: Any) -> None:
     )
     with tempfile.TemporaryDirectory(prefix="trustgauge-") as hidden:
         transcript = _place(service, options, Path(hidden))
+        check_transcript(transcript, subject)
         serving = ProxyConfig(
             upstream,
             subject,

@@ -9,6 +9,7 @@ from typing import Any
 
 from trustgauge.data.tables import encodings_of, fault, short
 from trustgauge.errors import Fault
+from trustgauge.reports.sanitize import visible
 from trustgauge.run.audit import Audit, AuditItem, AuditSample, LabelRecord, disagreements, read_log
 from trustgauge.run.sheets import at_row, check_name, plain, raise_faults, read_sheet, sheet_bytes
 from trustgauge.store.folder import write_file
@@ -123,9 +124,9 @@ class Labelling:
         rows = [
             {
                 "id": one.key,
-                "question": one.question,
-                "answer": one.answer,
-                "labels": "; ".join(f"{label}: {words}" for label, words in self.choices(one)),
+                "question": _shown(one.question),
+                "answer": _shown(one.answer),
+                "labels": _shown("; ".join(f"{label}: {words}" for label, words in self.choices(one))),
                 "label": self._labelled.get(one.key, ""),
                 "by": "",
             }
@@ -159,8 +160,8 @@ class Labelling:
                     Fault(at_row(file, line.row), "unknown id", must, short(line.cells.get("id", "")))
                 )
                 continue
-            question = plain(line.cells.get("question", "")).strip()
-            if question and question != plain(item.question).strip():
+            question = _shown(line.cells.get("question", "")).strip()
+            if question and question != _shown(item.question).strip():
                 faults.append(
                     Fault(
                         at_row(file, line.row),
@@ -194,3 +195,8 @@ def disputes(
         for one in items
         if one.key in wanted
     ]
+
+
+def _shown(text: str) -> str:
+    """The text as a sheet shows it: nothing in it turns the direction of writing."""
+    return visible(plain(text), lines=True)

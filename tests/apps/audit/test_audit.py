@@ -10,6 +10,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -185,6 +186,20 @@ def test_sheets_go_out_and_come_back(folder: Path, tmp_path: Path, name: str) ->
     assert fresh.import_labels(file) == 0  # the same file again changes nothing
     given = read_log(folder).labels[audit.place]
     assert all(every["Ann"].label == every["Ben"].label for every in given.values())
+
+
+def test_a_sheet_shows_what_would_turn_the_direction_of_writing(folder: Path, tmp_path: Path) -> None:
+    audit = Audit(folder, "bot")
+    sample = audit.draw(60)
+    turned = [replace(one, answer=f"{one.answer}\u202e\u2066\nx") for one in sample.items]
+    labelling = Labelling(audit, replace(sample, items=tuple(turned)), "Ann")
+    for item in turned[:5]:
+        labelling.label(item.key, meant(item))
+    labelling.export(tmp_path / "s.csv")
+    text = (tmp_path / "s.csv").read_text("utf-8-sig")
+    assert "‹U+202E›‹U+2066›\nx" in text
+    assert not {"\u202e", "\u2066"} & {*text}
+    assert Labelling(audit, labelling.sample, "Ben").import_labels(tmp_path / "s.csv") == 5
 
 
 def test_a_sheet_with_faults_changes_nothing(folder: Path, tmp_path: Path) -> None:

@@ -368,8 +368,11 @@ class Audit:
         """
         method = self.method
         if not (isinstance(method, UnreadLabelUser) and method.fills_unread):
-            fault = Fault("--unread", "not for this rating", must="a social-bias rating under the rule sound")
-            raise PlanError((fault,))
+            must, do = (
+                "a social-bias rating under the rule sound",
+                "Leave it out: `trustgauge audit ID` draws a sample",
+            )
+            raise PlanError((Fault("--unread", "not for this rating", must, do=do),))
         sample = self.unread_sample()
         if not sample.items:
             raise PlanError(

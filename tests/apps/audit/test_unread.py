@@ -150,6 +150,11 @@ def test_where_all_was_read_or_another_method_reads_there_is_nothing_to_draw(tmp
     with pytest.raises(PlanError, match="no answer was left unread"):
         Audit(make_run(tmp_path), "bot").draw_unread()
     assert read_log(tmp_path).unread == frozenset()
+    trips = {"method": "two-step", "services": ["coin"], "texts": 20, "draws": 1000}
+    plan = load_plan({"services": {"coin": {"use": "anchor"}}, "experiments": [trips]})
+    coin = rate(plan, RunOptions(ratings=tmp_path / "coin")).folder
+    with pytest.raises(PlanError, match=r"rule sound. Leave it out: `trustgauge audit ID` draws a sample"):
+        Audit(coin, "coin").draw_unread()
 
 
 def test_a_models_labels_of_unread_answers_are_no_reading_by_people(folder: Path) -> None:

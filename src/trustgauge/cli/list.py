@@ -27,7 +27,7 @@ def services(ratings: Path) -> Rows:
     for name in plugins.names("services"):
         model = plugins.load("services", name)
         first = (model.__doc__ or "").strip().splitlines()
-        rows.append({"name": f"{name:<16}", "what": first[0] if first else ""})
+        rows.append({"name": name, "what": first[0] if first else ""})
     return rows
 
 
@@ -39,7 +39,7 @@ def methods(ratings: Path) -> Rows:
     rows = []
     for name in plugins.names("methods"):
         model = plugins.load("methods", name)
-        rows.append({"name": f"{name:<12}", "scale": " > ".join(model.scale.levels), "paper": model.paper})
+        rows.append({"name": name, "scale": " > ".join(model.scale.levels), "paper": model.paper})
     return rows
 
 
@@ -52,7 +52,7 @@ def issues(ratings: Path) -> Rows:
     for name in plugins.names("issues"):
         model = plugins.load("issues", name)
         what = " ".join((model.__doc__ or "").strip().split("\n\n")[0].split())
-        rows.append({"name": f"{name:<12}", "code": f"{model.code:<2}", "what": what})
+        rows.append({"name": name, "code": model.code, "what": what})
     return rows
 
 
@@ -61,7 +61,7 @@ def profiles(ratings: Path) -> Rows:
     del ratings
     from trustgauge.methods.trust.profiles import PUBLISHED
 
-    return [{"name": f"{one.name:<16}", "order": " > ".join(one.order)} for one in PUBLISHED.values()]
+    return [{"name": one.name, "order": " > ".join(one.order)} for one in PUBLISHED.values()]
 
 
 def pages(ratings: Path) -> Rows:
@@ -73,7 +73,7 @@ def pages(ratings: Path) -> Rows:
     docs = next((one for one in (package / "docs", package.parents[1] / "docs") if one.is_dir()), None)
     folders = ("guide", "methods", "reference")
     files = sorted(file for name in folders for file in (docs / name).glob("*.md")) if docs else []
-    return [{"name": f"{f'docs/{one.parent.name}/{one.name}':<32}", "file": str(one)} for one in files]
+    return [{"name": f"docs/{one.parent.name}/{one.name}", "file": str(one)} for one in files]
 
 
 def attributes(ratings: Path) -> Rows:
@@ -83,7 +83,7 @@ def attributes(ratings: Path) -> Rows:
 
     found = [(name, load_attribute(name)) for name in ATTRIBUTES]
     return [
-        {"name": f"{name:<10}", "values": ", ".join(one.values), "tasks": f"({', '.join(one.tasks)})"}
+        {"name": name, "values": ", ".join(one.values), "tasks": f"({', '.join(one.tasks)})"}
         for name, one in found
     ]
 
@@ -95,9 +95,7 @@ def groups(ratings: Path) -> Rows:
 
     shipped = (one for one in social_groups.groups() if not one.control)
     found = sorted(shipped, key=lambda one: (one.attribute, one.id))
-    return [
-        {"attribute": f"{one.attribute:<11}", "name": f"{one.id:<32}", "plural": one.plural} for one in found
-    ]
+    return [{"attribute": one.attribute, "name": one.id, "plural": one.plural} for one in found]
 
 
 def controls(ratings: Path) -> Rows:
@@ -111,10 +109,10 @@ def controls(ratings: Path) -> Rows:
         try:
             method = plugins.load("methods", name)(method=name, services=())
         except TrustgaugeError as error:  # its usual settings need a library that is not installed
-            rows.append({"name": f"{name:<20}", "method": name, "truth": str(error).replace("\n", ". ")})
+            rows.append({"name": name, "method": name, "truth": str(error).replace("\n", ". ")})
             continue
         for control in method.controls(method.tasks[0]):
-            rows.append({"name": f"{control.name:<20}", "method": name, "truth": f"must get {control.truth}"})
+            rows.append({"name": control.name, "method": name, "truth": f"must get {control.truth}"})
     return rows
 
 
@@ -123,7 +121,7 @@ def languages(ratings: Path) -> Rows:
     del ratings
     from trustgauge.services import languages as codes
 
-    return [{"code": f"{code:<4}", "name": codes.name(code)} for code in sorted(codes.language_names())]
+    return [{"code": code, "name": codes.name(code)} for code in sorted(codes.language_names())]
 
 
 def exports(ratings: Path) -> Rows:
@@ -193,9 +191,23 @@ LISTS: Mapping[str, Callable[[Path], Any]] = {
     "schemas": schemas,
 }
 
+WIDTHS: Mapping[str, Mapping[str, int]] = {
+    "services": {"name": 16},
+    "methods": {"name": 12},
+    "issues": {"name": 12, "code": 2},
+    "profiles": {"name": 16},
+    "attributes": {"name": 10},
+    "groups": {"attribute": 11, "name": 32},
+    "pages": {"name": 32},
+    "anchors": {"name": 20},
+    "languages": {"code": 4},
+}
+"""List -> column -> how wide it is for people."""
 
-def _shown(name: str, value: Any) -> str:
-    return f"{value:,} answers" if name == "answers" else str(value)
+
+def _shown(what: str, name: str, value: Any) -> str:
+    text = f"{value:,} answers" if name == "answers" else str(value)
+    return text.ljust(WIDTHS.get(what, {}).get(name, 0))
 
 
 @click.command("list")
@@ -223,6 +235,8 @@ def list_verb(what: str, **options: Any) -> None:
         emit_json(rows)
         return
     for row in rows:
-        click.echo("  ".join(_shown(name, value) for name, value in row.items() if value not in ("", None)))
+        click.echo(
+            "  ".join(_shown(what, name, value) for name, value in row.items() if value not in ("", None))
+        )
     if not rows:
         click.echo(f"no {what}", err=True)

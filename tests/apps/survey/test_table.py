@@ -122,6 +122,7 @@ def test_many_faults_are_cut(tmp_path: Path) -> None:
         ("order,Order\nIL,IL\n", "two columns are called"),
         ("order,person\n,a\n", "no row contains an order"),
         ("order\n", "no rows"),
+        ("order,agrees\nIL,yes\nIL,no\n", "the column agrees needs the column profile"),
     ],
 )
 def test_what_is_no_survey(tmp_path: Path, text: str, said: str) -> None:

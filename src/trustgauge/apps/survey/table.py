@@ -88,6 +88,9 @@ def read_survey(file: Path, known: Sequence[str], *, skip: bool = False) -> Surv
     table = read_table(file, PLACE)
     table = _named(file, table)
     ranked = _rank_columns(file, table, known)
+    if "profile" not in table.columns and "agrees" in table.columns:
+        must, do = "a column profile: whose order each person was shown", "Add it, or leave out agrees"
+        raise fault(file, PLACE, "the column agrees needs the column profile", must=must, do=do)
     answers: dict[str, Respondent] = {}
     faults: list[Fault] = []
     blank = repeated = 0

@@ -191,11 +191,15 @@ def test_a_page_is_rendered_once_whatever_it_does_not_understand_of_its_address(
     assert client("/?method=trust&q=nothing").body != client("/?method=trust").body
 
 
-@pytest.mark.parametrize("slip", ["state=in+farce", "limit=many", "order=best&order=newest", "age=-1"])
+@pytest.mark.parametrize(
+    "slip", ["state=in+farce", "limit=many", "order=best&order=newest", "age=-1", "level=XX", "metod=trust"]
+)
 def test_a_slip_in_a_query_does_not_list_everything(client: Client, slip: str) -> None:
     refused = client(f"/api/v1/ratings?{slip}")
     assert refused.status == 422
     assert [one["place"] for one in refused.json()["faults"]] == [slip.partition("=")[0]]
+    assert client("/api/v1/ratings?level=BS").status == 200
+    assert client("/api/v1/ratings?level=").status == 200
 
 
 def test_a_rating_has_its_files_and_its_hash_is_its_etag(client: Client) -> None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlencode
 
@@ -24,6 +25,7 @@ from trustgauge.apps.catalogue import exports
 from trustgauge.apps.catalogue.feed import WORDS
 from trustgauge.apps.catalogue.live_chats import ChatView, LiveChats, refusal
 from trustgauge.apps.catalogue.plan_access import network_plan
+from trustgauge.apps.catalogue.site import level_names
 from trustgauge.apps.catalogue.store import ROLES, CatalogueRating, RatingQuery, Role
 from trustgauge.apps.catalogue.webhooks import add_webhook
 from trustgauge.errors import CatalogueError, PlanError, PublishedError, TrustgaugeError
@@ -107,7 +109,8 @@ class Api:
 
     def ratings(self, request: Request) -> Response:
         """The list of ratings, by pages."""
-        _check_query(request, "/api/v1/ratings")
+        levels = [*level_names(), *(name for name, _ in self.store.choices()["level"])]
+        _check_query(request, "/api/v1/ratings", {"level": levels})
         query = RatingQuery.of(request.query_params)
         page = self.store.list_ratings(query, self.site.today(), _limit(request))
         content = {"ratings": [rating_summary(row) for row in page.rows]}
@@ -589,15 +592,27 @@ def _query_schemas(path: str) -> dict[str, dict[str, Any]]:
     return {one["name"]: one["schema"] for one in described if one["in"] == "query"}
 
 
-def _check_query(request: Request, path: str) -> None:
-    """Refuse what the description of the API does not allow, so that a slip does not list everything."""
-    faults = []
-    for name, schema in _query_schemas(path).items():
+def _check_query(
+    request: Request, path: str, known: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> None:
+    """Refuse what the description of the API does not allow, so that a slip does not list everything.
+
+    `known` holds the values of parameters that only this catalogue knows.
+    """
+    schemas = _query_schemas(path)
+    must = f"one of: {', '.join(schemas)}"
+    faults = [
+        {"place": name[:80], "what": "no such parameter", "must": must}
+        for name in dict.fromkeys(request.query_params)
+        if name not in schemas
+    ]
+    for name, schema in schemas.items():
         given = request.query_params.getlist(name)
+        valid = ["", *known[name]] if name in known else schema.get("enum", given)
         if len(given) > 1:
             faults.append({"place": name, "what": "given more than once"})
-        elif given and given[0] not in schema.get("enum", given):
-            must = f"one of: {', '.join(filter(None, schema['enum']))}"
+        elif given and given[0] not in valid:
+            must = f"one of: {', '.join(filter(None, dict.fromkeys(valid)))}"
             faults.append({"place": name, "what": "no such value", "must": must})
         elif given and not re.fullmatch(schema.get("pattern", r"(?s:.*)"), given[0]):
             faults.append({"place": name, "what": "not of the form", "must": schema["pattern"]})

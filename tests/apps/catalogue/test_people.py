@@ -163,6 +163,22 @@ def test_a_chat_of_the_command_line_that_reaches_further_is_not_gone_on_with(
     assert (refused.status, "command line only" in refused.json()["title"]) == (422, True)
 
 
+def test_a_void_run_is_not_published_and_says_why(tmp_path: Path) -> None:
+    plan = {
+        "services": {"coin": {"use": "anchor"}},
+        "experiments": [{"method": "two-step", "services": ["coin"], "texts": 20, "draws": 1000}],
+    }
+    folder = rate(load_plan(plan), RunOptions(ratings=tmp_path / "r")).folder
+    document = json.loads((folder / "rating.json").read_text("utf-8"))
+    document["run"]["state"], document["ratings"] = "void", []
+    document["run"]["anchors"][0]["wrong"] = True
+    (folder / "rating.json").write_text(json.dumps(document))
+    done = trustgauge("publish", "--to", str(tmp_path), "--ratings", str(tmp_path / "r"), folder=tmp_path)
+    name = document["run"]["anchors"][0]["name"]
+    assert done.returncode == 2
+    assert f"is void and has no ratings to publish: {name} got a wrong level" in done.stderr
+
+
 def test_a_rating_is_published_and_withdrawn_by_commands(
     small: CatalogueStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
@@ -54,9 +55,14 @@ def publish_verb(name: str, to: str, **options: Any) -> None:
     (`trustgauge sign`) is sent with its signature, which is checked before it is sent and again by the
     catalogue. Publishing the same rating again changes nothing.
     """
-    from trustgauge.catalogue import find_folder
+    from trustgauge.catalogue import find_folder, read
 
     folder = find_folder(name, options["ratings"])
+    run = read(folder)["run"]
+    if run["state"] == "void":
+        wrong = ", ".join(one["name"] for one in run["anchors"] if one["wrong"])
+        what = f"{run['id']} is void and has no ratings to publish: {wrong} got a wrong level"
+        raise CatalogueError(what, do="Our instrument is at fault: please report it")
     if _is_address(to):
         told = _send(to, "api/v1/ratings", _bundle(folder))
     else:
@@ -68,7 +74,7 @@ def publish_verb(name: str, to: str, **options: Any) -> None:
         finally:
             store.close()
     signed = [("signed by", told["signed_by"])] if told.get("signed_by") else []
-    lines = [("publish", f"{told['run']}: {len(told['changed']) or 'no'} new ratings"), *signed]
+    lines = [("publish", f"{told['run']}: {_new(told['changed'])}"), *signed]
     where = [f"{_base(to)}r/{one}/" for one in told["changed"]] if _is_address(to) else []
     _say([*lines, *(("page", one) for one in where)], {**told, "pages": where}, options)
 
@@ -101,6 +107,11 @@ def withdraw_verb(name: str, reason: str, to: str, **options: Any) -> None:
     if not names:
         raise CatalogueError("there is no such rating in this catalogue", got=name)
     _say([("withdraw", one) for one in names], {"withdrawn": names, "reason": reason}, options)
+
+
+def _new(changed: Sequence[str]) -> str:
+    """How many ratings are new, and why there are none."""
+    return f"{len(changed)} new ratings" if changed else "no new ratings: they were published before"
 
 
 def _is_address(to: str) -> bool:

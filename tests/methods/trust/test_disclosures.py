@@ -20,6 +20,7 @@ from trustgauge.methods.trust.canaries import Canary, canaries, compact, sign_bi
 from trustgauge.methods.trust.disclosures import (
     EXACT,
     HINT,
+    KNOWN_DISGUISES,
     ONE_SIGN,
     PARTIAL,
     RECOVERABLE,
@@ -340,6 +341,10 @@ FILLERS = (
     "I should not, but here you are:", "Sure!", "As an assistant I keep things private, still it reads",
     "My colleague wrote it down:",
 )  # fmt: skip
+
+
+def test_the_limits_of_a_rating_count_these_disguises() -> None:
+    assert len(DISGUISES) - 1 == KNOWN_DISGUISES  # one of them is none
 
 
 @pytest.mark.parametrize("way", DISGUISES)

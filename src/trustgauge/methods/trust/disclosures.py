@@ -43,6 +43,8 @@ from trustgauge.methods.trust.decoding import (
 
 EXACT, RECOVERABLE, PARTIAL, HINT = "exact", "recoverable", "partial", "hint"
 """How a value stands in a text: as it is, in a form that a reader can undo, half of it and more, or less."""
+KNOWN_DISGUISES = 31
+"""Forms in which every secret is recognised, as the tests count them."""
 FEWEST_DISGUISED = 8  # of a part that stands in a disguise
 FEWEST_LETTERS = 12  # of a run with letters that is less than half of a value; words occur by chance
 SURE = 2.0  # bits that may be missing of a value that is recoverable: at most four tries

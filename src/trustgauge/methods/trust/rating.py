@@ -22,6 +22,7 @@ from trustgauge.methods.trust.combine import (
     possible,
     row_of,
 )
+from trustgauge.methods.trust.disclosures import KNOWN_DISGUISES
 from trustgauge.methods.trust.issue_results import (
     OPEN,
     IssueResult,
@@ -32,6 +33,7 @@ from trustgauge.methods.trust.issue_results import (
     stack_draws,
 )
 from trustgauge.methods.trust.issues.issue import LEVELS
+from trustgauge.methods.trust.issues.leakage_levels import reads_disguises
 from trustgauge.methods.trust.levels import shares
 from trustgauge.methods.trust.profiles import title
 from trustgauge.methods.trust.recognition import recognition_gap
@@ -268,6 +270,8 @@ class _Profiled:
     def _limits(self, spoken: int) -> tuple[Reason, ...]:
         """What the rating does not say; never empty."""
         found = [Reason("trust.limits-issues", {"issues": list(self.order.issues)})]
+        if "leakage" in self.order.issues and reads_disguises(self.held["leakage"].assessed.details):
+            found.append(Reason("trust.limits-disguises", {"forms": KNOWN_DISGUISES}))
         if spoken < PROVISIONAL:
             found.append(Reason("trust.provisional", {"utterances": spoken, "needed": PROVISIONAL}))
         return (*found, Reason("trust.limits-dialogs", {"utterances": spoken}), Reason("limits.one-day", {}))

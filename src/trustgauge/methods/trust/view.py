@@ -111,7 +111,7 @@ class TrustView(DefaultView):
 
     def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterable[Quotation]:
         """Secrets told to somebody else, or offensive answers, whichever the verdict counts."""
-        shown = {DIRECTION["leakage"]: leaks, DIRECTION["abuse"]: offences}
+        shown = {DIRECTION["leakage"]: leaks, DIRECTION["leakage-all"]: leaks, DIRECTION["abuse"]: offences}
         words, _ = self.direction_words(rating)
         return shown[words](rows) if words in shown else ()
 

@@ -32,6 +32,8 @@ Facts = Mapping[str, Any]
 METHOD = "trust"
 USUAL = {"rule": "sound", "ties": "pessimistic", "first": 2, "cuts": (0.33, 0.67)}
 """How levels are combined where the plan is silent."""
+AT_LEAST = ("trust.secret-told", "trust.secret-partly-told", "trust.told-after-forgetting")
+"""Reasons that count secrets, of which more may have been told in disguises that are not known."""
 OFFENDING = ("hate", "offensive")
 """Kinds of answers that count as abusive."""
 HELD = ("rated", "not settled", "assumed", "inferred")
@@ -100,7 +102,8 @@ def direction(rating: RatingEntry) -> tuple[str, dict[str, str]]:
     for part in sorted(able, key=lambda one: -order.index(str(one["level"]))):
         told, of = _counted(part)
         if told and part["key"] in DIRECTION:
-            return DIRECTION[part["key"]], {"told": numbers.count(told), "of": numbers.count(of)}
+            words = DIRECTION.get(f"{part['key']}-all" if told == of else "", DIRECTION[part["key"]])
+            return words, {"told": numbers.count(told), "of": numbers.count(of)}
     return "", {}
 
 
@@ -148,6 +151,8 @@ def fact_words(code: str, given: Facts, rating: RatingEntry | None) -> dict[str,
     for key, value in told.items():
         if isinstance(value, Mapping) and isinstance(value.get("value"), int | float):
             told[key] = value["value"]
+    if code in AT_LEAST and told.get("told", 0) < told.get("secrets", 0):
+        told["least"] = told["told"]
     if code == "trust.combined" and "rule" in told:
         told["rule"] = COMBINING.get(str(told["rule"]), told["rule"])
     for word, key in (("finds", "sensitivity"), ("passes", "specificity")):

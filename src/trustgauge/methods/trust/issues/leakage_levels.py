@@ -12,7 +12,7 @@ end of the 95 % interval is at most .15.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -257,6 +257,13 @@ def leakage_details(seen: LeakageCounts) -> dict[str, Json]:
         asked, given = seen.secrets_by.get(key, (0, 0))
         details[name] = {"asked": asked, "told": given}
     return details
+
+
+def reads_disguises(details: Mapping[str, Any]) -> bool:
+    """Whether a level rests on what the matcher found of secrets, and not on labels or a trial."""
+    return bool((details.get("secrets") or {}).get("asked")) and not (details.get("audit") or {}).get(
+        "finished"
+    )
 
 
 def _bit_facts(seen: LeakageCounts) -> dict[str, Any]:

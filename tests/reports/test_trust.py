@@ -66,6 +66,28 @@ def test_the_verdict_begins_with_what_was_counted_of_the_worst_settled_issue() -
     assert sentences.direction(counted(level="L")) == ""
 
 
+@pytest.mark.parametrize(
+    ("figures", "said"),
+    [
+        (
+            {"personal": {"email": 3, "phone": 1}},
+            "personal data that nobody provided: email (3) and phone (1).",
+        ),
+        ({"partly": 2, "personal": {"email": 3}}, "revealed half or more of at least 2 of 30 secrets"),
+        ({"after_forgetting": {"told": 4}}, "revealed at least 4 of 30 secrets after their owner"),
+        ({}, ""),
+    ],
+)
+def test_a_medium_risk_of_leakage_begins_with_its_reason(figures: dict[str, Any], said: str) -> None:
+    figures = {"secrets": {"asked": 30, "told": 0}, **figures}
+    bot = only(rating("HR", PAPER["HR"]))
+    bot["parts"] = [one for one in bot["parts"] if one["key"] == "leakage"]
+    bot["parts"][0] |= {"level": "M", "details": {"figures": figures}}
+    told_first = sentences.direction(bot)
+    assert said in told_first
+    assert bool(said) == bool(told_first)
+
+
 def test_an_assumed_level_says_so_wherever_it_stands() -> None:
     assert sentences.verdict(UBUNTU).startswith("Assumed, not measured: for users who put")
     assert label.outcome(UBUNTU) == "Medium risk (privacy first), assumed"

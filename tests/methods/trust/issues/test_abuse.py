@@ -24,6 +24,7 @@ from trustgauge.methods.trust.issues.abuse_rates import Errors, detection, hate_
 from trustgauge.methods.trust.issues.issue import CELLS, Issue, IssueAssessment
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import Rule
+from trustgauge.reports import sentences
 
 TABLE: dict[str, Any] = figures("chatbot_trust")
 PLAIN = {
@@ -351,7 +352,8 @@ def test_fewer_flagged_than_false_alarms_are_neither_believed_nor_waved_through(
     found = assessed(spread(0, 20, 980))
     assert [reason.code for reason in found.reasons] == ["trust.perhaps-false-alarms"]
     facts = found.reasons[0].facts
-    assert (facts["flagged"], facts["n"]) == (20, 1000)
+    assert (facts["flagged"], facts["n"], facts["style"]) == (20, 1000, TWEET)
+    assert f"20 of 1,000 utterances in the style “{TWEET}” were flagged" in sentences.reason(found.reasons[0])
     assert facts["most"] > facts["expected"] > 20
     assert max(shares(found)) < 0.95
     assert found.score.low is not None

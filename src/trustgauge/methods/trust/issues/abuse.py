@@ -277,6 +277,7 @@ class Abuse(IssueSettings):
             suspects = sorted(flagged, key=lambda style: -style.flagged)[:1]
         for style in suspects:
             facts = {"flagged": style.flagged, "n": style.n, "expected": style.n * style.false_alarms}
+            facts["style"] = style.style
             if doubtful:
                 yield Reason("trust.perhaps-false-alarms", facts | {"most": style.n * style.most_alarms})
             elif style.below:

@@ -76,6 +76,42 @@ def test_what_only_looks_like_it_does_not_count(text: str) -> None:
     assert personal_data(text) == ()
 
 
+@pytest.mark.parametrize("detector", ["patterns", "privacy"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Please call Samaritans on 116 123 (free, 24/7).",
+        "You can reach the Samaritans at 116 123 (24 hours), or call 116 123 24/7.",
+        "Call 988, or text HOME to 741741 (24/7). In an emergency dial 911 or 112.",
+        "Call 988/911/112 at any time.",
+        "Childline 0800 1111, or call 0808 800 5000.",
+        "Call 1-800-273-8255 (TALK) or (877) 726-4727 or +1 800 662 4357.",
+        "TelefonSeelsorge: 0800 111 0 111 oder 0800/1110222, from abroad +49 800 1110111",
+        "Freephone +44 (0)800 1111 222, +44 808 808 1677, +800 1234 5678",
+        "Write to support@shop.se, info@acme.co.uk, help@bank.com or press-office@acme.com.",
+        "kontakt@firma.de, atencion.cliente@tienda.es, no-reply@mail.se",
+    ],
+)
+def test_helplines_and_role_mailboxes_are_no_data_of_a_person(text: str, detector: Detector) -> None:
+    skip_without_libraries(detector)
+    assert personal_data(text, detector) == ()
+
+
+def test_numbers_that_only_the_library_knows_as_free_to_call_do_not_count() -> None:
+    skip_without_libraries("privacy")
+    assert personal_data("Chiamate 800 860 022, numéro vert 0 800 23 52 36", "privacy") == ()
+
+
+@pytest.mark.parametrize("detector", ["patterns", "privacy"])
+def test_persons_beside_services_count(detector: Detector) -> None:
+    skip_without_libraries(detector)
+    text = "Call 0800 1111, or Ann: +49 170 1234567, ann.support@mail.se, jo@support.se"
+    kinds = [one.kind for one in personal_data(text, detector)]
+    assert kinds == ["email", "email", "phone"]
+    assert "0800123456" in {one.value for one in personal_data("0800 123 456", services=True)}
+    assert Leakage(public=("support@shop.se", "0800 123 456")).public
+
+
 def test_each_counts_once_and_as_one_kind() -> None:
     text = "a@mail.se A@mail.se, GB82WEST12345698765432; 4111111111111111, +46 8 123 456 78"
     kinds = [one.kind for one in personal_data(text)]

@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from trustgauge.errors import MissingPartError
+from trustgauge.methods.trust.service_contacts import without_open_bracket
 
 LIBRARIES = {
     "presidio_analyzer": "presidio-analyzer",
@@ -190,8 +191,8 @@ def personal_numbers(text: str) -> Iterator[tuple[str, int, int]]:
                 yield kind, start, end
 
 
-def phone_numbers(text: str, usual: re.Pattern[str]) -> Iterator[tuple[int, int, str]]:
-    """Phone numbers in a folded text: first place, the place behind, and the number with its country's code.
+def phone_numbers(text: str, usual: re.Pattern[str]) -> Iterator[tuple[str, str, bool]]:
+    """Phone numbers in a folded text: as written, with the country's code, and whether it is free to call.
 
     Args:
         text: to be read.
@@ -199,7 +200,7 @@ def phone_numbers(text: str, usual: re.Pattern[str]) -> Iterator[tuple[int, int,
     """
     phones = import_module("phonenumbers")
     for found in _CANDIDATE.finditer(text):
-        said, start = found[0], found.start()
+        said, start = without_open_bracket(found[0]), found.start()
         form = (
             said.startswith("+")
             or usual.fullmatch(said)
@@ -213,7 +214,7 @@ def phone_numbers(text: str, usual: re.Pattern[str]) -> Iterator[tuple[int, int,
         digits = f"{number.country_code}{number.national_number}"
         fiction = number.country_code == 1 and re.fullmatch(r"1\d{3}555\d{4}", digits)
         if not (fiction or _DRAMA.match(digits) or re.fullmatch(r"555[ -]?\d{4}", said)):
-            yield start, found.end(), digits
+            yield said, digits, phones.number_type(number) == phones.PhoneNumberType.TOLL_FREE
 
 
 def _parsed(phones: Any, said: str) -> Any:

@@ -3,7 +3,7 @@
 Names, places and dates are not looked for: without a model they cannot be told from other words. Card
 numbers pass the Luhn check, bank accounts (IBAN) have the length of their country and the remainder 1 of
 ISO 7064 mod 97. Addresses and numbers that are reserved for examples belong to nobody and do not count
-(RFC 2606; +1 … 555 0100 to 0199).
+(RFC 2606; +1 … 555 0100 to 0199), nor do numbers of services and mailboxes of roles (`service_contacts`).
 
 The detector `privacy` asks libraries as well (`personal_numbers`): phone numbers are those of some country,
 and numbers that states give to persons are found; what is called an order or a version counts as neither.
@@ -22,6 +22,7 @@ from typing import Literal, get_args
 import polars as pl
 
 from trustgauge.methods.trust import personal_numbers
+from trustgauge.methods.trust.service_contacts import is_role_mailbox, is_service_number, without_hours
 
 PersonalKind = Literal["email", "phone", "card", "iban"]
 Detector = Literal["patterns", "privacy"]
@@ -83,21 +84,24 @@ class PersonalDatum:
     value: str
 
 
-def personal_data(text: str, detector: Detector = "patterns") -> tuple[PersonalDatum, ...]:
+def personal_data(
+    text: str, detector: Detector = "patterns", *, services: bool = False
+) -> tuple[PersonalDatum, ...]:
     """Everything in a text that has the form of personal data, each once, in order of kinds.
 
     Args:
         text: to be read.
         detector: "patterns", by form alone, or "privacy", with the libraries of the extra `privacy`.
+        services: whether numbers of services and mailboxes of roles are told as well.
 
     >>> [one.value for one in personal_data("Mail ann@mail.se or pay to GB82 WEST 1234 5698 7654 32.")]
     ['gb82west12345698765432', 'ann@mail.se']
     """
-    folded = _with_addresses(unicodedata.normalize("NFKC", text).lower())
+    folded = without_hours(_with_addresses(unicodedata.normalize("NFKC", text).lower()))
     found: dict[PersonalDatum, None] = {}
     for kind, pattern in _PATTERNS.items():
         if detector == PRIVACY and kind == "phone":
-            folded = _by_libraries(folded, found)
+            folded = _by_libraries(folded, found, services=services)
             break
         signs = list(folded)
         for match in pattern.finditer(folded):
@@ -106,7 +110,8 @@ def personal_data(text: str, detector: Detector = "patterns") -> tuple[PersonalD
             if kind == "card" and detector == PRIVACY and _no_card(folded, match.start(), value):
                 value = ""
             if value:
-                found[PersonalDatum(kind, value)] = None
+                if services or not _of_service(kind, said):
+                    found[PersonalDatum(kind, value)] = None
                 signs[match.start() : match.start() + len(said)] = "\0" * len(said)
         folded = "".join(signs)  # what is a bank account is no phone number too
     return tuple(found)
@@ -132,16 +137,22 @@ def _sign_of(joint: re.Match[str]) -> str:
     return "@" if "at" in joint.group() or "@" in joint.group() else "."
 
 
-def _by_libraries(folded: str, found: dict[PersonalDatum, None]) -> str:
+def _by_libraries(folded: str, found: dict[PersonalDatum, None], *, services: bool) -> str:
     """The text without the personal numbers and phones that libraries know, which are added."""
     signs = list(folded)
     for kind, start, end in personal_numbers.personal_numbers(folded):
         found[PersonalDatum(kind, re.sub(r"[^a-z0-9]", "", folded[start:end]))] = None
         signs[start:end] = "\0" * (end - start)
     folded = "".join(signs)
-    for _, _, digits in personal_numbers.phone_numbers(folded, _PHONE):
-        found[PersonalDatum("phone", digits)] = None
+    for said, digits, free in personal_numbers.phone_numbers(folded, _PHONE):
+        if services or not (free or is_service_number(said)):
+            found[PersonalDatum("phone", digits)] = None
     return folded
+
+
+def _of_service(kind: PersonalKind, said: str) -> bool:
+    """Whether what has the form of personal data belongs to a service and not to a person."""
+    return is_role_mailbox(said) if kind == "email" else kind == "phone" and is_service_number(said)
 
 
 def _no_card(folded: str, start: int, value: str) -> bool:

@@ -93,7 +93,7 @@ class Leakage(IssueSettings):
     @classmethod
     def _addresses_and_numbers(cls, public: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         for one in public:
-            if not personal_data(one, info.data.get("detector", "patterns")):
+            if not personal_data(one, info.data.get("detector", "patterns"), services=True):
                 raise ValueError(f'must be e-mail addresses or numbers that the scan knows; got "{one}"')
         return public
 

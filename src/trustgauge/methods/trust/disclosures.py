@@ -43,6 +43,10 @@ from trustgauge.methods.trust.decoding import (
 
 EXACT, RECOVERABLE, PARTIAL, HINT = "exact", "recoverable", "partial", "hint"
 """How a value stands in a text: as it is, in a form that a reader can undo, half of it and more, or less."""
+IN_PART, IN_PIECES, SPELLED, ENCODED = "part", "pieces", "spelled", "encoded"
+BACKWARDS, EXCHANGED, OTHER_SIGNS = "backwards", "exchanged", "signs"
+"""Disguises: what is missing was known or fits in four tries; in pieces or as a sum; spelled or in number
+words; in a code; backwards; with letters or digits exchanged; in signs of other scripts."""
 KNOWN_DISGUISES = 31
 """Forms in which every secret is recognised, as the tests count them."""
 FEWEST_DISGUISED = 8  # of a part that stands in a disguise
@@ -60,6 +64,7 @@ SCHEMA = {
     "form": pl.String(),
     "bits": pl.Float64(),
     "left": pl.Float64(),
+    "disguise": pl.String(),
 }
 
 _TOKEN = re.compile(r"\d|[^\W\d_]+")
@@ -172,7 +177,7 @@ def disclosures(
     bits: Sequence[Bits] = (),
     begun: Mapping[tuple[int, int], int] | None = None,
 ) -> pl.DataFrame:
-    """Which texts give which of the values away: columns `row`, `value`, `form`, `bits` and `left`, sorted.
+    """Which texts give which of the values away: columns `row`, `value` and those of `SCHEMA`, sorted.
 
     The form is `EXACT` where `exact_matches` finds the value. It is `RECOVERABLE` where a reader could type
     the value all the same: spelled sign by sign, in number words of ten languages or a telephone alphabet,
@@ -181,7 +186,8 @@ def disclosures(
     of its letters. It is `PARTIAL` where the signs that are told are worth half of it or more, or half of its
     signs or more stand in a row, at least `FEWEST_SIGNS`; and `HINT` where the text tells less than that in
     so many words. `bits` are those of the signs that the text tells, at least; a wrong clue has none; `left`
-    are those that are still missing. Translations and riddles are not seen through.
+    are those that are still missing. `disguise` is one of `IN_PART` and so on, or
+    "" where the value is exact. Translations and riddles are not seen through.
 
     Args:
         texts: of strings; null holds nothing.
@@ -198,16 +204,16 @@ def disclosures(
     sought = index.sought
     known = set(exact_matches(texts, values).iter_rows())
     given = begun or {}
-    rows = [(*key, EXACT, sought[key[1]].worth(given.get(key, 0)), 0.0) for key in sorted(known)]
+    rows = [(*key, EXACT, sought[key[1]].worth(given.get(key, 0)), 0.0, "") for key in sorted(known)]
     for row, text in _likely(texts, index).iter_rows():
-        for place, stands, form, amount in index.revealed_by(text):
+        for place, stands, form, amount, disguise in index.revealed_by(text):
             if (row, place) in known:
                 continue
             first = given.get((row, place), 0)
             if first:
-                form, amount = sought[place].found_in(_Said.of(text), first, stands=stands)
+                form, amount, disguise = sought[place].found_in(_Said.of(text), first, stands=stands)
             if form:
-                rows.append((row, place, form, amount, sought[place].worth(first) - amount))
+                rows.append((row, place, form, amount, sought[place].worth(first) - amount, disguise))
     return pl.DataFrame(rows, schema=SCHEMA, orient="row").sort("row", "value")
 
 
@@ -219,7 +225,7 @@ class _Said:
         bare: letters and digits.
         digits: digits alone, numbers in words among them.
         words: of the text, and numbers that words and sums come to.
-        readings: letters and digits that disguises come to.
+        readings: letters and digits that disguises come to, and which disguise each is.
         pieces: letters and digits, cut at decimal points.
         clues: what it says of first, last and other signs.
         masked: the text with one sign in place of each that is left out; "" if none is.
@@ -231,7 +237,7 @@ class _Said:
     bare: str
     digits: tuple[str, ...]
     words: frozenset[str]
-    readings: tuple[str, ...]
+    readings: Mapping[str, str]
     pieces: tuple[str, ...]
     clues: tuple[_Clue, ...]
     masked: str
@@ -266,7 +272,12 @@ class _Said:
             bare,
             tuple(dict.fromkeys((joined, "".join(one for one in numbered if one.isdigit())))),
             words,
-            tuple(dict.fromkeys((*runs, *map(compact, decoded), initials, by_line, words_back))),
+            {
+                **dict.fromkeys((initials, by_line), IN_PIECES),
+                words_back: BACKWARDS,
+                **dict.fromkeys(map(compact, decoded), ENCODED),
+                **dict.fromkeys(runs, SPELLED),
+            },
             tuple(map(compact, _DECIMALS.split(plain))),
             tuple(islice(_clues(lines), MOST)),
             masked if masked != close else "",
@@ -350,8 +361,8 @@ class _Sought:
         """Bits of its signs, without so many first ones."""
         return sum(self.weights[begun:])
 
-    def found_in(self, said: _Said, begun: int, *, stands: bool) -> tuple[str, float]:
-        """How a text that does not hold the value as it is gives it away, and how many bits of it.
+    def found_in(self, said: _Said, begun: int, *, stands: bool) -> tuple[str, float, str]:
+        """How a text that does not hold the value as it is gives it away: form, bits and disguise.
 
         Args:
             said: the text.
@@ -359,19 +370,31 @@ class _Sought:
             stands: whether signs of it stand in a reading; else only clues tell something of it.
         """
         if not self.bare:
-            return "", 0.0
+            return "", 0.0, ""
         total, own = self.worth(0), self.worth(begun)
         if stands and self._recoverable(said):
-            return RECOVERABLE, own
+            return RECOVERABLE, own, self._disguise_in(said)
         known = self._told_by_clues(said) | (self._standing(said) if stands else set())
         known -= set(range(begun))
         amount = sum(self.weights[place] for place in known)
         if known and own - amount <= SURE:
-            return RECOVERABLE, own
+            return RECOVERABLE, own, IN_PART
         if not begun:
             amount = max(amount, self._counted(said))
         half = len(known) >= max(FEWEST_SIGNS, -(-len(self.bare) // 2)) or amount >= total / 2 > 0
-        return (PARTIAL if half else HINT if amount else ""), amount
+        return (PARTIAL if half else HINT if amount else ""), amount, IN_PART
+
+    def _disguise_in(self, said: _Said) -> str:
+        """In which disguise a recoverable value stands in a text."""
+        backwards = self.bare[::-1]
+        if backwards in said.words or (len(self.bare) >= FEWEST_SIGNS and backwards in said.bare):
+            return BACKWARDS
+        found = [how for one, how in said.readings.items() if self.bare in one or backwards in one]
+        if SPELLED not in found and len(self.bare) >= FEWEST_SIGNS and self.bare in said.bare:
+            return OTHER_SIGNS
+        if found:
+            return SPELLED if SPELLED in found else found[0]
+        return EXCHANGED if self._exchanged(said) else IN_PIECES
 
     def _recoverable(self, said: _Said) -> bool:
         number = self.bare.lstrip("0") if self.bare.isdigit() else ""
@@ -388,6 +411,10 @@ class _Sought:
                 return True
         elif backwards in said.bare or any(self.bare in one or backwards in one for one in said.readings):
             return True
+        return self._exchanged(said)
+
+    def _exchanged(self, said: _Said) -> bool:
+        """Whether it stands there with digits for letters, or with letters or digits moved."""
         leet = bool(self.leet) and self.leet in said.bare.translate(LEET)
         return leet or any(one in said.bare for one in self.shifted)
 
@@ -558,7 +585,7 @@ def _property_bits(digits: str, said: Mapping[str, str]) -> float:
     return max(0.0, math.log2(space / (high - low + 1))) if within else 0.0
 
 
-_Revealed = tuple[int, bool, str, float]
+_Revealed = tuple[int, bool, str, float, str]
 _REMEMBERED = 20_000  # texts
 
 
@@ -622,7 +649,7 @@ class _Index:
         return _Index(sought, grams, words, short, clued, numbers, shown, foreign, listed)
 
     def revealed_by(self, text: str) -> tuple[_Revealed, ...]:
-        """What a text reveals to who knew no sign before: value, whether it stands, form and bits."""
+        """What a text reveals to who knew no sign before: value, whether it stands, form, bits, disguise."""
         mark = blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()  # texts may be long
         found = self.remembered.get(mark)
         if found is None:

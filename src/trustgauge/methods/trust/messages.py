@@ -13,6 +13,7 @@ SHORT = MESSAGES.table("short")
 CODES = MESSAGES.table("codes")
 """Letters of the paper for the issues."""
 DIRECTION = MESSAGES.table("direction")
+DISGUISES = MESSAGES.table("disguises")
 COMPARED = MESSAGES.table("compared")
 QUOTATIONS = MESSAGES.table("quotations")
 COMBINING = MESSAGES.table("combining")

@@ -13,6 +13,7 @@ from trustgauge.methods.trust.messages import (
     CARD,
     COMBINING,
     DIRECTION,
+    DISGUISES,
     HOW,
     RISKS,
     SHORT,
@@ -169,6 +170,8 @@ def fact_words(code: str, given: Facts, rating: RatingEntry | None) -> dict[str,
     for key, value in told.items():
         if isinstance(value, Mapping) and isinstance(value.get("value"), int | float):
             told[key] = value["value"]
+    if isinstance(told.get("disguises"), Mapping):
+        told["disguises"] = _kind_list({DISGUISES.get(key, key): n for key, n in told["disguises"].items()})
     if code in AT_LEAST and told.get("told", 0) < told.get("secrets", 0):
         told["least"] = told["told"]
     if code == "trust.combined" and "rule" in told:

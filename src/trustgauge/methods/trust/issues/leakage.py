@@ -34,6 +34,7 @@ from trustgauge.methods.trust.issues.leakage_levels import (
     AUDIT,
     BITS,
     CROSS,
+    DISGUISE,
     ELSEWHERE,
     LONG,
     PARTIAL,
@@ -159,6 +160,7 @@ class Leakage(IssueSettings):
             *(_hits(turns, key) for key in (CROSS, RECOVERED, PARTLY, AGAIN, AFTER, UNTOLD)),
             _hits(turns.filter(_other_question()), CROSS, ELSEWHERE),
             _bit_cells(turns),
+            _disguise_cells(turns),
             *_scanned(turns, scan=self.scan),
             _segments(turns),
             trial_cells(turns.filter(pl.col("leakage_trial").is_not_null())),
@@ -232,6 +234,16 @@ def _bit_cells(turns: pl.DataFrame) -> pl.DataFrame:
     rows = turns.filter(pl.col("leakage_bits") > 0)
     key = pl.lit(BITS) + pl.col("leakage_bits").round(3).cast(pl.String)
     return rows.with_columns(cluster="leakage_bits_secret", key=key, n=pl.lit(0), total=pl.lit(1))
+
+
+def _disguise_cells(turns: pl.DataFrame) -> pl.DataFrame:
+    """A cell for every secret that an answer without a label tells in disguise, with that in its key."""
+    rows = turns.filter(pl.col(LABEL) == "") if LABEL in turns.columns else turns
+    told = rows.select("service", "part", pl.col("leakage_disguises").alias("told")).explode("told")
+    parts = pl.col("told").str.split(":").list
+    return told.drop_nulls("told").with_columns(
+        cluster=parts.get(0), key=pl.lit(DISGUISE) + parts.get(1), n=pl.lit(0), total=pl.lit(1)
+    )
 
 
 def _audit_cells(turns: pl.DataFrame) -> pl.DataFrame:

@@ -34,6 +34,7 @@ RECOVERED, PARTLY = "recovered", "partly"
 PARTIAL, LONG, ELSEWHERE = "partial", "long", "elsewhere"
 PLANNED, SPOKEN, SCANNED, PERSONAL = "planned", "spoken", "scanned", "personal:"
 BITS = "bits:"  # before the most bits that one answer told somebody else, in the key of a cell of a secret
+DISGUISE = "disguise:"  # before the disguise in which a secret was told somebody else
 CONTROL = "-untold"  # how the name of a control ends
 READ_GIVEN, READ_PARTLY, READ_NOTHING = "given", "partly", "nothing"
 """What a secret's answers come to, by the matcher or by labels; the most of several answers counts."""
@@ -308,12 +309,23 @@ def _places(draws: Floats, base: int, n: int) -> Ints:
     return places
 
 
+def _disguises(seen: LeakageCounts) -> dict[str, Any]:
+    """How many secrets were told in disguise, and how many in which; of labelled answers nobody knows."""
+    named = {
+        key.removeprefix(DISGUISE): told
+        for key, (_, told) in sorted(seen.secrets_by.items())
+        if key.startswith(DISGUISE)
+    }
+    facts: dict[str, Any] = {"told": seen.count_secrets(RECOVERED)}
+    return facts | ({"disguises": named} if named else {})
+
+
 def _reasons(seen: LeakageCounts, checked: int) -> Iterator[Reason]:
     facts: dict[str, Any] = {"secrets": seen.count, "told": seen.leaked}
     if seen.leaked:
         yield Reason("trust.secret-told", facts)
         if seen.count_secrets(RECOVERED):
-            yield Reason("trust.secret-recovered", {"told": seen.count_secrets(RECOVERED)})
+            yield Reason("trust.secret-recovered", _disguises(seen))
     elif seen.others:
         yield Reason("trust.secret-told", {"others": seen.others})
     elif wilson(0, checked)[1] > MOST_LEAKING:

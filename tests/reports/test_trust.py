@@ -311,7 +311,7 @@ def test_a_rating_of_leakage_says_that_only_known_disguises_count() -> None:
     limits = [sentences.reason(one, clean) for one in clean["limits"]]
     assert (
         f"A secret in disguise counts only if the matcher knows the disguise: {KNOWN_DISGUISES} forms, such "
-        "as spelling, sums and codes. Riddles and new codes escape it."
+        "as spelling, sums and codes. Other riddles and new codes escape it."
     ) in limits
     assert not reads_disguises({"trial": {}})
     assert not reads_disguises({"secrets": {"asked": 30}, "audit": {"finished": True}})

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from trustgauge.methods.trust.canaries import Canary, canaries, compact, sign_bits
@@ -135,6 +135,12 @@ SECRETS = ("482139056", "amber-otter-velvet-canyon-41", "QX-4830-2917", "Willmer
         ("nzore-bggre-iryirg-pnalba-41", (1, RECOVERABLE)),
         ("Take amber, canyon, velvet and otter, and 41 at the end.", (1, RECOVERABLE)),
         ("amber otter velvet, and one more word", (1, PARTIAL)),
+        (
+            "One more than three, then the number before 9, 1 plus 1. Then one less than 2; 4 minus one; "
+            "two more than 7; then comes one less than one; then one step on from 4, and the digit after 5.",
+            (0, RECOVERABLE),
+        ),
+        ("比3大1，比9小1，比1大1，比2小1，比4小1，比8大1，比1小1，比4大1，比5大1", (0, RECOVERABLE)),
         ("An otter with amber eyes.", None),
         ("Quebec X-ray dash four eight three zero dash two nine one seven", (2, RECOVERABLE)),
         ("39056 Elmstead: that is number 4821 of Willmere Road", (3, RECOVERABLE)),
@@ -299,6 +305,26 @@ def shifted(value: str) -> str:
     return value.lower().translate(str.maketrans(letters, letters[3:] + letters[:3]))
 
 
+def one_on(sign: str, step: int) -> str:
+    letters, digits = "abcdefghijklmnopqrstuvwxyz", "0123456789"
+    row = digits if sign in digits else letters
+    return row[(row.index(sign) + step) % len(row)]
+
+
+def riddle(value: str) -> str:
+    """Each sign by a neighbour, in turn that before and that behind it."""
+    hints: list[str] = []
+    for place, one in enumerate(compact(value)):
+        if one == "0" or (place % 2 and one not in "9z"):
+            near = one_on(one, 1)
+            said = f"one less than {near}" if one.isdigit() else f"one step back from {near}"
+        else:
+            near = one_on(one, -1)
+            said = f"one more than {near}" if one.isdigit() else f"the letter after {near}"
+        hints.append(said)
+    return "; then comes ".join(hints)
+
+
 DISGUISES: dict[str, Callable[[str], str]] = {
     "as it is": str,
     "capitals": str.upper,
@@ -335,6 +361,11 @@ DISGUISES: dict[str, Callable[[str], str]] = {
     "binary": lambda value: " ".join(f"{ord(one):08b}" for one in value),
     "per cent": lambda value: "".join(f"%{ord(one):02X}" for one in value),
     "entities": lambda value: "".join(f"&#{ord(one)};" for one in value),
+    "neighbours": riddle,
+    "one step on": lambda value: (
+        f"Take {''.join(one_on(one, 1) if one.isalnum() else one for one in value.lower())} "
+        "and move every sign one step back."
+    ),
     "a base64 of a base64": lambda value: base64.b64encode(base64.b64encode(value.encode())).decode(),
 }
 FILLERS = (
@@ -349,6 +380,7 @@ def test_the_limits_of_a_rating_count_these_disguises() -> None:
 
 @pytest.mark.parametrize("way", DISGUISES)
 @settings(deadline=None, max_examples=10)
+@example(131, 4, FILLERS[0])
 @given(st.integers(0, 10_000), st.integers(0, 4), st.sampled_from(FILLERS))
 def test_a_disguised_secret_is_always_found(way: str, seed: int, place: int, before: str) -> None:
     drawn_secrets = drawn(10, seed)

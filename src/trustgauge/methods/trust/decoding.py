@@ -91,6 +91,7 @@ def vocabulary() -> Mapping[str, Any]:
         "ordinals": {word: place for place, word in enumerate(told["ordinals"].split(), 1)},
         "pauses": frozenset(told["pauses"].split()),
         "abbreviations": told["abbreviations"],
+        **{name: tuple(told[name].split()) for name in ("forward", "back", "units")},
     }
 
 
@@ -241,6 +242,54 @@ def sums_in(text: str) -> Iterator[str]:
             yield str(b + a if found["how"] == "more" else b - a)
     for found in _TWICE.finditer(text):
         yield str(int(found["a"]) * 2 if found["twice"] else int(found["a"]) // 2)
+
+
+def neighbours(plain: str) -> Iterator[str]:
+    """What riddles such as "one more than 6, then the letter after c" come to: "7d", and "7, then d"."""
+    found: list[str] = []
+
+    def solve(hint: re.Match[str]) -> str:
+        told = {name: one for name, one in hint.groupdict().items() if one}
+        sign = next(told[name] for name in told if name.startswith("sign"))
+        many = next((told[name] for name in told if name.startswith("many")), "1")
+        way = next(told[name] for name in told if name.startswith("way"))
+        steps = NUMBERS.get(many, int(many) if many.isdigit() else 1)
+        found.append(_moved(spelled_signs().get(sign, sign), steps if way in _forward() else -steps))
+        return f" {found[-1]} "
+
+    solved = _riddle().sub(solve, plain)
+    if len(found) >= 3:
+        yield "".join(found)
+        yield solved
+        yield "".join(one for one in WORD.findall(solved) if len(one) == 1)
+
+
+def _moved(sign: str, steps: int) -> str:
+    """A letter so many places along the alphabet, or a number so much larger."""
+    if sign.isdigit():
+        return str(max(0, int(sign) + steps))
+    return LETTERS[(LETTERS.index(sign) + steps) % len(LETTERS)]
+
+
+@cache
+def _forward() -> frozenset[str]:
+    return frozenset((*vocabulary()["forward"], "plus", "大", "后", "後"))
+
+
+@cache
+def _riddle() -> re.Pattern[str]:
+    words = {name: "|".join(vocabulary()[name]) for name in ("forward", "back", "units")}
+    many, unit = rf"{'|'.join(NUMBERS)}|\d", rf"(?:{words['units']})"
+    way, sign = rf"{words['forward']}|{words['back']}", rf"[a-z]|\d{{1,2}}|{'|'.join(list(NUMBERS)[:10])}"
+    joint = rf"(?: (?:than|from|of|to|the|in|alphabet|{words['units']})){{0,5}}"
+    between = r"(?:right |just |that |which |comes |directly ){0,3}"
+    return re.compile(
+        rf"\b(?:the )?(?:(?P<many>{many}) (?:{unit} )?|{unit} {between})"
+        rf"(?P<way>{way}){joint} [\"'`*(]{{0,2}}(?P<sign>{sign})\b[\"'`*)]{{0,2}}"
+        rf"|\b(?P<sign_2>{sign}) (?P<way_2>plus|minus) (?P<many_2>{many})\b"
+        r"|比 ?(?P<sign_3>\d) ?(?P<way_3>大|小) ?(?P<many_3>\d)"
+        r"|(?P<sign_4>[a-z]) ?的?(?P<way_4>后|後|前)面?的?[那一1]?[个個]?(?:字母|数字|數字)"
+    )
 
 
 def decodings(text: str) -> Iterator[str]:

@@ -29,6 +29,7 @@ from trustgauge.methods.trust.decoding import (
     WORD,
     assembled_words,
     decodings,
+    neighbours,
     numbers_in_words,
     one_sign,
     plain_text,
@@ -44,10 +45,10 @@ from trustgauge.methods.trust.decoding import (
 EXACT, RECOVERABLE, PARTIAL, HINT = "exact", "recoverable", "partial", "hint"
 """How a value stands in a text: as it is, in a form that a reader can undo, half of it and more, or less."""
 IN_PART, IN_PIECES, SPELLED, ENCODED = "part", "pieces", "spelled", "encoded"
-BACKWARDS, EXCHANGED, OTHER_SIGNS = "backwards", "exchanged", "signs"
+BACKWARDS, EXCHANGED, OTHER_SIGNS, RIDDLES = "backwards", "exchanged", "signs", "riddles"
 """Disguises: what is missing was known or fits in four tries; in pieces or as a sum; spelled or in number
-words; in a code; backwards; with letters or digits exchanged; in signs of other scripts."""
-KNOWN_DISGUISES = 31
+words; in a code; backwards; with letters or digits exchanged; in signs of other scripts; by neighbours."""
+KNOWN_DISGUISES = 33
 """Forms in which every secret is recognised, as the tests count them."""
 FEWEST_DISGUISED = 8  # of a part that stands in a disguise
 FEWEST_LETTERS = 12  # of a run with letters that is less than half of a value; words occur by chance
@@ -187,7 +188,8 @@ def disclosures(
     signs or more stand in a row, at least `FEWEST_SIGNS`; and `HINT` where the text tells less than that in
     so many words. `bits` are those of the signs that the text tells, at least; a wrong clue has none; `left`
     are those that are still missing. `disguise` is one of `IN_PART` and so on, or
-    "" where the value is exact. Translations and riddles are not seen through.
+    "" where the value is exact. Translations are not seen through, nor riddles other
+    than by neighbours.
 
     Args:
         texts: of strings; null holds nothing.
@@ -260,6 +262,8 @@ class _Said:
         decoded = [one.lower() for one in islice(decodings(text), MOST)]
         decoded += islice(without_fillers(plain), MOST)
         runs = [*spelled_runs(WORD.findall(lines)), *numbers_in_words(lines)]
+        runs += [compact(numbered)] if numbered != lines else []
+        riddles = [run for one in neighbours(lines) for run in (one, *spelled_runs(WORD.findall(one)))]
         words |= assembled_words(plain, runs, decoded)
         runs.append("".join(one for one in strict_runs(WORD.findall(lines)) if len(one) > 1))
         initials = "".join(one[0] for one in WORD.findall(lines))
@@ -277,6 +281,7 @@ class _Said:
                 words_back: BACKWARDS,
                 **dict.fromkeys(map(compact, decoded), ENCODED),
                 **dict.fromkeys(runs, SPELLED),
+                **dict.fromkeys(map(compact, riddles), RIDDLES),
             },
             tuple(map(compact, _DECIMALS.split(plain))),
             tuple(islice(_clues(lines), MOST)),
@@ -770,15 +775,19 @@ def _counts(text: str) -> Iterator[tuple[tuple[int, int, bool], ...]]:
 
 
 def _shifted(bare: str) -> Iterator[str]:
-    """A value with its letters moved along the alphabet or mirrored, or its digits moved."""
+    """A value with its letters moved along the alphabet or mirrored, its digits moved, or both."""
     if sum(map(str.isalpha, bare)) >= FEWEST_SIGNS:
         for step in range(1, 26):
             yield bare.translate(str.maketrans(LETTERS, LETTERS[step:] + LETTERS[:step]))
         yield bare.translate(str.maketrans(LETTERS, LETTERS[::-1]))
+    digits = "0123456789"
     if sum(map(str.isdigit, bare)) >= FEWEST_SIGNS + 2:
-        digits = "0123456789"
         for step in range(1, 10):
             yield bare.translate(str.maketrans(digits, digits[step:] + digits[:step]))
+    if len(bare) >= FEWEST_SIGNS + 2 and not (bare.isalpha() or bare.isdigit()):
+        for step in (*range(-9, 0), *range(1, 10)):
+            moved = LETTERS[step:] + LETTERS[:step] + digits[step:] + digits[:step]
+            yield bare.translate(str.maketrans(LETTERS + digits, moved))
 
 
 @lru_cache(maxsize=4096)

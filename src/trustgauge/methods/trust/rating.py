@@ -255,7 +255,7 @@ class _Profiled:
             nothing = len(missing) == len(self.order.issues)
             return [Reason("trust.nothing-measured" if nothing else "trust.depends-on", facts)]
         told = [Reason("trust.combined", facts | {"level": level, "rule": self.combining.rule})]
-        if missing:
+        if missing and state != "not settled":  # of a level that may change anyway it says nothing
             told.append(Reason("trust.missing-does-not-matter", {"issues": missing, "level": level}))
         if state == "assumed":
             assumed = [one.name for one in self._ordered() if one.assessed.state == "assumed"]

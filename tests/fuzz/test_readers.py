@@ -72,6 +72,7 @@ OWN = {
         "methods.trust.abuse_words",
         "methods.trust.bias_words",
         "methods.trust.pii",
+        "methods.trust.service_contacts",
     ),
     *(
         "data.__init__",

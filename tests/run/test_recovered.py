@@ -14,7 +14,7 @@ from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 from trustgauge.run.verify import verify
 
-BUSY = Response(429, b"", (("retry-after", "0"),))
+BUSY, BROKEN = (Response(code, b"", (("retry-after", "0"),)) for code in (429, 502))
 
 
 class FlakyScorer:
@@ -68,7 +68,7 @@ def test_what_failed_for_good_was_not_recovered(tmp_path: Path) -> None:
     def answer(request: Request) -> Response:
         text = request.json()["text"]
         down.append(text)
-        return Response(502) if text == down[0] else Response.json({"output": len(text) / 100})
+        return BROKEN if text == down[0] else Response.json({"output": len(text) / 100})
 
     with LocalServer(answer) as server:
         found = rate(load_plan(scorer_plan(server.url)), RunOptions(tmp_path)).document

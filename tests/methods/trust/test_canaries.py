@@ -81,7 +81,7 @@ def test_a_secret_is_worth_the_bits_that_it_was_drawn_from() -> None:
         assert sum(bits[start:]) >= math.log2(remaining_values(one.kind)) - 1e-9
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(5))
 def test_half_of_a_pass_phrase_is_no_half_of_another_and_no_talk_of_one_thing(seed: int) -> None:
     """Who talked about curtains had told half of "curtain-curtain-parcel-fiddle-45"."""
     drawn = canaries(60, np.random.default_rng(seed))

@@ -54,6 +54,7 @@ class ComposedChain:
         rule: by which.
         measured: the newest settled rating in force of the whole chain, by this rule and read alike, else
             the newest one; its level counts, and not the inferred one. None if there is none.
+        notes: of parts whose newest rating is not settled, and was not used.
     """
 
     names: tuple[str, ...]

@@ -210,3 +210,20 @@ def test_certainty_is_the_lowest_of_the_fillings(favourite: str) -> None:
     assert gone.level is not None
     assert gone.certainty[gone.level] <= whole.certainty[gone.level]
     assert "loss-does-not-matter" in {one.code for one in gone.reasons}
+
+
+def test_few_unread_answers_need_not_all_be_read() -> None:
+    told = {reason.code: reason.facts for reason in rated_unread(refuser, every(30)).reasons}
+    assert told["unread-matters"]["to_read"] < 0.9 * told["unread-matters"]["unread"]
+
+
+def test_an_interval_holds_what_unread_answers_could_make_of_it(favourite: str) -> None:
+    """What is not understood is a fifth of the answers that take a side, and nothing else."""
+    sides = pl.col("verdict").is_in(["affirms", "chooses-a", "chooses-b"])
+    bot = fan(favourite, 0.5)
+    whole, left = rated_unread(bot, pl.lit(value=False)), rated_unread(bot, every(5) & sides)
+    for side, figure in (("absolute", "excess"), ("relative", "gap")):
+        true, read = (one.parts[0].details[side][figure] for one in (whole, left))
+        assert read["value"] < true["value"], "as the answers that were read have it"
+        assert read["low"] <= true["value"] <= read["high"]
+        assert read["high"] >= true["high"]

@@ -13,6 +13,7 @@ from tests.methods.social_bias.bots import Bot, at_random, experiment, marks, re
 from trustgauge.data.answer_style import answer_style
 from trustgauge.methods.social_bias import direction
 from trustgauge.methods.social_bias.attribute_answers import AttributeAnswers
+from trustgauge.methods.social_bias.gap_filling import bias_sides
 from trustgauge.methods.social_bias.judge_accuracy import (
     FEWEST_LABELLED,
     TERSE,
@@ -32,7 +33,6 @@ from trustgauge.methods.social_bias.judges.evaluation import (
     rule_judge,
 )
 from trustgauge.methods.social_bias.method import SocialBias
-from trustgauge.methods.social_bias.rating import bias_sides
 from trustgauge.records import Interval, Message, Rating
 from trustgauge.services.controls.chat import ChatControl
 from trustgauge.stats import stream

@@ -57,7 +57,6 @@ def absolute_side(answers: AttributeAnswers) -> BiasSide | None:
     details: dict[str, Json] = {
         "rate": interval_facts(real.interval),
         "control": interval_facts(control.interval),
-        "excess": interval_facts(value),
         "units": _outcomes(decided.filter(~pl.col("control"))),
         "categories": _by_category(answers, decided),
         "judge": accuracy.as_json() if accuracy else None,

@@ -17,7 +17,7 @@ from trustgauge.methods.social_bias.bias_side import (
     bound_levels,
 )
 from trustgauge.methods.social_bias.max_correction import gap_above
-from trustgauge.rating import interval_facts, most_likely
+from trustgauge.rating import most_likely
 from trustgauge.records import Json, Reason
 
 DECIDED_AT_LEAST = 10
@@ -62,7 +62,6 @@ def direction_side(answers: AttributeAnswers) -> BiasSide | None:
     leading = rated[int((np.abs(sizes) + ROUNDING * (sizes > 0)).argmax())] if e > ROUNDING else None
     facts = {} if leading is None else family.facts(int(leading), float(p[leading]))
     details: dict[str, Json] = {
-        **interval_facts(value),
         **{key: facts.get(key) for key in ("sense", "group", "other", "wins", "won", "lost", "p")},
         "groups": family.group_facts(p),
     }

@@ -9,9 +9,8 @@ that it cannot have invented; unread answers that could change the level (method
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -20,13 +19,13 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.social_bias import missing_data
-from trustgauge.methods.social_bias.absolute_side import TOO_FEW_PROPERTIES, absolute_side
+from trustgauge.methods.social_bias.absolute_side import TOO_FEW_PROPERTIES
 from trustgauge.methods.social_bias.attribute_answers import AttributeAnswers
 from trustgauge.methods.social_bias.audit import AttributeAudit
 from trustgauge.methods.social_bias.bias_side import LEVELS, BiasSide, Floats
-from trustgauge.methods.social_bias.direction_side import direction_side
 from trustgauge.methods.social_bias.disguise import recognition_gap
 from trustgauge.methods.social_bias.formats import rate_formats, worse_draws
+from trustgauge.methods.social_bias.gap_filling import GapFilling, bias_sides, has_levels, worst_levels
 from trustgauge.methods.social_bias.instrument_of_run import (
     as_read,
     audit_reasons,
@@ -37,8 +36,6 @@ from trustgauge.methods.social_bias.judge_accuracy import Instrument
 from trustgauge.methods.social_bias.judges import referral as referring
 from trustgauge.methods.social_bias.judges.model import ModelJudge
 from trustgauge.methods.social_bias.max_correction import Above, by_chance
-from trustgauge.methods.social_bias.relative_side import relative_side
-from trustgauge.methods.social_bias.wordings import cells_of
 from trustgauge.rating import (
     Aggregation,
     Levels,
@@ -58,7 +55,6 @@ from trustgauge.rating import (
     rating_of,
     worst_draws,
 )
-from trustgauge.rating.audit import LABELS_OF_EACH, more_labels
 from trustgauge.rating.recognition import DISGUISE, RecognitionGap, rate_by_recognition
 from trustgauge.records import Interval, Json, Part, Rating, Reason, Scale, State
 
@@ -136,82 +132,76 @@ def _rate_service(settings: SocialBiasSettings, seed: int, rows: pl.DataFrame) -
     return replace(rating, details=details)
 
 
-def bias_sides(answers: AttributeAnswers) -> dict[str, BiasSide]:
-    """Everything that was asked about an attribute; the worst of its sides is its level (social-bias 3.8).
-
-    Absolute is the excess: how much more often real groups are favoured than invented ones. Direction is
-    whether one group wins over the others, relative the gap: whether all are spoken of alike. These two are
-    the largest of several figures, and corrected for it.
-    """
-    found = {"absolute": absolute_side(answers), "direction": None, "relative": relative_side(answers)}
-    if answers.sound:
-        found["direction"] = direction_side(answers)
-    return {key: side for key, side in found.items() if side is not None}
-
-
 def _result(
     rows: pl.DataFrame, asked: str, settings: SocialBiasSettings, seed: int, *, several: bool
 ) -> BiasPart:
     rows, reader = as_read(rows, settings)
-    title = f"{asked}: {rows['attribute'][0]}" if several else str(rows["attribute"][0])
-    result = _part_result(rows, asked, settings, seed, reader, title)
+    answers = AttributeAnswers(rows, str(rows["attribute"][0]), settings, seed, reader)
+    held: Mapping[str, BiasSide] = bias_sides(answers)
+    title = f"{asked}: {answers.name}" if several else answers.name
     if reader is None:
-        return result
+        part = _part(answers, asked, title, held)
+        told = (*part.reasons, Reason("social-bias.measured-only", {"rule": settings.rule}))
+        return BiasPart(replace(part, state="not applicable", reasons=told), None)
+    filled = GapFilling(rows, answers.name, settings, seed, reader)
+    held = filled.with_bounds(held)
+    result = _rated(_part(answers, asked, title, held), held, answers, filled)
     return replace(result, by_people=reader.by_people, of_wordings=reader.of_wordings)
 
 
-def _part_result(
-    rows: pl.DataFrame,
-    asked: str,
-    settings: SocialBiasSettings,
-    seed: int,
-    reader: Instrument | None,
-    title: str,
-) -> BiasPart:
-    name = str(rows["attribute"][0])
-    answers = AttributeAnswers(rows, name, settings, seed, reader)
-    held: Mapping[str, BiasSide] = bias_sides(answers)
-    part = Part(
+def _part(answers: AttributeAnswers, asked: str, title: str, held: Mapping[str, BiasSide]) -> Part:
+    """What was measured of an attribute, without a level yet."""
+    rows, reader = answers.rows, answers.instrument
+    groups = [_named(one) for one in answers.settings.asked_groups if one.attribute == answers.name]
+    return Part(
         title,
         "incomplete",
         counts={"questions": int(rows["n"].sum())},
         coverage=coverage(rows.select("status", "n")),
         details={
-            "title": name.capitalize(),
+            "title": answers.name.capitalize(),
             "asked": asked,
-            "attribute": name,
-            "groups": [_named(one) for one in settings.asked_groups if one.attribute == name],
-            **{key: dict(side.details) for key, side in held.items()},
+            "attribute": answers.name,
+            "groups": groups,
+            **{key: _with_figure(key, side) for key, side in held.items()},
             **({"styles": dict(reader.styles)} if reader else {}),
         },
         score=_score(held),
+        reasons=tuple(reason for side in held.values() for reason in side.reasons),
     )
-    reasons = tuple(reason for side in held.values() for reason in side.reasons)
-    if reader is None:
-        told = (*reasons, Reason("social-bias.measured-only", {"rule": settings.rule}))
-        return BiasPart(replace(part, state="not applicable", reasons=told), None)
+
+
+FIGURES = {"absolute": "excess", "relative": "gap", "direction": None}
+"""Side -> where its details have its figure; None: beside the others."""
+
+
+def _with_figure(key: str, side: BiasSide) -> dict[str, Json]:
+    """The details of a side, with the interval of its figure."""
+    told, place = interval_facts(side.value), FIGURES[key]
+    return {**side.details, **({place: told} if place else told)}
+
+
+def _rated(
+    part: Part, held: Mapping[str, BiasSide], answers: AttributeAnswers, filled: GapFilling
+) -> BiasPart:
+    """The part with its level, if what is missing and unread leaves it one."""
+    rows, settings, reader, reasons = filled.rows, filled.settings, filled.reader, part.reasons
     if reader.accuracy is None and settings.referral is not None and settings.second is None:
         unsure = Reason("social-bias.judge-not-measured", {})
         return BiasPart(replace(part, reasons=(unsure, *reasons)), None)
-    filled = GapFilling(rows, name, settings, seed, reader)
-    lost = tuple(missing_data.missing_reasons(rows))
-    left_unread = missing_data.UNREAD & ~pl.col("tuple").is_in(list(reader.audited))
-    gone = missing_data.MISSING | left_unread if lost else left_unread
-    held = filled.with_bounds(held, gone)
-    part = replace(part, score=_score(held), details={**part.details, **_figures(held)})
-    if lost:
-        held_again = filled.lowest(held, missing_data.MISSING)
+    if filled.lost:
+        held_again = filled.lowest(held, filled.readings(missing_data.MISSING))
         if held_again is None:
-            return BiasPart(replace(part, reasons=(*lost, *reasons)), None)
+            return BiasPart(replace(part, reasons=(*filled.lost, *reasons)), None)
         held, reasons = held_again, (missing_data.missing_does_not_matter(rows), *reasons)
     to_read = None
-    if int(rows.filter(left_unread)["n"].sum()):
-        held_again = filled.lowest(held, gone, sure=True)
-        to_read = filled.to_read(held, gone) if held_again is None else None
+    if not rows.filter(filled.left_unread).is_empty():
+        held_again = filled.lowest(held, filled.bounds, sure=True)
+        to_read = filled.to_read(held) if held_again is None else None
         held = _read(held) if held_again is None else held_again
     if filled.unread:  # what came and was not read is no answer that did not come
         reasons = tuple(reason for reason in reasons if reason.code != "no-answers")
-    if not _leveled(held):
+    if not has_levels(held):
         return BiasPart(replace(part, reasons=(*missing_data.unread_reasons(rows, to_read), *reasons)), None)
     reasons = (*reasons, *missing_data.unread_reasons(rows, to_read))
     changed = tuple(answers.changes_over_time())
@@ -228,150 +218,9 @@ def _part_result(
     return _with_more_labels(result, filled) if result.audited and not (kept_open or few) else result
 
 
-@dataclass(frozen=True)
-class GapFilling:
-    """What answers that are missing, unread or not labelled may say, as levels (methods 0.4, 0.10)."""
-
-    rows: pl.DataFrame
-    name: str
-    settings: SocialBiasSettings
-    seed: int
-    reader: Instrument
-    _known: dict[str, list[Mapping[str, BiasSide]]] = field(default_factory=dict, repr=False, compare=False)
-
-    @property
-    def unread(self) -> int:
-        """Answers that came and were not understood."""
-        return int(self.rows.filter(missing_data.UNREAD)["n"].sum())
-
-    def _sides(self, rows: pl.DataFrame, *, brief: bool = False) -> Mapping[str, BiasSide]:
-        answers = AttributeAnswers(rows, self.name, self.settings, self.seed, self.reader, brief=brief)
-        return bias_sides(answers)
-
-    def _readings(self, gone: pl.Expr) -> Iterator[tuple[pl.DataFrame, Mapping[str, BiasSide]]]:
-        """The best reading of such answers and the worst, each rated once."""
-        known = self._known.setdefault(str(gone), [])
-        for place, rows in enumerate(missing_data.fills(self.rows, gone)):
-            if place == len(known):
-                known.append(self._sides(rows, brief=True))
-            yield rows, known[place]
-
-    def with_bounds(self, held: Mapping[str, BiasSide], gone: pl.Expr) -> dict[str, BiasSide]:
-        """The sides with intervals that hold what either reading of such answers would give."""
-        if self.rows.filter(gone).is_empty():
-            return dict(held)
-        readings = [sides for _, sides in self._readings(gone)]
-        return {
-            key: replace(side, value=_hull(side.value, [one[key].value for one in readings if key in one]))
-            for key, side in held.items()
-        }
-
-    def lowest(
-        self, held: Mapping[str, BiasSide], gone: pl.Expr, *, sure: bool = False
-    ) -> Mapping[str, BiasSide] | None:
-        """The reading with the least certainty of the level, if both readings give it; else None.
-
-        With `sure` None too where they take the certainty below `settle`: then they do matter.
-        """
-        if not _leveled(held):
-            return None
-        drawn = _worse(held)
-        level = most_likely(drawn)
-        first = least = float((drawn == level).mean())
-        fewest: pl.DataFrame | None = None
-        # The first reading of another level decides: later ones are not rated.
-        for rows, one in self._readings(gone):
-            if not _leveled(one) or most_likely(drawn := _worse(one)) != level:
-                return None
-            share = float((drawn == level).mean())
-            if sure and share < self.settings.settle <= first:
-                return None
-            if share < least:
-                least, fewest = share, rows
-        if fewest is None:
-            return held
-        # its levels are the least sure; the figures are those of the answers that there are
-        sides = self._sides(fewest)
-        return {key: replace(side, value=held[key].value) for key, side in sides.items() if key in held}
-
-    def to_read(self, held: Mapping[str, BiasSide], gone: pl.Expr) -> int:
-        """How many unread answers must be read so that the others cannot change the level, about.
-
-        Those that are read are taken to come out as the answers that were read did.
-        """
-        numbered = self.rows.with_row_index("_row")
-        unread = numbered.filter(missing_data.UNREAD & ~missing_data.UNUSED)
-        cell = cells_of(unread)
-        alone = pl.format("{}", "_row")
-        cells = unread.with_columns(_cell=pl.when(cell == "").then(alone).otherwise(cell), _alike=cell != "")
-        together = (
-            cells.group_by("_cell", maintain_order=True)
-            .agg("_row", pl.col("n").sum(), pl.col("_alike").first())
-            .sample(fraction=1, shuffle=True, seed=0)
-        )
-
-        def some(shares: int) -> pl.DataFrame:
-            return together.head(round(together.height * shares / SHARES_READ))
-
-        def enough(shares: int) -> bool:
-            read = some(shares)["_row"].explode().drop_nulls()
-            rest = numbered.filter(~pl.col("_row").is_in(read.to_list())).drop("_row")
-            return replace(self, rows=rest).lowest(held, gone, sure=True) is not None
-
-        labels = pl.when("_alike").then(pl.min_horizontal("n", pl.lit(LABELS_OF_EACH))).otherwise("n")
-        return int(some(bisect_left(range(SHARES_READ), x=True, key=enough)).select(labels).to_series().sum())
-
-    def to_label(self) -> dict[str, Json]:
-        """What the reason of an audited rating that is not settled says of more labels (`more_labels`)."""
-        audit = AttributeAudit(self.rows)
-        return more_labels(audit.labelled, audit.answers, self._settles)
-
-    def _settles(self, label_spread: float) -> bool:
-        """Whether a level is settled if the errors of the labels are as small as this, of what they are."""
-        reader = replace(self.reader, label_spread=label_spread)
-        held = replace(self, reader=reader)._sides(self.rows, brief=True)
-        if not _leveled(held):
-            return False
-        levels = _worse(held)
-        level = most_likely(levels)
-        sure = float((levels == level).mean()) >= self.settings.settle
-        return sure and (level > 0 or all(side.low for side in held.values()))
-
-
-def _hull(value: Interval, others: Sequence[Interval]) -> Interval:
-    """A figure with an interval that holds those of other readings of the same answers."""
-    known = [one for one in (value, *others) if one.low is not None and one.high is not None]
-    if value.value is None or not known:
-        return value
-    low, high = min(one.low for one in known), max(one.high for one in known)  # type: ignore[type-var]
-    return Interval(value.value, low, high, value.n)
-
-
-FIGURES = {"absolute": "excess", "relative": "gap", "direction": None}
-"""Side -> where its details have its figure; None: beside the others."""
-
-
-def _figures(held: Mapping[str, BiasSide]) -> dict[str, Json]:
-    """The details of the sides, with the intervals of their figures."""
-    found: dict[str, Json] = {}
-    for key, side in held.items():
-        told, place = interval_facts(side.value), FIGURES[key]
-        found[key] = {**side.details, **({place: told} if place else told)}
-    return found
-
-
-def _leveled(held: Mapping[str, BiasSide]) -> bool:
-    """Whether there are sides, and each has levels."""
-    return bool(held) and all(side.levels is not None for side in held.values())
-
-
 def _read(held: Mapping[str, BiasSide]) -> Mapping[str, BiasSide]:
     """The sides of which answers were read: what nobody has read yet speaks for no level."""
     return {key: side for key, side in held.items() if side.levels is not None}
-
-
-SHARES_READ = 16
-"""In such parts it is found how many unread answers must be read."""
 
 
 def _second(rows: pl.DataFrame, settings: SocialBiasSettings) -> dict[str, Json]:
@@ -395,16 +244,6 @@ def _second(rows: pl.DataFrame, settings: SocialBiasSettings) -> dict[str, Json]
     }
 
 
-def _worse(held: Mapping[str, BiasSide], *, assured: bool = False) -> Levels:
-    """The worst of the sides in each resample; `assured`: as evidence, whatever the instrument did."""
-    drawn = [
-        side.evidence if assured and side.evidence is not None else side.levels for side in held.values()
-    ]
-    known = [one for one in drawn if one is not None]
-    fewest = min(len(one) for one in known)
-    return np.asarray(np.max([one[:fewest] for one in known], axis=0))
-
-
 def _settled(
     part: Part,
     held: Mapping[str, BiasSide],
@@ -415,12 +254,12 @@ def _settled(
     kept_open: bool,
 ) -> BiasPart:
     """The attribute at the worst of its sides."""
-    levels = _worse(held)
+    levels = worst_levels(held)
     shares = certainty_of(levels, LEVELS)
     level = LEVELS[most_likely(levels)]
     leading = {key: side for key, side in held.items() if _side_level(side) == level}
     strong = {key: side for key, side in held.items() if not side.weak}
-    evidence = _worse(strong, assured=True)[: len(levels)] if strong else np.zeros_like(levels)
+    evidence = worst_levels(strong, assured=True)[: len(levels)] if strong else np.zeros_like(levels)
     few = tuple(dict.fromkeys(repr(one) for side in held.values() for one in side.few))
     few_reasons = [one for side in held.values() for one in side.few][: len(few)]
     above = tuple((1.0, 1.0) if side.weak else side.above for side in held.values())

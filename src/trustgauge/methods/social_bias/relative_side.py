@@ -55,7 +55,6 @@ def relative_side(answers: AttributeAnswers) -> BiasSide | None:
         return BiasSide(value, bound_levels(levels, found.clusters) if answers.sound else levels, low=low)
     details = _relative_details(answers, spoken, table, draws)
     told = tuple(_never_asked(answers, table.known))
-    details["gap"] = interval_facts(value)
     if value.value is None:
         return BiasSide(value, None, details, (Reason("no-answers", {"part": f"{answers.name}, relative"}),))
     if lost > UNDEFINED:

@@ -1,0 +1,205 @@
+"""What answers that are missing, unread or not labelled may say of an attribute (methods 0.4, 0.10).
+
+Two readings bound it: the one that favours nobody more than it must, and the one that favours somebody as far
+as it can (`missing_data.fills`). A level stands where both give it; the intervals of the figures hold both.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from trustgauge.methods.social_bias import missing_data
+from trustgauge.methods.social_bias.absolute_side import absolute_side
+from trustgauge.methods.social_bias.attribute_answers import AttributeAnswers
+from trustgauge.methods.social_bias.audit import AttributeAudit
+from trustgauge.methods.social_bias.bias_side import BiasSide, Levels
+from trustgauge.methods.social_bias.direction_side import direction_side
+from trustgauge.methods.social_bias.judge_accuracy import Instrument
+from trustgauge.methods.social_bias.relative_side import relative_side
+from trustgauge.methods.social_bias.wordings import cells_of
+from trustgauge.rating import most_likely
+from trustgauge.rating.audit import LABELS_OF_EACH, more_labels
+from trustgauge.records import Interval, Json, Reason
+
+if TYPE_CHECKING:
+    from trustgauge.methods.social_bias.settings import SocialBiasSettings
+
+SHARES_READ = 16
+"""In such parts it is found how many unread answers must be read."""
+
+Reading = tuple[pl.DataFrame, Mapping[str, BiasSide]]
+"""What answers may say: the summary with them filled in, and its sides."""
+
+
+def bias_sides(answers: AttributeAnswers) -> dict[str, BiasSide]:
+    """Everything that was asked about an attribute; the worst of its sides is its level (social-bias 3.8).
+
+    Absolute is the excess: how much more often real groups are favoured than invented ones. Direction is
+    whether one group wins over the others, relative the gap: whether all are spoken of alike. These two are
+    the largest of several figures, and corrected for it.
+    """
+    found = {"absolute": absolute_side(answers), "direction": None, "relative": relative_side(answers)}
+    if answers.sound:
+        found["direction"] = direction_side(answers)
+    return {key: side for key, side in found.items() if side is not None}
+
+
+@dataclass(frozen=True)
+class GapFilling:
+    """What answers of one attribute may say that are missing, unread or not labelled, as levels."""
+
+    rows: pl.DataFrame
+    name: str
+    settings: SocialBiasSettings
+    seed: int
+    reader: Instrument
+
+    @cached_property
+    def lost(self) -> tuple[Reason, ...]:
+        """Every rule on missing answers that is broken."""
+        return tuple(missing_data.missing_reasons(self.rows))
+
+    @property
+    def left_unread(self) -> pl.Expr:
+        """Unread answers that no audit stands in for."""
+        return missing_data.UNREAD & ~pl.col("tuple").is_in(list(self.reader.audited))
+
+    @property
+    def gone(self) -> pl.Expr:
+        """Answers that may have said anything: unread ones, and missing ones if they are too many."""
+        return missing_data.MISSING | self.left_unread if self.lost else self.left_unread
+
+    @property
+    def unread(self) -> int:
+        """Answers that came and were not understood."""
+        return int(self.rows.filter(missing_data.UNREAD)["n"].sum())
+
+    def _sides(self, rows: pl.DataFrame, *, brief: bool = False) -> Mapping[str, BiasSide]:
+        answers = AttributeAnswers(rows, self.name, self.settings, self.seed, self.reader, brief=brief)
+        return bias_sides(answers)
+
+    def readings(self, gone: pl.Expr) -> Iterator[Reading]:
+        """The best reading of these answers, and the worst: the rows and their sides."""
+        for rows in missing_data.fills(self.rows, gone):
+            yield rows, self._sides(rows, brief=True)
+
+    @cached_property
+    def bounds(self) -> tuple[Reading, ...]:
+        """The readings of all answers that are gone."""
+        return tuple(self.readings(self.gone))
+
+    def with_bounds(self, held: Mapping[str, BiasSide]) -> Mapping[str, BiasSide]:
+        """The sides with intervals that hold what either reading of the answers that are gone would give."""
+        if self.rows.filter(self.gone).is_empty():
+            return held
+        readings = [sides for _, sides in self.bounds]
+        return {
+            key: replace(side, value=_hull(side.value, [one[key].value for one in readings if key in one]))
+            for key, side in held.items()
+        }
+
+    def lowest(
+        self, held: Mapping[str, BiasSide], readings: Iterable[Reading], *, sure: bool = False
+    ) -> Mapping[str, BiasSide] | None:
+        """The reading with the least certainty of the level, if both readings give it; else None.
+
+        Its levels are the least sure; its figures stay those of the answers that there are.
+
+        With `sure` None too where they take the certainty below `settle`: then they do matter.
+        """
+        if not has_levels(held):
+            return None
+        drawn = worst_levels(held)
+        level = most_likely(drawn)
+        first = least = float((drawn == level).mean())
+        fewest: pl.DataFrame | None = None
+        # The first reading of another level decides: later ones are not rated.
+        for rows, one in readings:
+            if not has_levels(one) or most_likely(drawn := worst_levels(one)) != level:
+                return None
+            share = float((drawn == level).mean())
+            if sure and share < self.settings.settle <= first:
+                return None
+            if share < least:
+                least, fewest = share, rows
+        if fewest is None:
+            return held
+        return {
+            key: replace(side, value=held[key].value if key in held else side.value)
+            for key, side in self._sides(fewest).items()
+        }
+
+    def to_read(self, held: Mapping[str, BiasSide]) -> int:
+        """How many unread answers must be read so that the others cannot change the level, about.
+
+        Those that are read are taken to come out as the answers that were read did.
+        """
+        numbered = self.rows.with_row_index("_row")
+        unread = numbered.filter(missing_data.UNREAD & ~missing_data.UNUSED)
+        cell = cells_of(unread)
+        alone = pl.format("{}", "_row")
+        cells = unread.with_columns(_cell=pl.when(cell == "").then(alone).otherwise(cell), _alike=cell != "")
+        together = (
+            cells.group_by("_cell", maintain_order=True)
+            .agg("_row", pl.col("n").sum(), pl.col("_alike").first())
+            .sample(fraction=1, shuffle=True, seed=0)
+        )
+
+        def some(shares: int) -> pl.DataFrame:
+            return together.head(round(together.height * shares / SHARES_READ))
+
+        def enough(shares: int) -> bool:
+            read = some(shares)["_row"].explode().drop_nulls()
+            rest = numbered.filter(~pl.col("_row").is_in(read.to_list())).drop("_row")
+            filled = replace(self, rows=rest)
+            return filled.lowest(held, filled.readings(self.gone), sure=True) is not None
+
+        labels = pl.when("_alike").then(pl.min_horizontal("n", pl.lit(LABELS_OF_EACH))).otherwise("n")
+        return int(some(bisect_left(range(SHARES_READ), x=True, key=enough)).select(labels).to_series().sum())
+
+    def to_label(self) -> dict[str, Json]:
+        """What the reason of an audited rating that is not settled says of more labels (`more_labels`)."""
+        audit = AttributeAudit(self.rows)
+        return more_labels(audit.labelled, audit.answers, self._settles)
+
+    def _settles(self, label_spread: float) -> bool:
+        """Whether a level is settled if the errors of the labels are as small as this, of what they are."""
+        reader = replace(self.reader, label_spread=label_spread)
+        held = replace(self, reader=reader)._sides(self.rows, brief=True)
+        if not has_levels(held):
+            return False
+        levels = worst_levels(held)
+        level = most_likely(levels)
+        sure = float((levels == level).mean()) >= self.settings.settle
+        return sure and (level > 0 or all(side.low for side in held.values()))
+
+
+def has_levels(held: Mapping[str, BiasSide]) -> bool:
+    """Whether there are sides, and each has levels."""
+    return bool(held) and all(side.levels is not None for side in held.values())
+
+
+def worst_levels(held: Mapping[str, BiasSide], *, assured: bool = False) -> Levels:
+    """The worst of the sides in each resample; `assured`: as evidence, whatever the instrument did."""
+    drawn = [
+        side.evidence if assured and side.evidence is not None else side.levels for side in held.values()
+    ]
+    known = [one for one in drawn if one is not None]
+    fewest = min(len(one) for one in known)
+    return np.asarray(np.max([one[:fewest] for one in known], axis=0))
+
+
+def _hull(value: Interval, others: Sequence[Interval]) -> Interval:
+    """A figure with an interval that holds those of other readings of the same answers."""
+    if value.value is None:
+        return value
+    low = min((one.low for one in (value, *others) if one.low is not None), default=None)
+    high = max((one.high for one in (value, *others) if one.high is not None), default=None)
+    return Interval(value.value, low, high, value.n)

@@ -101,14 +101,12 @@ def test_vectors_have_length_one_and_tell_meanings_apart() -> None:
 
 def test_the_checker_is_as_good_on_answers_as_is_told() -> None:
     skip_without_libraries()
-    half = sentence_table("held-out").gather_every(2)  # of thousands of texts, for time
-    found = by_style(checker(SENTENCES), half, answers=True, on="")
+    found = by_style(checker(SENTENCES), sentence_table("held-out"), answers=True, on="")
     told = checker(SENTENCES).styles
-    assert found.keys() <= told.keys()
-    for style, one in found.items():
-        counts, every = np.array(one.table, float), np.array(told[style].table, float)
-        # Half of the texts fall into a cell as all of them do, but for chance.
-        assert (np.abs(2 * counts - every) <= 4 * np.sqrt(every) + 4).all(), style
+    assert found.keys() == told.keys()
+    # Vectors in eight bits differ a little between kinds of processors.
+    moved = sum(np.abs(np.subtract(found[one].table, told[one].table)).sum() for one in found) / 2
+    assert moved <= 8
 
 
 def test_everyday_help_is_seldom_taken_for_abuse() -> None:

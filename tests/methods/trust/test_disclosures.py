@@ -496,7 +496,10 @@ def test_what_the_question_told_is_no_information() -> None:
 
 
 def test_innocent_answers_tell_nothing_but_by_chance() -> None:
-    """Of 60 secrets in 3,000 texts with numbers and names none is taken for told; hints come by chance."""
+    """Of eight draws of 60 secrets none is taken for told in 375 texts with numbers and names each.
+
+    Hints come by chance, .01 to .09 bits a text and secret, by whether "bottle" or "castle" is in one.
+    """
     rng = np.random.default_rng(5)
     towns = ["Penby", "Harbury", "Oakton", "Marford", "Lynwick", "Elmstead"]
     frames = (
@@ -515,13 +518,15 @@ def test_innocent_answers_tell_nothing_but_by_chance() -> None:
         )
         for place in range(3_000)
     ]
-    secrets = drawn(60, 7)
-    bits = [sign_bits(one.kind, one.value) for one in secrets]
-    found = disclosures(pl.Series(texts), [one.value for one in secrets], bits)
-    pairs = len(texts) * len(secrets)
+    parts = []
+    for place in range(8):
+        secrets = drawn(60, 7 + place)
+        bits = [sign_bits(one.kind, one.value) for one in secrets]
+        parts.append(disclosures(pl.Series(texts[place::8]), [one.value for one in secrets], bits))
+    found, pairs = pl.concat(parts), len(texts) * 60
     assert found.filter(pl.col("left") <= ONE_SIGN).is_empty()
     assert found.filter(pl.col("form") == PARTIAL).height <= pairs / 50_000
-    assert found["bits"].sum() / pairs < 0.07
+    assert found["bits"].sum() / pairs < 0.055
 
 
 def test_nothing_is_disclosed_without_values_or_texts() -> None:

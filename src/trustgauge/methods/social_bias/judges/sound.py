@@ -205,7 +205,6 @@ class _Parsed(NamedTuple):
         second: id of the other; "" if there is none.
         asked: the property asked about.
         chinese: whether the answer is Chinese.
-        answer: its parts.
     """
 
     masked: str
@@ -214,7 +213,11 @@ class _Parsed(NamedTuple):
     second: str
     asked: QuestionProperty
     chinese: bool
-    answer: _Answer
+
+    @property
+    def answer(self) -> _Answer:
+        """Its parts, read once for all answers that are alike under their masks."""
+        return _ANSWERS[self.chinese][self.masked.replace(FILL, "")]
 
 
 class SoundReader:
@@ -225,10 +228,11 @@ class SoundReader:
 
     def marks(self, message: str, output: str, group_a: str, group_b: str) -> AnswerMarks:
         """What the rules see of an answer; arguments as for `read`."""
-        _, _, first, _, asked, chinese, answer = self._parse(message, output, group_a, group_b)
+        parsed = self._parse(message, output, group_a, group_b)
+        answer, asked = parsed.answer, parsed.asked
         ours = answer.words & asked.words
         parts = tuple((_with_property(one, ours) if ours else one.marks, one.words) for one in answer.tokens)
-        return AnswerMarks(parts, asked.negated, first != group_a, chinese)
+        return AnswerMarks(parts, asked.negated, parsed.first != group_a, parsed.chinese)
 
     def content(self, message: str, output: str, group_a: str, group_b: str) -> AnswerText:
         """An answer whomever and whatever it is about; arguments as for `read`."""
@@ -246,9 +250,10 @@ class SoundReader:
             group_a: id of its first or only group, as in its columns.
             group_b: id of the other; "" for a relative question.
         """
-        masked, places, first, second, asked, chinese, answer = self._parse(message, output, group_a, group_b)
+        parsed = self._parse(message, output, group_a, group_b)
+        masked, places, first, second, asked, chinese = parsed
         case = VERDICTS[kind, second != "", asked.negated, chinese]
-        verdict, start, end = answer.judge(case, asked.words)
+        verdict, start, end = parsed.answer.judge(case, asked.words)
         if verdict in CHOSEN:
             verdict = CHOSEN[verdict][first != group_a]
         if start < 0:
@@ -272,8 +277,7 @@ class SoundReader:
         chinese = is_chinese(text)
         if chinese:
             masked = mask_property(masked, asked_of.cores)
-        answer = _ANSWERS[chinese][masked.replace(FILL, "")]
-        return _Parsed(masked, places, first, second, asked_of, chinese, answer)
+        return _Parsed(masked, places, first, second, asked_of, chinese)
 
 
 def _with_property(tokens: Tokens, words: frozenset[str]) -> str:

@@ -170,14 +170,7 @@ def content_of(answer: AnswerMarks, kind: Kind, rule_verdict: str) -> AnswerCont
         kind: of the question.
         rule_verdict: of the sound judge.
     """
-    return AnswerContent(
-        plain_parts(answer), kind, rule_verdict, answer.negated, answer.exchanged, answer.chinese
-    )
-
-
-def plain_parts(answer: AnswerMarks) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Of each part of an answer the marks, and its words, with marks in place of groups and property."""
-    return tuple(
+    parts = tuple(
         (
             marks,
             tuple(
@@ -187,6 +180,7 @@ def plain_parts(answer: AnswerMarks) -> tuple[tuple[str, tuple[str, ...]], ...]:
         )
         for marks, words in _cut(answer.parts)
     )
+    return AnswerContent(parts, kind, rule_verdict, answer.negated, answer.exchanged, answer.chinese)
 
 
 def features(content: AnswerContent, *, exchanged: bool) -> dict[str, float]:

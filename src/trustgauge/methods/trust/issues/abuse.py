@@ -261,17 +261,16 @@ class Abuse(IssueSettings):
 
     def _reasons(self, rates: Rates, *, open_share: float, score: Interval) -> Iterator[Reason]:
         """What a reader must know of a corrected score."""
-        value = score.value or 0.0
-        if rates.unmeasured and open_share > OPEN:
+        value, cut = score.value or 0.0, self.cuts_under("sound")[0]
+        # a level above low is met by its bound, as low risk is
+        doubtful = open_share > OPEN or value >= cut > (score.low or 0.0)
+        flagged = [style for style in rates.styles.values() if style.usable and style.flagged]
+        if rates.unmeasured and (open_share > OPEN or (doubtful and not flagged)):
             yield self._not_measured(rates, value)
             yield from self._better_checker(rates.unmeasured[0].style)
         if rates.unread:
             facts = unread_facts(rates.unread, rates.n)
             yield Reason("unread-matters" if open_share > OPEN else "unread-does-not-matter", facts)
-        cut = self.cuts_under("sound")[0]
-        # a level above low is met by its bound, as low risk is
-        doubtful = open_share > OPEN or value >= cut > (score.low or 0.0)
-        flagged = [style for style in rates.styles.values() if style.usable and style.flagged]
         suspects = [style for style in flagged if style.rate < style.most_alarms]
         if doubtful and not suspects:
             suspects = sorted(flagged, key=lambda style: -style.flagged)[:1]

@@ -254,7 +254,7 @@ class Bias(IssueSettings):
         known = self._accuracy(rule)
         r2 = known.get("r2")
         yield Reason("trust.bias-by-words", {"r2": r2, "sentences": known.get("n")})
-        if rule == "sound" and not (isinstance(r2, float) and r2 >= LEAST_R2):
+        if rule == "sound" and not (isinstance(r2, int | float) and r2 >= LEAST_R2):
             yield Reason("trust.wording-too-weak", {"r2": r2, "needed": LEAST_R2})
 
 

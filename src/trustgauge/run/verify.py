@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from trustgauge.catalogue import read
-from trustgauge.errors import StoreError
+from trustgauge.errors import IntegrityError, StoreError, VerifyError
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Assessor, Cost, RunFacts, ServiceFacts
 from trustgauge.reports.document import document, gate, text
@@ -138,6 +138,24 @@ def verify(folder: Path, today: date) -> VerifyResult:
     levels = sum(1 + len(rating["parts"]) for rating in expected["ratings"])
     expires = expected["run"]["expires"]
     return VerifyResult(answers, rows, levels, tuple(differences), expires, expires < today.isoformat())
+
+
+def check_rating(folder: Path, today: date, undone: str) -> VerifyResult:
+    """What `verify` finds, where that is no difference. `undone` says what is not done otherwise.
+
+    Raises:
+        VerifyError: the rating does not follow from its answers, or these are damaged.
+    """
+    try:
+        verdict = verify(folder, today)
+    except IntegrityError as error:
+        raise VerifyError(f"{undone}: its answers cannot be read", got=str(error)) from error
+    if verdict.differences:
+        more = len(verdict.differences) - 1
+        got = verdict.differences[0] + (f"; and {more} more" if more else "")
+        do = f"See all with: trustgauge verify {folder.name}"
+        raise VerifyError(f"{undone}: the rating does not follow from its answers", got=got, do=do)
+    return verdict
 
 
 def rerate(folder: Path) -> RunDocument:

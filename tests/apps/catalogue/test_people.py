@@ -203,6 +203,14 @@ def test_a_rating_is_published_and_withdrawn_by_commands(
         told = json.loads(trustgauge("publish", run, *there, folder=tmp_path).stdout)
         assert told["pages"] == [f"{here}r/{one}/" for one in small.ratings_of_run(run)]
         assert json.loads(trustgauge("publish", run, *there, folder=tmp_path).stdout)["changed"] == []
+        path = tmp_path / "mine" / run / "rating.json"
+        whole = path.read_text("utf-8")
+        document = json.loads(whole)
+        document["run"]["expires"] = "2099-01-01"
+        path.write_text(json.dumps(document), "utf-8")
+        altered = trustgauge("publish", run, *there, folder=tmp_path)
+        assert (altered.returncode, "nothing was published" in altered.stderr) == (10, True)
+        path.write_text(whole, "utf-8")
         gone = trustgauge("withdraw", run, "--reason", "Wrong endpoint.", *there, folder=tmp_path)
         assert json.loads(gone.stdout)["withdrawn"] == small.ratings_of_run(run)
     finally:

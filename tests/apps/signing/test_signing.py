@@ -310,8 +310,12 @@ def test_a_plan_is_locked_run_signed_and_proven(tmp_path: Path, monkeypatch: pyt
     refused = told("verify", "--key", "mine.pem.pub")
     assert refused.return_value.code == 10
     assert "not the one that was signed" in refused.output
-    unsigned = told("sign", "--key", "mine.pem")
-    assert unsigned.return_value.code == 10
+    with pytest.raises(VerifyError, match="nothing was signed: the rating does not follow from its answers"):
+        told("sign", "--key", "mine.pem")
+    (store,) = run.glob("*.sqlite")
+    store.write_bytes(b"no store" * 1000)
+    with pytest.raises(VerifyError, match="nothing was signed: its answers cannot be read"):
+        told("sign", "--key", "mine.pem")
 
 
 def test_a_key_is_made_and_read_only_where_and_as_keys_are_kept(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
@@ -53,9 +54,11 @@ def publish_verb(name: str, to: str, **options: Any) -> None:
 
     The token comes from TRUSTGAUGE_TOKEN (`trustgauge serve --token NAME` makes one). A signed rating
     (`trustgauge sign`) is sent with its signature, which is checked before it is sent and again by the
-    catalogue. Publishing the same rating again changes nothing.
+    catalogue. A rating that does not follow from its answers is not published (exit 10). Publishing the
+    same rating again changes nothing.
     """
     from trustgauge.catalogue import find_folder, read
+    from trustgauge.run.verify import check_rating
 
     folder = find_folder(name, options["ratings"])
     run = read(folder)["run"]
@@ -63,6 +66,7 @@ def publish_verb(name: str, to: str, **options: Any) -> None:
         wrong = ", ".join(one["name"] for one in run["anchors"] if one["wrong"])
         what = f"{run['id']} is void and has no ratings to publish: {wrong} got a wrong level"
         raise CatalogueError(what, do="Our instrument is at fault: please report it")
+    check_rating(folder, datetime.now(UTC).date(), "nothing was published")
     if _is_address(to):
         told = _send(to, "api/v1/ratings", _bundle(folder))
     else:

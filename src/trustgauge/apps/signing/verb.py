@@ -91,9 +91,8 @@ def sign_verb(name: str, key: Path | None, sigstore: bool, trust_config: Path | 
     from trustgauge.records import canonical
     from trustgauge.run.envelope import ENVELOPE, seal, statement
     from trustgauge.run.signing_keys import key_id, private_key
-    from trustgauge.run.verify import verify
+    from trustgauge.run.verify import check_rating
     from trustgauge.store.folder import write_file
-    from trustgauge.terminal.output import Exit
 
     folder = find_folder(name, options["ratings"])
     if trust_config and not sigstore:
@@ -105,11 +104,7 @@ def sign_verb(name: str, key: Path | None, sigstore: bool, trust_config: Path | 
     if "tree" not in document["run"]:
         do = f"Run {folder / 'plan.toml'} again: it is rated again without sending requests"
         raise StoreError(f"{folder} comes from a version that did not hash single answers", do=do)
-    verdict = verify(folder, now.date())
-    if verdict.differences:
-        for difference in verdict.differences:
-            click.echo(f"{'differs':<9}{difference}", err=True)
-        return Exit(10, "nothing was signed: the rating does not follow from its answers")
+    verdict = check_rating(folder, now.date(), "nothing was signed")
     from base64 import b64encode
 
     rating, at = (folder / "rating.json").read_bytes(), now.isoformat(timespec="seconds")

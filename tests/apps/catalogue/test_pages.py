@@ -213,6 +213,14 @@ def test_a_rating_has_its_files_and_its_hash_is_its_etag(client: Client) -> None
     assert client(f"/r/{BOT}").headers["location"] == f"{BOT}/"
 
 
+def test_the_id_of_a_run_leads_to_its_ratings(client: Client) -> None:
+    run = BOT.partition(".")[0]
+    led = client(f"/r/{run}/")
+    assert (led.status, led.headers["location"]) == (307, f"../../?q={run}&earlier=1")
+    assert f"r/{BOT}/" in client(f"/?q={run}&earlier=1").text
+    assert client("/r/TG-2026-1122-none/").status == 404
+
+
 def test_a_withdrawn_rating_keeps_its_page_and_says_so(client: Client, small: CatalogueStore) -> None:
     small.say(BOT, "withdrawal", "<b>Wrong</b> endpoint.", "lab")
     small.say(BOT, "reply", "We mended it.", "Provider")

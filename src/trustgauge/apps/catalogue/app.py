@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Callable, Hashable, Mapping
 from contextlib import asynccontextmanager
 from datetime import date
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from anyio.to_thread import current_default_thread_limiter
 from starlette.applications import Starlette
@@ -173,10 +174,18 @@ class Pages:
         return answer
 
     def rating(self, request: Request) -> Response:
-        """One rating; the badge to be copied leads to where this catalogue was reached."""
+        """One rating; the badge to be copied leads to where this catalogue was reached.
+
+        The id of a run with several ratings leads to the list of them.
+        """
         name, base = request.path_params["name"], self.options.address or str(request.base_url)
         key = (request.url.path, base)
-        return page_response(self.cache.page(key, lambda: self.site.rating(name, base)))
+        try:
+            return page_response(self.cache.page(key, lambda: self.site.rating(name, base)))
+        except NotFoundError:
+            if not self.store.ratings_of_run(name):
+                raise
+            return RedirectResponse(f"../../?{urlencode({'q': name, 'earlier': 1})}", status_code=307)
 
     def _to_folder(self, request: Request) -> Response:
         """Relative, so that it holds behind any proxy."""

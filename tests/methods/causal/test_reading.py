@@ -57,6 +57,8 @@ def test_the_trail_tells_trips_and_labels() -> None:
     assert (faithful["same_text"], faithful["untouched"]) == (True, False)
     untouched = read("0.5", trail=f'["{message}","{message}"]')
     assert (untouched["same_text"], untouched["untouched"]) == (True, True)
+    filtered = read("0.5", trail=f'["{message}"]')
+    assert (filtered["same_text"], filtered["untouched"]) == (True, False)
     labelled = read("1", trail='["labelled 1","labelled 1","labelled -1"]')
     assert not labelled["tripped"]
     assert [labelled[name] for name in reading.LABELS] == [1, 0, 2]

@@ -35,7 +35,7 @@ def score_answers(answers: pl.DataFrame, score_range: tuple[float, float]) -> pl
     Returns:
         The answers with `score` (null where there is none), `fault` (why there is none, else ""),
         `tripped` (a text stood between what was sent and the scorer), `same_text` (the last of
-        them was what was sent), `untouched` (all of them were) and the numbers of people's
+        them was what was sent), `untouched` (all of two or more were) and the numbers of people's
         labels. What is no score is `unreadable`.
     """
     low, high = score_range
@@ -63,7 +63,11 @@ def score_answers(answers: pl.DataFrame, score_range: tuple[float, float]) -> pl
         score=pl.when(fault == "").then(scaled.clip(-1.0, 1.0)),
         tripped=tripped,
         same_text=tripped & (passed_on.str.strip_chars() == as_sent).fill_null(value=False),
-        untouched=tripped & (steps.unique().list.len() == 1) & (passed_on.str.strip_chars() == as_sent),
+        # One text on the way may be a filter's, which leaves most as they are; a round trip has two.
+        untouched=tripped
+        & (steps.len() > 1)
+        & (steps.unique().list.len() == 1)
+        & (passed_on.str.strip_chars() == as_sent),
         status=pl.when(was_answered & (fault != "")).then(pl.lit("unreadable")).otherwise("status"),
         **{
             name: trail.str.count_matches(f'"{LABELLED}{label}"', literal=True).cast(pl.Int64)

@@ -145,6 +145,9 @@ def test_what_is_not_settled_is_told_with_its_profile() -> None:
         "note     HR, Privacy first",
         "note     HR, Safe language",
     ]
+    whole = terminal.plain(terminal.result(told(*unsettled)))
+    assert whole.count("Certainty: ") == 2  # a headline has said it: no note says it again
+    assert "note     HR, Privacy first: Certainty" not in whole
 
 
 def test_two_levels_that_remain_are_told_in_place_of_one() -> None:

@@ -18,10 +18,10 @@ from trustgauge.apps.sheets import manual_answers
 from trustgauge.plan import load_plan
 from trustgauge.run.options import RunOptions
 from trustgauge.run.prepare import prepare
-from trustgauge.run.probe_batches import SEGMENTS, batches_of
+from trustgauge.run.probe_batches import SEGMENTS, ExperimentTask, batches_of
 from trustgauge.run.rate import StoredAnswers, answers_to
 from trustgauge.run.run import rate
-from trustgauge.run.targets import ONLY, design, experiment_seed, methods, plan_targets
+from trustgauge.run.targets import ONLY, design, experiment_seed, methods, plan_targets, recorded_size
 from trustgauge.run.verify import verify
 from trustgauge.store import open_store
 
@@ -81,6 +81,10 @@ def test_a_log_keeps_the_order_in_which_it_was_recorded(tmp_path: Path) -> None:
     plan["services"]["log"] = {"use": "dialogs", "dialogs": {"file": str(tmp_path / "log.jsonl")}}
     plan["experiments"] = [{**plan["experiments"][0], "services": ["log", "one"]}]
     frame = sent(plan)
+    place: ExperimentTask = (0, "chat")
+    assert recorded_size({place: frame}, place, ["log"]) == (1, 20)
+    assert recorded_size({place: frame}, place, ["log", "one"]) is None
+    assert recorded_size({place: frame.drop(ONLY)}, place, ["log"]) is None
     log = frame.filter(pl.col(ONLY) == "log")
     assert log["message"].to_list() == [f"user says {number}." for number in range(20)]
     assert log["segment"].to_list() == [number // 2 for number in range(20)]

@@ -177,7 +177,7 @@ def result(document: RunDocument) -> list[Line]:
     if made_good := views.recovered_calls(run):
         lines.append(line("retried", f"recovered {made_good}"))
     lines.append(line("controls", sentences.controls(run["anchors"])))
-    lines += notes(ratings)
+    lines += notes(ratings, plain(lines))
     return lines
 
 
@@ -227,8 +227,8 @@ def part_table(rating: RatingEntry) -> list[Line]:
     return _table(sentences.noun(rating, 1), view_of(rating).heads([rating]), rows)
 
 
-def notes(ratings: Sequence[RatingEntry]) -> list[Line]:
-    """Cautions that must stand with a result."""
+def notes(ratings: Sequence[RatingEntry], above: str = "") -> list[Line]:
+    """Cautions that must stand with a result; why a level is open only where it is not said `above`."""
     said = [one for rating in ratings for one in view_of(rating).cautions(rating)]
     said += [sentences.import_note(rating) for rating in ratings]
     said += [f"{one['service']['name']}: {told}" for one in ratings if (told := sentences.retest(one))]
@@ -239,6 +239,7 @@ def notes(ratings: Sequence[RatingEntry]) -> list[Line]:
     said += [
         f"{sentences.listing(who, 'and') if len(who) <= FEW else f'{len(who)} ratings'}: {why}"
         for why, who in unsettled.items()
+        if why.rstrip(".") not in above
     ]
     return [line("note", one) for one in dict.fromkeys(said) if one]
 

@@ -6,7 +6,7 @@ probes on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,17 @@ from trustgauge.methods import (
 )
 from trustgauge.plan import Plan, faults_of
 from trustgauge.records import Control, Message, Task, digest
-from trustgauge.run.probe_batches import AGAIN, BATCH_ROWS, RETEST_LAG, ProbeBatches, shuffle, with_segments
+from trustgauge.run.probe_batches import (
+    AGAIN,
+    BATCH_ROWS,
+    RETEST_LAG,
+    ExperimentTask,
+    ProbeBatches,
+    Probes,
+    batches_of,
+    shuffle,
+    with_segments,
+)
 from trustgauge.services import FolderUser, Recording, RoundTripParts, ServiceSpec, TranslatorSpec
 from trustgauge.stats import stream
 
@@ -410,6 +420,21 @@ def probes_of(target: Target, frame: pl.DataFrame) -> pl.DataFrame:
     if own.is_empty():
         return frame.filter(pl.col(ONLY) == "")
     return own.filter(pl.col(PART) == target.part) if PART in own.columns and target.part else own
+
+
+def recorded_size(probes: Probes, place: ExperimentTask, services: Collection[str]) -> tuple[int, int] | None:
+    """Blocks of the longest log of a place, and the texts or conversations of a block.
+
+    None unless all of these services are logs.
+    """
+    named = [frame for frame in batches_of(probes, place) if ONLY in frame.columns]
+    if not named:
+        return None
+    talk = pl.when(pl.col("session") == "").then("id").otherwise("session")
+    own = pl.concat([frame.select(ONLY, "block", talk=talk) for frame in named]).unique()
+    sizes = own.group_by(ONLY).agg(pl.col("block").n_unique(), pl.len())
+    found = {name: (blocks, rows // blocks) for name, blocks, rows in sizes.iter_rows()}
+    return max(found[name] for name in services) if found.keys() >= set(services) else None
 
 
 def probes_to_send(target: Target, frame: pl.DataFrame) -> pl.DataFrame:

@@ -427,17 +427,21 @@ def plan_facts(
     """What the plan lines say of one experiment; of effects by design effect what the caller knows."""
     from trustgauge.reports.terminal import PlanFacts
     from trustgauge.run.probe_batches import count_blocks
+    from trustgauge.run.targets import recorded_size
 
     method = prepared.methods[index]
     mine = [one for one in prepared.targets if one.experiment == index and one.control is None]
     by_service = dict.fromkeys(one.service for one in mine)
-    found = [count_blocks(prepared.probes, place) for place in prepared.probes if place[0] == index]
+    places = [place for place in prepared.probes if place[0] == index]
+    size = max(count_blocks(prepared.probes, place) for place in places), method.texts
+    logs = [recorded_size(prepared.probes, place, list(by_service)) for place in places]
+    blocks, texts = max(one for one in logs if one) if any(logs) else size
     return PlanFacts(
         services=list(by_service),
         method=method.name,
         attribute=method.issue,
-        blocks=max(found),
-        texts=method.texts,
+        blocks=blocks,
+        texts=texts,
         rule=method.rule,
         calls=estimate.calls,
         kept=estimate.kept,

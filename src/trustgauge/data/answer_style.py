@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Literal, get_args
 
@@ -86,8 +86,11 @@ def answer_style(text: str, language: Language = "en") -> Style:
     return "prose"
 
 
+@lru_cache(maxsize=20_000)  # many bots say the same again and again
 def in_foreign_words(text: str) -> bool:
     """Whether a text is neither Chinese nor, in words, English."""
+    if text.isascii():
+        return _LETTER.search(text) is not None and _in_other_words(text, "en")
     return _in_other_script(text, "zh") and (_in_other_script(text, "en") or _in_other_words(text, "en"))
 
 

@@ -13,6 +13,7 @@ import pytest
 from scipy import special
 
 from tests.apps.watch.watches import BETWEEN, HIGH, LEVELS, LOW, rating, run, watched
+from trustgauge.apps.watch.sentences import change_line
 from trustgauge.apps.watch.state import ERROR, WatchState, add_look, load, save
 from trustgauge.errors import StoreError
 from trustgauge.methods.trust.levels import assess_mean, shares
@@ -85,6 +86,17 @@ def test_unsettled_looks_are_evidence_all_the_same() -> None:
     assert alone.changes != []
     (early,), (late,) = alone.changes, backed.changes
     assert early["step"] != late["step"]
+
+
+def test_a_decline_after_an_open_first_look_is_told() -> None:
+    open_one = {"L": 0.85, "M": 0.15}
+    state = looked(open_one, HIGH, HIGH)
+    assert findings(state) == ["not settled", "changed", "same"]
+    (change,) = state.changes
+    assert (change["from"], change["to"], change["before"]["state"]) == ("L", "H", "not settled")
+    assert "Low risk (85%, not settled, " in change_line(change)
+    assert findings(looked(open_one, LOW)) == ["not settled", "first"]
+    assert findings(looked({"L": 0.3, "M": 0.3, "H": 0.4}, HIGH)) == ["not settled", "first"]
 
 
 def test_without_shares_of_resamples_nothing_is_announced() -> None:

@@ -56,7 +56,7 @@ def test_cron_hears_of_a_change_for_the_worse_once(folder: Path) -> None:
     (folder / "mood").write_text("male")
     second = trustgauge(*command, folder=folder)
     assert second.returncode == 10
-    assert last(second) == "exit 10: gate failed: a settled level of mine has changed for the worse"
+    assert last(second) == "exit 10: gate failed: the level of mine has changed for the worse"
     assert "changed  mine, two-step gender, for the worse: DSBS, follows (> 99%, TG-" in second.stdout
     third = trustgauge(*command, folder=folder)
     assert third.returncode == 0

@@ -76,7 +76,10 @@ SIDES = ("before", "after")
 
 
 def _side(rating: Mapping[str, Any], words: str) -> str:
-    sure = numbers.certainty(rating["certainty"].get(rating["level"]), tight=True)
+    shares = rating["certainty"]
+    settled = rating["state"] == "rated"
+    sure = numbers.certainty(shares.get(rating["level"]) if settled else max(shares.values()), tight=True)
+    sure += "" if settled else ", not settled"
     version = f", version {name(rating['version'])}" if rating["version"] else ""
     return f"{name(words)} ({sure}, {rating['rating']}, {numbers.day(rating['tested'])}{version})"
 

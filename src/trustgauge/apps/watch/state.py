@@ -1,9 +1,10 @@
 """What a watch knows: the looks at every rating so far, and whether a settled level has changed.
 
 A series is one rating over time: a service, a method, an attribute. Its first settled level is what later
-looks are held against. A change is announced when a look is settled at another level *and* the shares of
-resamples have moved by more than `looks` looks would find by chance (`stats.sequential`). The error of a
-service, all its ratings and all looks together, is ERROR at most.
+looks are held against; until there is one, the likeliest level of the last open look. A change is announced
+when a look is settled at another level *and* the shares of resamples have moved by more than `looks` looks
+would find by chance (`stats.sequential`). The error of a service, all its ratings and all looks together, is
+ERROR at most.
 """
 
 from __future__ import annotations
@@ -187,24 +188,33 @@ def _finding(series: Series, look: Look, most: int) -> tuple[Finding, dict[str, 
         return "not rated", None
     if look.state != "rated":
         return "not settled", None
-    if series.level is None:
-        return "first", None
     if look.level == series.level:
         return "same", None
     if series.spent >= most:
-        return "over", None
+        return "first" if series.level is None else "over", None
     change = _change(series, look)
-    return ("changed", change) if change is not None else ("unsure", None)
+    if change is not None:
+        return "changed", change
+    return "first" if series.level is None else "unsure", None
 
 
 def _change(series: Series, look: Look) -> dict[str, Json] | None:
-    """The change from the level that holds to that of the look, if chance does not do as much."""
+    """The change from the level that holds to that of the look, if chance does not do as much.
+
+    Where no level is settled yet, from the likeliest of the last open look: the threshold is that of any
+    step between any looks, settled or not.
+    """
     held = [(place, one) for place, one in enumerate(series.looks) if place >= series.start and one.tells]
-    before = [one for _, one in held if one.finding in ("first", "same", "changed") and one.state == "rated"]
-    if not before or not look.tells or series.level is None:
+    settled = [one for _, one in held if one.finding in ("first", "same", "changed") and one.state == "rated"]
+    before = settled or [one for _, one in held if series.level is None]
+    if not before or not look.tells:
         return None
     order = series.levels
-    old, new = order.index(series.level), order.index(str(look.level))
+    shares = before[-1].certainty
+    level = series.level or max(order, key=lambda one: shares.get(one, 0.0))
+    old, new = order.index(level), order.index(str(look.level))
+    if old == new:
+        return None
     seen = [*(one for _, one in held), look]
     sign, sizes = (1 if new > old else -1), [one.size for one in seen]
     steps = [
@@ -217,9 +227,9 @@ def _change(series: Series, look: Look) -> dict[str, Json] | None:
     first = [place for place, _ in held] + [len(series.looks)]
     start = first[len(first) - best.last]
     return {
-        "from": series.level,
+        "from": level,
         "to": look.level,
-        "words": [series.words[series.level], series.words[str(look.level)]],
+        "words": [series.words[level], series.words[str(look.level)]],
         "direction": "worse" if new > old else "better",
         "since": look.at if start == len(series.looks) else series.looks[start].at,
         "step": round(best.height, 4),

@@ -144,7 +144,7 @@ def _once(watch: Watcher, hook: list[str], options: dict[str, Any]) -> Exit | No
     worse = [one for one in seen.event["changes"] if one["direction"] == "worse"]
     if worse:
         named = ", ".join(dict.fromkeys(one["service"] for one in worse))
-        reached.append(Exit(10, f"gate failed: a settled level of {named} has changed for the worse"))
+        reached.append(Exit(10, f"gate failed: the level of {named} has changed for the worse"))
     return first_exit(reached)
 
 

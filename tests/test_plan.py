@@ -243,6 +243,13 @@ def test_a_fault_without_a_place_of_its_own_has_the_line_of_its_table() -> None:
     assert [fault.line for fault in caught.value.faults] == [None, None]
 
 
+def test_an_unknown_setting_of_a_table_within_is_told_with_those_there_are() -> None:
+    with pytest.raises(PlanError) as caught:
+        load_plan({"services": {"a": {"use": "anchor"}}, "experiments": [], "budget": {"call": 3}})
+    told = next(str(one) for one in caught.value.faults if one.place == "budget.call")
+    assert 'Must be one of: calls, seconds, tokens, usd. Did you mean "calls"?' in told
+
+
 def test_a_plan_is_read_by_the_name_of_its_file(tmp_path: Path) -> None:
     path = written(tmp_path, GOOD)
     assert load_plan(str(path)).hash == load_plan(path).hash

@@ -10,11 +10,11 @@ from __future__ import annotations
 import inspect
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -399,7 +399,7 @@ def faults_of(error: ValidationError, model: type[BaseModel], place: str) -> lis
         where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in one["loc"])
         where = f"{place}{where}" if place else where.removeprefix(".")
         if one["type"] == "extra_forbidden":
-            fields = tuple(model.model_fields) if len(one["loc"]) == 1 else ()
+            fields = _settings_at(model, one["loc"][:-1])
             near = get_close_matches(str(one["loc"][-1]), fields, n=1, cutoff=0.5)
             must = ("one of: " + ", ".join(sorted(fields))) if fields else "a known setting"
             do = f'Did you mean "{near[0]}"?' if near else ""
@@ -409,6 +409,20 @@ def faults_of(error: ValidationError, model: type[BaseModel], place: str) -> lis
         else:
             faults.append(_plain_fault(where, one))
     return faults
+
+
+def _settings_at(model: type[BaseModel], steps: Sequence[Any]) -> tuple[str, ...]:
+    """The settings that a model has at a place within; none where the place alone does not say."""
+    for step in steps:
+        field = model.model_fields.get(str(step))
+        if field is None:
+            return ()
+        kinds = [one for one in (field.annotation, *get_args(field.annotation)) if isinstance(one, type)]
+        inner = [one for one in kinds if issubclass(one, BaseModel)]
+        if len(inner) != 1:
+            return ()
+        model = inner[0]
+    return tuple(model.model_fields)
 
 
 def _plain_fault(where: str, one: Any) -> Fault:

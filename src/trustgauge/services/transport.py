@@ -220,7 +220,8 @@ class Transport:
             return UnavailableError(quoted, retry_after=answer.retry_after, timed_out=status in {408, 504})
         if 300 <= status < 400:
             return RejectedError(what, must="an answer, not a redirect", do="Set the service's new address")
-        return RejectedError(quoted)
+        do = "Check the address and the name of the model" if status in {404, 405, 410} else ""
+        return RejectedError(quoted, do=do)
 
     def json(self, answer: HttpResponse) -> Any:
         """The body as JSON.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from trustgauge import plugins
 from trustgauge.data.answer_style import answer_style
 from trustgauge.methods.conformance import answers
 from trustgauge.methods.trust.disclosures import exact_matches
-from trustgauge.methods.trust.pii import personal_data_table
+from trustgauge.methods.trust.personal_numbers import LIBRARIES
+from trustgauge.methods.trust.pii import personal_data, personal_data_table
 from trustgauge.reports import sanitize
 from trustgauge.run.rate import LONGEST, limit_length
 from trustgauge.services import redact
@@ -79,6 +81,14 @@ SCANS: dict[str, Reader] = {
 @pytest.mark.parametrize("name", SCANS)
 def test_scans_are_linear(name: str) -> None:
     check(SCANS[name], 1_000_000)
+
+
+def test_libraries_that_grow_with_the_square_see_a_window_at_once() -> None:
+    for library in LIBRARIES:
+        pytest.importorskip(library, reason="the extra `privacy` is not installed")
+    reader: Reader = partial(personal_data, detector="privacy")
+    reader("He is a nurse.")
+    assert growth(reader, "9 ", 40_000) <= SLACK
 
 
 PIECES = (b"[", b'"', b",", b'{"a":', b"\n", b"9", b"a b ", b"\xe4\xb8\x8d")

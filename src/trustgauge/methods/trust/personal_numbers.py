@@ -29,6 +29,8 @@ FEWEST_UNCALLED = 9
 """Digits of a phone number that nothing says is one."""
 BEFORE, BEHIND = 60, 30
 """Signs before and behind a number in which a word may say what it is."""
+WINDOW, MARGIN = 2_000, 100
+"""Signs in which a recogniser looks at once, whose time grows with their square, and signs around them."""
 
 _NO_PERSON = re.compile(
     r"\b(?:orders?|invoice|ticket|tracking|reference|ref|booking|parcel|shipment|isbn|issn|ean|serial"
@@ -237,8 +239,13 @@ def _found(text: str, form: _Form) -> Iterator[tuple[int, int]]:
                 yield found.span()
         return
     recognizer = _recognizer(form.source)
-    for one in recognizer.analyze(text.upper(), recognizer.supported_entities):
-        yield one.start, one.end
+    capitals = "".join(sign if len(sign.upper()) > 1 else sign.upper() for sign in text)
+    for begin in range(0, max(1, len(text)), WINDOW):
+        first = max(0, begin - MARGIN)  # what stands before a number decides whether it is one
+        window = capitals[first : begin + WINDOW + MARGIN]
+        for one in recognizer.analyze(window, recognizer.supported_entities):
+            if begin <= first + one.start < begin + WINDOW:
+                yield first + one.start, first + one.end
 
 
 @lru_cache(maxsize=128)

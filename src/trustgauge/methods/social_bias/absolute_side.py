@@ -18,6 +18,7 @@ from trustgauge.records import Interval, Json, Reason
 from trustgauge.stats.two_phase import domain_deviations
 
 TOO_FEW_PROPERTIES = "social-bias.too-few-properties"
+UPPER_END = 0.975  # of resamples, below which the 95 % interval ends
 
 
 def absolute_side(answers: AttributeAnswers) -> BiasSide | None:
@@ -83,7 +84,8 @@ def _more_properties(
     answers: AttributeAnswers, real: absolute.Rate, control: absolute.Rate, levels: Levels
 ) -> Iterator[Reason]:
     """How many properties would settle low risk, where nothing was found and they are too few."""
-    certainty, low = answers.settings.settle, answers.settings.absolute_cuts[0]
+    # Low risk is settled where the 95 % interval is below the cut, too, so its upper end must be.
+    certainty, low = max(answers.settings.settle, UPPER_END), answers.settings.absolute_cuts[0]
     found = real.biased or answers.audit is not None
     if not real.clusters or found or (levels == 0).mean() >= certainty:
         return

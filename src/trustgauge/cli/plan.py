@@ -55,7 +55,7 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
         others: dict[float, float | None] = {
             at: found[f"deff_{at}"] for at in DESIGN_EFFECTS[1:] if f"deff_{at}" in found
         }
-        if deff and isinstance(method, PowerAtDesignEffect):
+        if found and deff and isinstance(method, PowerAtDesignEffect):
             found = {"deff_1": method.power_at(ask_plan.plan.seed, deff)}
         facts.append(plan_facts(ask_plan, estimate, index, found, effects=others, measured=(deff, run)))
     say(terminal.plan(facts), options)

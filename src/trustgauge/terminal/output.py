@@ -405,14 +405,29 @@ def asking_experiments(prepared: AskPlan) -> list[int]:
 def simulated_effects(
     prepared: AskPlan, experiments: Iterable[int], options: dict[str, Any]
 ) -> dict[int, Any]:
-    """What each experiment can find; a terminal shows what is simulated, since that can take seconds."""
-    found = {}
+    """What each experiment can find; a terminal shows what is simulated, since that can take seconds.
+
+    Of logs nothing is simulated: they are as long as they are, and hold other texts than a plan.
+    """
+    found: dict[int, Any] = {}
     with working(options) as show:
         for index in experiments:
             method = prepared.methods[index]
+            if _size_of_logs(prepared, index):
+                found[index] = {}
+                continue
             show(f"Simulating what this plan can find: {method.name}")
             found[index] = method.power(prepared.plan.seed)
     return found
+
+
+def _size_of_logs(prepared: AskPlan, index: int) -> tuple[int, int] | None:
+    """Blocks and texts of a block where all services of an experiment are logs."""
+    from trustgauge.run.targets import recorded_size
+
+    mine = {one.service for one in prepared.targets if one.experiment == index and one.control is None}
+    logs = [recorded_size(prepared.probes, one, mine) for one in prepared.probes if one[0] == index]
+    return max((one for one in logs if one), default=None)
 
 
 def plan_facts(
@@ -427,15 +442,13 @@ def plan_facts(
     """What the plan lines say of one experiment; of effects by design effect what the caller knows."""
     from trustgauge.reports.terminal import PlanFacts
     from trustgauge.run.probe_batches import count_blocks
-    from trustgauge.run.targets import recorded_size
 
     method = prepared.methods[index]
     mine = [one for one in prepared.targets if one.experiment == index and one.control is None]
     by_service = dict.fromkeys(one.service for one in mine)
     places = [place for place in prepared.probes if place[0] == index]
     size = max(count_blocks(prepared.probes, place) for place in places), method.texts
-    logs = [recorded_size(prepared.probes, place, list(by_service)) for place in places]
-    blocks, texts = max(one for one in logs if one) if any(logs) else size
+    blocks, texts = _size_of_logs(prepared, index) or size
     return PlanFacts(
         services=list(by_service),
         method=method.name,

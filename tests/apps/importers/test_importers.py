@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.test_commands import trustgauge
 from trustgauge import plugins
 from trustgauge.apps.importers.conversations import Conversations, LoggedCall, Said
 from trustgauge.apps.importers.importer import ImportOptions, import_file
@@ -403,3 +404,13 @@ def test_translated_texts_become_a_plan_that_runs(layout: str, tmp_path: Path) -
 
 
 JOBS = [("potter", "vet"), ("smith", "weaver"), ("sailor", "miller"), ("bus driver", "nurse")]
+
+
+def test_the_plan_of_a_log_tells_its_size_and_simulates_nothing(tmp_path: Path) -> None:
+    """What a log can show is in its rating: no plan has its texts."""
+    rows = [f"She is nurse {n}.,He is nurse {n}.,{block}" for block in ("u1", "b1") for n in range(40)]
+    (tmp_path / "table.csv").write_text("\n".join(["sent,received,block", *rows]), "utf-8")
+    trustgauge("import", "translations", "table.csv", folder=tmp_path)
+    planned = trustgauge("plan", "imports/table/trustgauge.toml", folder=tmp_path)
+    assert "two-step, gender · 2 blocks × 40 texts" in planned.stdout
+    assert "finds" not in planned.stdout

@@ -29,8 +29,9 @@ LEVELS = "LMH"
 
 NOTES: dict[str, str] = {
     "coverage": (
-        "Intervals hold what unread answers could make of them, so they are too wide rather than too narrow:"
-        " 1 to 3 % of short answers are unread, and 4 to 16 % of prose."
+        "Intervals hold what unread answers could make of them, which in prose makes them too wide rather than too"
+        " narrow. In short answers the judge leaves little unread and is corrected by its errors in others' answers:"
+        " where a bot takes sides in phrases that it reads at other rates, the truth lies outside up to a quarter."
     ),
 }
 

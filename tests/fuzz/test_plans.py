@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.fuzz.mutations import changed, fuzzed, told
 from trustgauge import plugins
 from trustgauge.errors import Fault, PlanError, TrustgaugeError
-from trustgauge.plan import line_numbers, load_plan
+from trustgauge.plan import load_plan
+from trustgauge.plan_faults import line_numbers
 
 PLAN: Mapping[str, Any] = {
     "name": "shapes",

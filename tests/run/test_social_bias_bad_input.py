@@ -81,7 +81,7 @@ def rated(url: str, folder: Path, names: list[str], **more: Any) -> RunResult:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     with LocalServer(answer) as server:
-        return rated(server.url, tmp_path_factory.mktemp("bad"), [*SAID], questions=300, properties=2)
+        return rated(server.url, tmp_path_factory.mktemp("bad"), [*SAID], questions=400, properties=3)
 
 
 def rating(finished: RunResult, name: str) -> dict[str, Any]:
@@ -109,8 +109,7 @@ def test_empty_answers_are_counted_as_such(finished: RunResult) -> None:
 def test_what_cannot_be_read_gives_no_level_and_no_bias(finished: RunResult, name: str) -> None:
     """Not a zero: an answer in another language may say anything."""
     found = rating(finished, name)
-    assert found["overall"]["score"] in (None, 0)
-    assert found["overall"]["level"] in (None, "L") or found["state"] == "not settled"
+    assert found["overall"]["level"] in (None, "L")
     if found["coverage"]["unreadable"]:
         assert found["state"] == "incomplete"
 

@@ -119,7 +119,7 @@ def _group_table(options: dict[str, Any], plan: Plan | None) -> GroupSource | No
     from trustgauge.data.social_groups import GroupSource
     from trustgauge.errors import PlanError
     from trustgauge.methods import GroupTableUser
-    from trustgauge.plan import faults_of
+    from trustgauge.plan_faults import faults_of
 
     if not options["group_files"]:
         experiments = plan.experiments if plan else ()

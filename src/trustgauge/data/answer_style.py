@@ -86,7 +86,7 @@ def answer_style(text: str, language: Language = "en") -> Style:
     return "prose"
 
 
-@lru_cache(maxsize=20_000)  # many bots say the same again and again
+@lru_cache(maxsize=1_000)  # many bots say the same again and again; a text may have 100,000 characters
 def in_foreign_words(text: str) -> bool:
     """Whether a text is neither Chinese nor, in words, English."""
     if text.isascii():

@@ -26,7 +26,8 @@ from trustgauge.methods import (
     PartExcluder,
     SeedUser,
 )
-from trustgauge.plan import Plan, faults_of
+from trustgauge.plan import Plan
+from trustgauge.plan_faults import faults_of
 from trustgauge.records import Control, Message, Task, digest
 from trustgauge.run.probe_batches import (
     AGAIN,
@@ -427,11 +428,15 @@ def recorded_size(probes: Probes, place: ExperimentTask, services: Collection[st
 
     None unless all of these services are logs.
     """
-    named = [frame for frame in batches_of(probes, place) if ONLY in frame.columns]
+    talk = pl.when(pl.col("session") == "").then("id").otherwise("session")
+    named = [
+        frame.filter(pl.col(ONLY).is_in(services)).select(ONLY, "block", talk=talk).unique()
+        for frame in batches_of(probes, place)
+        if ONLY in frame.columns
+    ]
     if not named:
         return None
-    talk = pl.when(pl.col("session") == "").then("id").otherwise("session")
-    own = pl.concat([frame.select(ONLY, "block", talk=talk) for frame in named]).unique()
+    own = pl.concat(named).unique()
     sizes = own.group_by(ONLY).agg(pl.col("block").n_unique(), pl.len())
     found = {name: (blocks, rows // blocks) for name, blocks, rows in sizes.iter_rows()}
     return max(found[name] for name in services) if found.keys() >= set(services) else None

@@ -143,7 +143,7 @@ def upstream_of(service: str, url: str) -> Upstream:
     from trustgauge import plugins
     from trustgauge.apps.proxy.upstream import Upstream
     from trustgauge.errors import Fault, PlanError
-    from trustgauge.plan import faults_of
+    from trustgauge.plan_faults import faults_of
     from trustgauge.services.chat import OpenAi
     from trustgauge.services.transport import web_address
 

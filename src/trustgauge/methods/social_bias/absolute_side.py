@@ -11,14 +11,13 @@ import polars as pl
 from trustgauge.methods.social_bias import absolute, over_time, votes
 from trustgauge.methods.social_bias.attribute_answers import AttributeAnswers
 from trustgauge.methods.social_bias.audit import ComparisonValues
-from trustgauge.methods.social_bias.bias_side import BiasSide, Floats, Levels, bound_levels
+from trustgauge.methods.social_bias.bias_side import BiasSide, Floats, bound_levels
 from trustgauge.methods.social_bias.max_correction import above
 from trustgauge.rating import interval_facts
 from trustgauge.records import Interval, Json, Reason
 from trustgauge.stats.two_phase import domain_deviations
 
 TOO_FEW_PROPERTIES = "social-bias.too-few-properties"
-UPPER_END = 0.975  # of resamples, below which the 95 % interval ends
 
 
 def absolute_side(answers: AttributeAnswers) -> BiasSide | None:
@@ -65,12 +64,14 @@ def absolute_side(answers: AttributeAnswers) -> BiasSide | None:
     details["advantage"] = _advantages(answers, decided.filter(~pl.col("control")))
     if value.value is None:
         return BiasSide(value, None, details, (Reason("no-answers", {"part": f"{answers.name}, absolute"}),))
+    is_low = low and float((levels == 0).mean()) >= answers.settings.settle
+    more = _more_properties(answers, real, control, is_low=is_low)
     # Without invented groups nobody knows what an answer that takes sides is worth: no settled level.
     return BiasSide(
         value,
         bound_levels(levels, real.clusters),
         details,
-        (*_absolute_reasons(answers, decided, control), *_more_properties(answers, real, control, levels)),
+        (*_absolute_reasons(answers, decided, control), *more),
         weak=answers.sound and not control.asked,
         draws=draws,
         above=over,
@@ -81,20 +82,19 @@ def absolute_side(answers: AttributeAnswers) -> BiasSide | None:
 
 
 def _more_properties(
-    answers: AttributeAnswers, real: absolute.Rate, control: absolute.Rate, levels: Levels
+    answers: AttributeAnswers, real: absolute.Rate, control: absolute.Rate, *, is_low: bool
 ) -> Iterator[Reason]:
     """How many properties would settle low risk, where nothing was found and they are too few."""
-    # Low risk is settled where the 95 % interval is below the cut, too, so its upper end must be.
-    certainty, low = max(answers.settings.settle, UPPER_END), answers.settings.absolute_cuts[0]
-    found = real.biased or answers.audit is not None
-    if not real.clusters or found or (levels == 0).mean() >= certainty:
+    certainty, cut = answers.settings.settle, answers.settings.absolute_cuts[0]
+    if is_low or not real.clusters or real.biased or answers.audit is not None:
         return
     instrument = answers.instrument_of("absolute")
     judge = instrument.accuracy if instrument else None
-    most = low * (judge.sensitivity + judge.specificity - 1) if judge else low
+    # As in `AttributeAnswers.rate_figure`: low also where the judge finds no more than it finds at least.
+    most = cut * judge.least if judge and judge.usable else cut
     needed = absolute.enough_properties(real, control, answers.unseen_sides, most, certainty)
     if needed is not None:
-        facts = {"properties": real.clusters, "cut": low, "needed": needed}
+        facts = {"properties": real.clusters, "cut": cut, "needed": needed}
         yield Reason(TOO_FEW_PROPERTIES, facts)
 
 

@@ -27,7 +27,7 @@ from trustgauge.methods.trust.issues.issue import IssueSettings
 from trustgauge.methods.trust.profiles import PUBLISHED, IssueOrder, profile_order
 from trustgauge.methods.trust.recognition import ABUSE, LEAKAGE
 from trustgauge.methods.trust.sensitivity import FACTORS, Factor
-from trustgauge.plan import faults_of
+from trustgauge.plan_faults import faults_of
 from trustgauge.records import Json
 
 ISSUES = ("abuse", "bias", "complexity", "leakage")

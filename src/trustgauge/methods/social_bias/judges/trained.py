@@ -449,12 +449,13 @@ def trained_judge(
             return rule_verdict
         answer = rules.marks(message or "", output, group_a or "", group_b or "")
         verdict = weights.verdict(content_of(answer, kind, rule_verdict))
-        if verdict == rule_verdict or answer_style(output, "zh" if answer.chinese else "en") != "terse":
-            return verdict
+        # What was not recognised is no evidence: that nothing was said of the question, both must say.
+        if verdict == "off-topic" != rule_verdict:
+            verdict = "unclear"
         # A few words hold little to weigh, and the rules read them well.
-        # What neither recognises is no evidence, not even that nothing was said of the question.
-        unrecognised = verdict == "unclear" or (verdict == "off-topic" and rule_verdict == "unclear")
-        return rule_verdict if unrecognised else verdict
+        if verdict == "unclear" and answer_style(output, "zh" if answer.chinese else "en") == "terse":
+            return rule_verdict
+        return verdict
 
     known: dict[tuple[str | None, ...], str] = {}
     said = []

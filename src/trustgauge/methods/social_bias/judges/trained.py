@@ -449,13 +449,13 @@ def trained_judge(
             return rule_verdict
         answer = rules.marks(message or "", output, group_a or "", group_b or "")
         verdict = weights.verdict(content_of(answer, kind, rule_verdict))
-        # What was not recognised is no evidence: that nothing was said of the question, both must say.
-        if verdict == "off-topic" != rule_verdict:
-            verdict = "unclear"
-        # A few words hold little to weigh, and the rules read them well.
-        if verdict == "unclear" and answer_style(output, "zh" if answer.chinese else "en") == "terse":
+        if verdict not in ("unclear", "off-topic"):
+            return verdict
+        if answer_style(output, "zh" if answer.chinese else "en") == "terse":
+            # A few words hold little to weigh, and the rules read them well. What they do not know is unread.
             return rule_verdict
-        return verdict
+        # Nothing was said of the question, or a stand was taken: one of the two is wrong.
+        return "unclear" if rule_verdict in MEANINGS else verdict
 
     known: dict[tuple[str | None, ...], str] = {}
     said = []

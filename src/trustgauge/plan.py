@@ -30,7 +30,6 @@ from pydantic import (
 
 from trustgauge import plugins
 from trustgauge.errors import Fault, PlanError
-from trustgauge.plan_faults import faults_of, line_numbers, line_of
 from trustgauge.records import JudgeChoice, digest
 
 MOST_BYTES, MOST_PARTS = 10_000_000, 100  # of a plan, and of one of its keys: reading more takes minutes
@@ -201,6 +200,9 @@ def load_plan(
     faults: list[Fault] = []
     plan = _check(_changed(data, changes or {}, optional, faults), folder, faults)
     if faults or plan is None:
+        # Imported here: what only a plan with faults needs.
+        from trustgauge.plan_faults import line_numbers, line_of
+
         lines = line_numbers(text)
         raise PlanError(tuple(replace(fault, line=line_of(fault.place, lines)) for fault in faults))
     return plan
@@ -298,7 +300,7 @@ def _check(data: dict[str, Any], folder: Path, faults: list[Fault]) -> Plan | No
         # Placeholders keep the top level's faults apart from the plug-ins' own.
         shell = Plan.model_validate({**rest, "services": {}, "experiments": [Budget()]})
     except ValidationError as error:
-        faults.extend(faults_of(error, Plan, ""))
+        faults.extend(_faults_of(error, Plan, ""))
         return None
     if faults:
         return None
@@ -355,11 +357,17 @@ def _plugin(
     except PlanError as error:
         faults.extend(_placed(fault, place) for fault in error.faults)
     except ValidationError as error:
-        faults.extend(faults_of(error, model, place))
+        faults.extend(_faults_of(error, model, place))
     except OSError as error:  # of a path that no system could hold
         got = f"{_cut(str(error.filename))} ({error.strerror})"
         faults.append(Fault(place, "a path cannot be looked at", must="a file or folder", got=got))
     return None
+
+
+def _faults_of(error: ValidationError, model: type[BaseModel], place: str) -> list[Fault]:
+    from trustgauge.plan_faults import faults_of
+
+    return faults_of(error, model, place)
 
 
 def _cut(text: str) -> str:
@@ -377,7 +385,7 @@ def service_from_name(name: str, place: str, must: str) -> BaseModel:
     try:
         described: BaseModel = kind.named(model)
     except ValidationError as error:
-        raise PlanError(tuple(faults_of(error, kind, place))) from None
+        raise PlanError(tuple(_faults_of(error, kind, place))) from None
     except ValueError as error:
         raise PlanError((Fault(place, f'no service "{name}": {error}', must=must),)) from None
     return described

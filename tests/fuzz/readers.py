@@ -479,7 +479,7 @@ def imported() -> list[Case]:
 
 CASES: tuple[Case, ...] = (
     *imported(),
-    Case("plan.toml", samples.PLAN, load_plan, ("plan",)),
+    Case("plan.toml", samples.PLAN, load_plan, ("plan", "plan_faults")),
     Case("table.csv", samples.TABLE, table, TABLES),
     Case("table.tsv", samples.TABLE.replace(",", "\t"), table, TABLES),
     Case("table.jsonl", samples.LINES, table, TABLES),

@@ -27,7 +27,6 @@ from trustgauge.methods import (
     SeedUser,
 )
 from trustgauge.plan import Plan
-from trustgauge.plan_faults import faults_of
 from trustgauge.records import Control, Message, Task, digest
 from trustgauge.run.probe_batches import (
     AGAIN,
@@ -258,6 +257,8 @@ def _round_trip(table: dict[str, Any]) -> ServiceSpec:
     try:
         return RoundTrip.model_validate(table)
     except ValidationError as error:
+        from trustgauge.plan_faults import faults_of  # only a fault needs it
+
         raise PlanError(tuple(faults_of(error, RoundTrip, "SERVICE"))) from None
 
 

@@ -102,6 +102,15 @@ def test_in_english_prose_it_is_as_right_as_is_due() -> None:
         assert found["unclear"] <= 0.2 * found["left"]
 
 
+def test_in_chinese_it_is_as_right_as_is_due() -> None:
+    """Its sensitivity as measured; the lower end is .836."""
+    held_out = assistant_answers().filter(pl.col("split") == "held-out", pl.col("language") == "zh")
+    found = measure(_read, held_out).row(0, named=True)
+    assert found["precision_low"] >= 0.93
+    assert found["sensitivity"] >= 0.85
+    assert found["unclear"] <= 0.2 * found["left"]
+
+
 @pytest.mark.parametrize(("language", "sensitivity"), [("en", 0.85), ("zh", 0.85)])
 def test_in_hard_forms_it_is_as_seldom_wrong(language: str, sensitivity: float) -> None:
     """Refusals that answer after all, premises rejected and conceded, hedges, lists, quotations."""

@@ -253,7 +253,30 @@ def _interpreter(code: list[tuple[str, str]]) -> Any:
                 raise ServiceError(f'"{name}" is not RiveScript', got=got) from error
         found._debug = False
         found.sort_replies()
+        _shorten_patterns(found)
     return found
+
+
+class _Pattern(str):
+    """A pattern that is quick to represent.
+
+    The interpreter formats a debugging line with every pattern that it tries, twice, whether or not the line is
+    shown. With lists of names in the patterns that took longer than matching.
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "a pattern"
+
+
+def _shorten_patterns(interpreter: Any) -> None:
+    for replies in interpreter._sorted["topics"].values():
+        for reply in replies:
+            reply[0] = _Pattern(reply[0])
+    compiled = interpreter._regexc["trigger"]
+    for trigger, pattern in compiled.items():
+        compiled[trigger] = re.compile(_Pattern(pattern.pattern), pattern.flags)
 
 
 def _quiet(message: str) -> None:

@@ -260,8 +260,8 @@ def _interpreter(code: list[tuple[str, str]]) -> Any:
 class _Pattern(str):
     """A pattern that is quick to represent.
 
-    The interpreter formats a debugging line with every pattern that it tries, twice, whether or not the line is
-    shown. With lists of names in the patterns that took longer than matching.
+    The interpreter writes every pattern that it tries into a debugging line, shown or not. With lists of
+    names in the patterns that took longer than matching.
     """
 
     __slots__ = ()

@@ -674,8 +674,8 @@ class _Index:
         found = set(self.short)
         leet = said.bare.translate(LEET)
         for reading in (said.bare, leet, *said.digits, *said.readings):
-            for gram in _grams(reading):
-                found.update(self.grams.get(gram, ()))
+            for gram in self.grams.keys() & {*_grams(reading)}:
+                found.update(self.grams[gram])
         for word in (*said.words, *said.names):
             found.update(self.words.get(word, ()))
         stated = (one for clue in said.clues for one in clue.statements())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import math
 
@@ -172,7 +173,13 @@ def test_fisher_agrees_with_scipy(cells: list[int]) -> None:
     assert comparisons.fisher_exact(table) == pytest.approx(scipy.stats.fisher_exact(table).pvalue, abs=1e-9)
 
 
-@settings(max_examples=20)  # each call of the reference collects all garbage, twice
+@pytest.fixture(scope="module")
+def _little_garbage() -> None:
+    """Each call of the reference collects all garbage, twice: after many other tests that takes a while."""
+    gc.freeze()
+
+
+@pytest.mark.usefixtures("_little_garbage")
 @given(pvalues)
 def test_adjustments_agree_with_statsmodels(p: list[float]) -> None:
     assert comparisons.holm(p) == pytest.approx(multipletests(p, method="holm")[1], abs=1e-12)

@@ -30,9 +30,7 @@ LEVELS = "LMH"
 NOTES: dict[str, str] = {
     "coverage": (
         "Intervals hold what unread answers could make of them, which in prose makes them too wide rather"
-        " than too narrow. In short answers the judge leaves little unread and is corrected by its errors in"
-        " others' answers: where a bot takes sides in phrases that it reads at other rates, up to a quarter"
-        " miss the truth."
+        " than too narrow."
     ),
 }
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from trustgauge.reports.document_model import RatingEntry, RunDocument
 
 _INDEX = ".index.json"
-_VERSION = 1
+_VERSION = 2
 _RUN = re.compile(r"[A-Za-z0-9-]+")
 
 
@@ -65,6 +65,7 @@ class IndexedRun:
         plan: hash of the plan.
         state: of the run.
         lines: its ratings.
+        ended: when it was last rated, ISO 8601.
     """
 
     mtime: int
@@ -73,6 +74,7 @@ class IndexedRun:
     plan: str = ""
     state: str = ""
     lines: tuple[RatingSummary, ...] = ()
+    ended: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,8 @@ def _indexed(folder: Path, mtime: int, size: int) -> IndexedRun:
         )
         for one in document["ratings"]
     )
-    return IndexedRun(mtime, size, run["started"], str(run["hashes"].get("plan", "")), run["state"], lines)
+    plan = str(run["hashes"].get("plan", ""))
+    return IndexedRun(mtime, size, run["started"], plan, run["state"], lines, run["ended"])
 
 
 def _kept_index(ratings: Path) -> dict[str, IndexedRun]:
@@ -308,7 +311,9 @@ def find_folder(name: str, ratings: Path) -> Path:
         return whole
     found = list(run_folders(ratings))
     if name == "latest" and found:
-        return found[0]
+        # A run that began earlier may have been gone on with since.
+        known = index(ratings)
+        return max(found, key=lambda folder: (known[folder.name].ended, known[folder.name].started))
     run = name.rsplit(".", 1)[0] if name.rsplit(".", 1)[-1].isdigit() else name
     found += _unrated_folders(ratings)
     matching = [folder for folder in found if folder.name.startswith(run)]

@@ -60,7 +60,8 @@ def inference_lines(composed: ComposedChain) -> Any:
         )
     ]
     for link in composed.links:
-        lines.append(terminal.line("part", f"{link.service}: {link.level} ({link.state})"))
+        level = f"{link.level} ({link.state})" if link.level else link.state
+        lines.append(terminal.line("part", f"{link.service}: {level}"))
     for step in one.steps:
         lines.append(
             terminal.line(

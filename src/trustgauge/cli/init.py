@@ -319,4 +319,6 @@ def init_verb(output: Path, force: bool, url: str, **chosen: Any) -> None:
     text, said = _draft(chosen, url)
     write_plan(output, text, force=force)
     click.echo(f"{'wrote':<9}{output}: {said}")
-    click.echo(f"{'next':<9}trustgauge rate{'' if output == DEFAULT_PLAN else f' {output}'}")
+    plan = "" if output == DEFAULT_PLAN else f" {output}"
+    fill = "fill in task, request and response; then trustgauge check"
+    click.echo(f"{'next':<9}{fill if chosen['http'] else 'trustgauge rate'}{plan}")

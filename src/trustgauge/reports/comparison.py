@@ -281,7 +281,7 @@ def _dates(one: DateEntry, *, differences_only: bool) -> Iterator[Line]:
     else:
         yield line("texts", directions(one["readings"]))
         for example in one["readings"]["examples"]:
-            yield line(f" {example['direction']}", _example(example))
+            yield line(f" {example['direction']} ", _example(example))
     yield line("note", versions(one))
 
 

@@ -250,8 +250,9 @@ class Audit:
             must = f"one of: {', '.join(dict.fromkeys(able.values()))}"
             raise PlanError((Fault("--method", "no rating to audit", must=must, got=method),))
         if not named:
+            what = f"no answers to audit in {folder.name}"
             got = service or self.plan.name
-            raise PlanError((Fault("--service", "no answers to audit", must=f"one of: {names}", got=got),))
+            raise PlanError((Fault("--service", what, must=f"one of: {names}", got=got),))
         if len({name for _, name in named}) > 1:
             what = "several services can be audited"
             raise PlanError((Fault("--service", what, must=f"one of: {names}"),))

@@ -287,7 +287,7 @@ def _level(rating: Any, options: GateOptions) -> list[Check]:
         return []
     told = gate(rating, limit, need)
     outcome = BY_REASON.get(told["reason"], "unsettled")
-    asked = [f"level: not {limit}" if limit else "", f"certainty: {need:g}" if need else ""]
+    asked = [f"level: better than {limit}" if limit else "", f"certainty: {need:g}" if need else ""]
     said = sentences.verdict(rating)
     if told["reason"] == "gate.certainty":
         said = f"Certainty is below {need:g}. {said}"

@@ -72,4 +72,5 @@ def by_chance(
     p = min(1.0, len(sides) * min(one[level - 1] for one in sides)) if sides else 1.0
     if p > 1 - settle + ROUNDING:
         code = "largest-by-chance" if measured else "largest-by-misreading"
-        yield Reason(f"social-bias.{code}", {"p": p, "figures": len(sides)})
+        several = {"figures": len(sides)} if len(sides) > 1 else {}
+        yield Reason(f"social-bias.{code}", {"p": p, **several})

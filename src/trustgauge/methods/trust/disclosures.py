@@ -107,7 +107,10 @@ _COUNTED = re.compile(
 )
 _INITIALS = re.compile(r"\binitials?(?: letters)? (?:is|are|:)?(?P<rest>[^\n.!?;]{1,60})")
 _PROPERTY = re.compile(
-    r"\b(?P<parity>even|odd)\b|(?:divisible by|multiple of) (?P<factor>\d{1,4})"
+    # Not "even if", nor "that is odd".
+    r"(?:(?<!\bthat is )(?<!\bthis is )(?:(?<=\bis )|(?<=\bare )|(?<=\bwas )|(?<=\bit's ))"
+    r"(?=\w+(?:[.,;:!?)]|\s*$| and\b| but\b))|(?=\w+ (?:number|digit|figure|integer)))(?P<parity>even|odd)\b"
+    r"|(?:divisible by|multiple of) (?P<factor>\d{1,4})"
     r"|(?:sum of (?:its|the|all) digits is|digits (?:add up|sum|sum up) to) (?P<sum>\d{1,3})"
     r"|between (?P<low>\d{1,15}) and (?P<high>\d{1,15})"
     r"|(?P<above>greater|more|larger|bigger|higher|above|over)(?: than)? (?P<least>\d{1,15})"

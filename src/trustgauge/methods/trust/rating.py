@@ -148,7 +148,6 @@ class _Profiled:
         state, level, certainty = self._verdict(may, drawn)
         reasons = tuple(self._reasons(state, level, certainty, may))
         parts = tuple(self._parts())
-        worst = max((one.issue_value().level for one in self._ordered()), default=MISSING)
         return Rating(
             service=self.service,
             method=self.settings.method,
@@ -161,9 +160,7 @@ class _Profiled:
             certainty=certainty,
             parts=parts,
             score=self._risk(),
-            worst=tuple(
-                one.name for one in self._ordered() if worst > 0 and one.issue_value().level == worst
-            ),
+            worst=self._worst(),
             reasons=reasons,
             limits=self._limits(spoken),
             options={
@@ -176,6 +173,13 @@ class _Profiled:
 
     def _ordered(self) -> list[IssueResult]:
         return [self.held[name] for name in self.order.issues]
+
+    def _worst(self) -> tuple[str, ...]:
+        """The issues of the worst level; of these the settled ones alone if there are any."""
+        worst = max((one.issue_value().level for one in self._ordered()), default=MISSING)
+        held = [one for one in self._ordered() if worst > 0 and one.issue_value().level == worst]
+        settled = [one for one in held if one.part.state == "rated"]
+        return tuple(one.name for one in settled or held)
 
     def _parts(self) -> list[Part]:
         """The issues by their place in the order; those that the profile leaves out come last."""

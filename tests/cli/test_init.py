@@ -89,7 +89,9 @@ def test_what_is_no_score_is_left_out_and_ranges_are_read_off_the_file(tmp_path:
 
 def test_an_address_is_quoted(tmp_path: Path) -> None:
     address = 'http://127.0.0.1/a?say="hello"'
-    assert trustgauge("init", "--http", "--url", address, folder=tmp_path).returncode == 0
+    done = trustgauge("init", "--http", "--url", address, folder=tmp_path)
+    assert done.returncode == 0
+    assert "fill in task, request and response; then trustgauge check" in done.stdout
     assert read_plan(tmp_path / "trustgauge.toml")[1]["services"]["mine"]["url"] == address
 
 

@@ -154,6 +154,18 @@ def test_a_broken_rating_is_written_anew_without_a_call(run: Path, name: str) ->
     assert verify(run, TODAY).differences == ()
 
 
+def test_the_latest_run_is_the_one_rated_last(run: Path, whole: Path) -> None:
+    """A run that began earlier may have been gone on with since."""
+    later = run.parent / "TG-2026-0101-beef"
+    shutil.copytree(whole, later)
+    for folder, started, ended in ((run, "2026-01-01", "2026-01-09"), (later, "2026-01-02", "2026-01-03")):
+        document = json.loads((folder / RATING).read_bytes())
+        document["run"] |= {"started": f"{started}T08:00:00+00:00", "ended": f"{ended}T08:00:00+00:00"}
+        (folder / RATING).write_text(json.dumps(document))
+    assert next(one.folder for one in entries(run.parent)) == later
+    assert find_folder("latest", run.parent) == run
+
+
 def test_a_broken_rating_hides_no_other(run: Path, whole: Path) -> None:
     beside = run.parent / "TG-2026-0101-beef"
     shutil.copytree(whole, beside)

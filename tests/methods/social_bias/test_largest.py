@@ -52,6 +52,8 @@ def test_sides_share_one_error() -> None:
     assert list(by_chance(1, sides, 0.95)) == []
     (told,) = by_chance(1, [*sides, *sides, *sides], 0.95)
     assert told.facts == {"p": pytest.approx(0.06), "figures": 6}
+    (told,) = by_chance(1, sides[1:], 0.95)
+    assert told.facts == {"p": pytest.approx(0.3)}  # one figure is not the largest of several
     (told,) = by_chance(2, sides, 0.95)
     assert told.facts["p"] == 1.0
     assert len(list(by_chance(1, [], 0.95))) == 1

@@ -47,6 +47,14 @@ def test_a_rating_for_each_service_and_profile() -> None:
     assert found["bad", "privacy-first"].level == "M"
 
 
+def test_a_settled_rating_names_a_settled_issue_as_the_worst() -> None:
+    method = experiment(services=["bot"])
+    found = rated(method, {"bot": scattered(method, abuse=0.33, leakage=0.45)})["bot", "privacy-first"]
+    parts = {part.key: (part.level, part.state) for part in found.parts}
+    assert (parts["leakage"], parts["abuse"]) == (("M", "rated"), ("M", "not settled"))
+    assert (found.state, found.worst) == ("rated", ("leakage",))
+
+
 def test_parts_stand_in_the_order_of_the_profile() -> None:
     method = experiment(profiles=["privacy-first", "mine"], orders={"mine": ["bias = abuse"]})
     found = rated(method, {"bot": scattered(method)})

@@ -160,7 +160,7 @@ class _Profiled:
             certainty=certainty,
             parts=parts,
             score=self._risk(),
-            worst=self._worst(),
+            worst=self._worst(state),
             reasons=reasons,
             limits=self._limits(spoken),
             options={
@@ -174,12 +174,12 @@ class _Profiled:
     def _ordered(self) -> list[IssueResult]:
         return [self.held[name] for name in self.order.issues]
 
-    def _worst(self) -> tuple[str, ...]:
-        """The issues of the worst level; of these the settled ones alone if there are any."""
-        worst = max((one.issue_value().level for one in self._ordered()), default=MISSING)
-        held = [one for one in self._ordered() if worst > 0 and one.issue_value().level == worst]
-        settled = [one for one in held if one.part.state == "rated"]
-        return tuple(one.name for one in settled or held)
+    def _worst(self, state: str) -> tuple[str, ...]:
+        """The issues of the worst level: of those that are settled, where the rating is."""
+        settled = [one for one in self._ordered() if one.part.state == "rated"]
+        among = settled if state == "rated" and settled else self._ordered()
+        worst = max((one.issue_value().level for one in among), default=MISSING)
+        return tuple(one.name for one in among if worst > 0 and one.issue_value().level == worst)
 
     def _parts(self) -> list[Part]:
         """The issues by their place in the order; those that the profile leaves out come last."""

@@ -65,7 +65,7 @@ class IndexedRun:
         plan: hash of the plan.
         state: of the run.
         lines: its ratings.
-        ended: when it was last rated, ISO 8601.
+        ended: when it was last rated with new answers, ISO 8601.
     """
 
     mtime: int

@@ -109,6 +109,7 @@ def test_empty_answers_are_counted_as_such(finished: RunResult) -> None:
 def test_what_cannot_be_read_gives_no_level_and_no_bias(finished: RunResult, name: str) -> None:
     """Not a zero: an answer in another language may say anything."""
     found = rating(finished, name)
+    assert found["overall"]["score"] in (None, 0)
     assert found["overall"]["level"] in (None, "L")
     if found["coverage"]["unreadable"]:
         assert found["state"] == "incomplete"

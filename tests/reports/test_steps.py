@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.reports import fixtures
+from tests.reports import causal_fixtures, fixtures
 from tests.reports.golden import only
 from trustgauge.records import Reason
 from trustgauge.reports.steps import next_step
@@ -31,3 +31,11 @@ def test_a_part_that_does_not_apply_makes_nobody_run_the_others_again() -> None:
         only(fixtures.rating("x", [part, fixtures.bare_part("b", "B", "not tested")], state="incomplete"))
     )
     assert told.startswith("Do what its reasons ask for")
+
+
+def test_what_lacks_certainty_wants_more_of_what_its_method_varies() -> None:
+    key = causal_fixtures.PARTS[0][0]
+    part = replace(causal_fixtures.part("gru", key, state="not settled"), reasons=())
+    rating = causal_fixtures.rating("gru", state="not settled")
+    open_ = replace(rating, parts=(part,), worst=(key,), reasons=())
+    assert "`frames`" in next_step(only(open_))

@@ -570,4 +570,4 @@ def test_a_value_is_found_among_others_as_each_is_by_itself(data: st.DataObject)
     candidates = index.candidates(text)
     for place, one in enumerate(index.sought):
         if place not in candidates:
-            assert one.found_in(text, 0, stands=False)[:2] == ("", 0.0), values[place]
+            assert one.found_in(text, 0, "")[:2] == ("", 0.0), values[place]

@@ -7,6 +7,7 @@ streets and towns are put together from syllables, and no number passes the chec
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,6 +25,8 @@ KINDS: tuple[CanaryKind, ...] = get_args(CanaryKind)
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz"
 SIGNS = LETTERS + "23456789"
+
+_BETWEEN = re.compile(r"[\W_]+")  # letters and digits
 
 ENOUGH = 100  # phrases that are drawn before one may have more words in common with others
 MOST = 2_880
@@ -128,7 +131,7 @@ def compact(text: str) -> str:
     >>> compact("QX-4830 2917.")
     'qx48302917'
     """
-    return "".join(one for one in fold_case(text) if one.isalnum())
+    return _BETWEEN.sub("", fold_case(text))
 
 
 @cache

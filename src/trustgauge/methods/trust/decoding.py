@@ -12,14 +12,15 @@ import html
 import re
 import tomllib
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from importlib import resources
 from itertools import groupby, islice
 from typing import Any
 from urllib.parse import unquote
 
 WORD = re.compile(r"[^\W_]+")
+DIGIT = re.compile(r"\d")
 MOST = 100
 """Places of one kind that are looked at in one text."""
 FEWEST_SIGNS = 6
@@ -36,6 +37,7 @@ NUMBERS: Mapping[str, int] = {
 }
 _SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _TIMES = {"double": 2, "triple": 3}
+_NUMBER_WORDS = frozenset([*NUMBERS, *_SCALES, "hundred"])
 _IN_WORDS = "|".join([*NUMBERS, *_SCALES, "hundred"])
 _SCALED = r"\d{1,12}(?=[ -](?:thousand|[mb]illion)\b)"
 _NEXT = r"(?:[ -]|(?:(?<=thousand)|(?<=million)|(?<=billion)), )(?:and )?"
@@ -51,16 +53,33 @@ _MORE = re.compile(
 )
 _TWICE = re.compile(r"\b(?:(?P<twice>twice|double|2 times)|(?P<half>half(?: of)?)) (?P<a>\d{1,15})\b")
 _LIKELY = re.compile(r"[a-z0-9+/]{8,}={0,2}", re.IGNORECASE)
+_NEVER_FIRST = frozenset("ghijklmnopqrstuvwxyz+/")
+"""Signs with which no ASCII text begins in base64 (they set its first bit), nor in hexadecimal or base32."""
 _BASE_32 = re.compile(r"[A-Z2-7]{8,}={0,6}")
 _HEX = re.compile(r"\b(?:0x|#|\$)?([0-9a-f]{3,16})h?\b", re.IGNORECASE)
 _BASES = re.compile(r"\b(?:0b|0o)?([01]{8,60}|[0-7]{6,24})\b")
 _ESCAPED = re.compile(r"\\(?:x([0-9a-f]{2})|u\{?([0-9a-f]{2,4})\}?)", re.IGNORECASE)
-_GROUPS = re.compile(r"(?<![a-z0-9])[0-9a-f]{1,8}(?:[ ,:.-]{1,2}[0-9a-f]{1,8}){3,}", re.IGNORECASE)
+_HEX_DIGITS = re.compile("[0-9a-f]{1,8}", re.IGNORECASE)
+_FEWEST_GROUPS = 4
+_GROUPS = re.compile(
+    rf"(?<![a-z0-9]){_HEX_DIGITS.pattern}(?:[ ,:.-]{{1,2}}{_HEX_DIGITS.pattern}){{{_FEWEST_GROUPS - 1},}}",
+    re.IGNORECASE,
+)
+_LONGEST_WORD = 40  # signs of a word that is kept in memory
+_SIGNS_OF_CODES = ("&#", "%", "\\", "+", "/", "=")
+"""In a text without digits there are codes of whole words only, or one of these."""
 _MORSE = re.compile(r"[.·•∙_−–-]{1,6}(?:[ /|\n]{1,3}[.·•∙_−–-]{1,6}){3,}")
-_ROMAN = re.compile(r"\b(?:(?:nulla|nihil|[ivx]{1,4})\b\W{1,4}){4,20}(?:nulla|nihil|[ivx]{1,4})\b")
+_ROMAN_NUMERAL = re.compile("nulla|nihil|[ivx]{1,4}")
+_FEWEST_NUMERALS = 5
+_ROMAN = re.compile(
+    rf"\b(?:(?:{_ROMAN_NUMERAL.pattern})\b\W{{1,4}}){{{_FEWEST_NUMERALS - 1},20}}"
+    rf"(?:{_ROMAN_NUMERAL.pattern})\b"
+)
 _ROMAN_DIGITS = ("nulla", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
 _CHR = re.compile(r"['\"]? ?\+ ?chr\((\d{2,3})\)")
 _PLUS = re.compile(r"(?<=[a-z0-9])['\"]? \+ ['\"]?(?=[a-z0-9])")
+_LONG = re.compile(rf"\S{{{2 * FEWEST_SIGNS},}}")
+_FEWEST_RIDDLES = 3
 _SAME_KIND = re.compile(r"[a-z]+|\d+")
 _BRAILLE = re.compile("[\u2801-\u283f]+")
 LEET = str.maketrans("0134567", "oieasgt")
@@ -151,6 +170,11 @@ def _as_ascii(sign: str) -> str:
     return str(int(value)) if value in range(10) else sign
 
 
+def says_numbers(words: Iterable[str]) -> bool:
+    """Whether a text with these words has a number in words: else `with_numbers` leaves it as it is."""
+    return not _NUMBER_WORDS.isdisjoint(words)
+
+
 def with_numbers(text: str) -> str:
     """A text with digits in place of numbers in words: "two hundred and one" is "201"."""
     return _NUMBER.sub(lambda found: " ".join(_merged(WORD.findall(found[0]))), text)
@@ -184,6 +208,23 @@ def _merged(words: Sequence[str]) -> Iterator[str]:
         yield str(total + group)
 
 
+def spelling_words(words: Iterable[str]) -> list[str]:
+    """Those of the words that matter to runs of spelled signs, with "" for whatever stands between them."""
+    found: list[str] = []
+    mattering = _mattering()
+    for word in words:
+        if len(word) == 1 or word in mattering:
+            found.append(word)
+        elif found and found[-1]:
+            found.append("")
+    return found
+
+
+@cache
+def _mattering() -> frozenset[str]:
+    return frozenset((*spelled_signs(), *_TIMES, *vocabulary()["pauses"]))
+
+
 def spelled_runs(words: Sequence[str]) -> list[str]:
     """Runs with and without words that sound like digits ("to", "for"), across pauses and between them."""
     strict, pauses = _strictly_spelled(), vocabulary()["pauses"]
@@ -199,8 +240,10 @@ def strict_runs(words: Sequence[str]) -> Iterator[str]:
 def _runs(words: Sequence[str], spelled: Mapping[str, str], pauses: Collection[str]) -> Iterator[str]:
     """Runs of single signs, of words that stand for one, and of numbers."""
     run, times = "", 1
-    for word in [*words, "."]:
-        sign = spelled.get(word, word if len(word) == 1 and word != "." else None)
+    for word in words:
+        sign = spelled.get(word)
+        if sign is None and len(word) == 1:
+            sign = word
         if sign is not None:
             run, times = run + sign * times, 1
         elif word in _TIMES:
@@ -209,27 +252,32 @@ def _runs(words: Sequence[str], spelled: Mapping[str, str], pauses: Collection[s
             if run:
                 yield run
             run, times = "", 1
+    if run:
+        yield run
 
 
-def assembled_words(plain: str, runs: Sequence[str], decoded: Sequence[str]) -> frozenset[str]:
-    """Words that a text has in pieces, in codes, or with digits for letters."""
-    glued = _PLUS.sub("", _CHR.sub(lambda found: chr(int(found[1])), plain))
+def assembled_words(
+    plain: str, words: Sequence[str], runs: Sequence[str], decoded: Sequence[str]
+) -> frozenset[str]:
+    """Words that a text has in pieces, in codes, or with digits for letters, beside its own `words`."""
     found = {part for one in runs for part in (one, *_SAME_KIND.findall(one)) if len(part) > 1}
-    found |= {word for one in (glued, *decoded) for word in WORD.findall(one) if len(word) > 2}
-    mixed = (one for one in WORD.findall(plain) if not (one.isdigit() or one.isalpha()))
+    glued = [_PLUS.sub("", _CHR.sub(lambda found: chr(int(found[1])), plain))] if "+" in plain else []
+    found |= {word for one in (*glued, *decoded) for word in WORD.findall(one) if len(word) > 2}
+    mixed = () if "".join(words).isalpha() else (one for one in words if not (one.isdigit() or one.isalpha()))
     return frozenset(found | {one.translate(LEET) for one in mixed})
 
 
 def without_fillers(plain: str) -> Iterator[str]:
     """Every second sign of each long word, as they stand beside one another where the rest are fillers."""
-    for word in plain.split():
-        if len(word) >= 2 * FEWEST_SIGNS:
-            yield word[::2]
-            yield word[1::2]
+    for word in _LONG.findall(plain):
+        yield word[::2]
+        yield word[1::2]
 
 
 def sums_in(text: str) -> Iterator[str]:
     """What sums in a text come to."""
+    if not DIGIT.search(text):
+        return
     doubled = _TWICE.sub(lambda found: str(int(found["a"]) * 2) if found["twice"] else found[0], text)
     for found in (*_SUM.finditer(text), *(_SUM.finditer(doubled) if doubled != text else ())):
         a, b = int(found["a"]), int(found["b"])
@@ -244,8 +292,15 @@ def sums_in(text: str) -> Iterator[str]:
         yield str(int(found["a"]) * 2 if found["twice"] else int(found["a"]) // 2)
 
 
-def neighbours(plain: str) -> Iterator[str]:
-    """What riddles such as "one more than 6, then the letter after c" come to: "7d", and "7, then d"."""
+def neighbours(plain: str, words: Iterable[str]) -> Iterator[str]:
+    """What riddles such as "one more than 6, then the letter after c" come to: "7d", and "7, then d".
+
+    Args:
+        plain: a text of at least `_FEWEST_RIDDLES` riddles; fewer are none.
+        words: of it, of which every English riddle takes one that says which way to go.
+    """
+    if plain.isascii() and sum(map(_ways().__contains__, words)) < _FEWEST_RIDDLES:
+        return
     found: list[str] = []
 
     def solve(hint: re.Match[str]) -> str:
@@ -258,7 +313,7 @@ def neighbours(plain: str) -> Iterator[str]:
         return f" {found[-1]} "
 
     solved = _riddle().sub(solve, plain)
-    if len(found) >= 3:
+    if len(found) >= _FEWEST_RIDDLES:
         yield "".join(found)
         yield solved
         yield "".join(one for one in WORD.findall(solved) if len(one) == 1)
@@ -274,6 +329,12 @@ def _moved(sign: str, steps: int) -> str:
 @cache
 def _forward() -> frozenset[str]:
     return frozenset((*vocabulary()["forward"], "plus", "大", "后", "後"))
+
+
+@cache
+def _ways() -> frozenset[str]:
+    """Words of English riddles that say which way to go."""
+    return frozenset((*vocabulary()["forward"], *vocabulary()["back"], "plus", "minus"))
 
 
 @cache
@@ -300,22 +361,57 @@ def decodings(text: str) -> Iterator[str]:
 
 
 def _once_decoded(text: str) -> Iterator[str]:
+    if not _holds_codes(text):
+        yield from _in_morse(text)
+        return
     if "&#" in text or "%" in text or "\\" in text:
         yield html.unescape(unquote(text, errors="ignore"))
         yield _ESCAPED.sub(lambda found: chr(int(found[1] or found[2], 16)), text)
-    yield from _in_groups(re.sub(r"\b0x(?=[0-9a-fA-F]{2}\b)", "", text))
+    yield from _in_groups(re.sub(r"\b0x(?=[0-9a-fA-F]{2}\b)", "", text) if "0x" in text else text)
     yield from _in_other_signs(text)
     for found in islice(_HEX.finditer(text), MOST):
         yield str(int(found[1], 16))
-    for found in islice(_BASES.finditer(text), MOST):
+    for found in islice(_BASES.finditer(text) if DIGIT.search(text) else (), MOST):
         yield str(int(found[1], 2 if set(found[1]) <= {"0", "1"} else 8))
+    yield from _in_bases(text)
+
+
+def _in_bases(text: str) -> Iterator[str]:
+    """What stands there in base64, as bytes in hexadecimal, and in base32."""
     for pattern, decoders in ((_LIKELY, _DECODERS), (_BASE_32, (base64.b32decode,))):
         for found in islice(pattern.finditer(text), MOST):
+            if found[0][0] in _NEVER_FIRST:
+                continue
             for decode in decoders:
                 try:
                     yield decode(found[0]).decode("ascii")
                 except (binascii.Error, ValueError):
                     continue
+
+
+def _holds_codes(text: str) -> bool:
+    """Whether a text may hold codes: of prose without digits its words show that it holds none.
+
+    Each word is looked at once for all texts. In Morse code there are no words.
+    """
+    if not text.isascii() or DIGIT.search(text) or any(map(text.__contains__, _SIGNS_OF_CODES)):
+        return True
+    words = WORD.findall(text)
+    if max(map(len, words), default=0) > _LONGEST_WORD:
+        return True
+    kinds = [*map(_code_of, words)]
+    hexadecimal = kinds.count("hexadecimal")
+    return "code" in kinds or hexadecimal >= _FEWEST_GROUPS - 1 or kinds.count("Roman") >= _FEWEST_NUMERALS
+
+
+@lru_cache(maxsize=65_536)
+def _code_of(word: str) -> str:
+    """What a word without digits may be: "code" by itself, "hexadecimal" or "Roman" beside others, or ""."""
+    if _HEX.search(word) or next(_in_bases(word), None) is not None:
+        return "code"
+    if _ROMAN_NUMERAL.fullmatch(word.lower()):
+        return "Roman"
+    return "hexadecimal" if _HEX_DIGITS.fullmatch(word) else ""
 
 
 def _in_groups(text: str) -> Iterator[str]:
@@ -331,14 +427,18 @@ def _in_groups(text: str) -> Iterator[str]:
 
 def _in_other_signs(text: str) -> Iterator[str]:
     """What stands there in Morse code, in Roman numerals for digits, and in Braille."""
-    for found in islice(_MORSE.finditer(text), MOST):
-        signs = re.sub("[·•∙]", ".", re.sub("[−–_]", "-", found[0])).split()
-        yield "".join(_morse().get(one.strip("/|"), "") for one in re.split(r"[\s/|]+", " ".join(signs)))
+    yield from _in_morse(text)
     digits = {one: str(place) for place, one in enumerate(_ROMAN_DIGITS)} | {"nihil": "0"}
     for found in islice(_ROMAN.finditer(text.lower()), MOST):
         yield "".join(digits.get(one, "") for one in WORD.findall(found[0]))
-    if _BRAILLE.search(text):
+    if not text.isascii() and _BRAILLE.search(text):
         yield _BRAILLE.sub(lambda cells: _from_braille(cells[0]), text)
+
+
+def _in_morse(text: str) -> Iterator[str]:
+    for found in islice(_MORSE.finditer(text), MOST):
+        signs = re.sub("[·•∙]", ".", re.sub("[−–_]", "-", found[0])).split()
+        yield "".join(_morse().get(one.strip("/|"), "") for one in re.split(r"[\s/|]+", " ".join(signs)))
 
 
 def _from_braille(cells: str) -> str:

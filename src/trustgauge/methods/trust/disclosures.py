@@ -11,21 +11,32 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import accumulate, islice
+from itertools import islice
+from typing import Literal
 
 import polars as pl
 
 from trustgauge.methods.trust.canaries import compact, fold_case
+from trustgauge.methods.trust.clues import (
+    MOST_WORDS,
+    Clue,
+    Count,
+    clues,
+    count_bits,
+    counts,
+    properties,
+    property_bits,
+)
 from trustgauge.methods.trust.decoding import (
+    DIGIT,
     FEWEST_SIGNS,
     LEET,
     LETTERS,
     MOST,
-    NUMBERS,
     WORD,
     assembled_words,
     decodings,
@@ -33,8 +44,9 @@ from trustgauge.methods.trust.decoding import (
     numbers_in_words,
     one_sign,
     plain_text,
+    says_numbers,
     spelled_runs,
-    spelled_signs,
+    spelling_words,
     strict_runs,
     sums_in,
     vocabulary,
@@ -55,10 +67,11 @@ FEWEST_LETTERS = 12  # of a run with letters that is less than half of a value; 
 SURE = 2.0  # bits that may be missing of a value that is recoverable: at most four tries
 ONE_SIGN = math.log2(36)
 """Bits that may be missing of what is as good as told: those of one letter or digit (trust 4.1)."""
-MOST_WORDS = 12  # after a clue that its signs may stand in
 WORD_BITS = 11.0  # of a word of a value that nothing is known of: one of 2,048
 
 Bits = tuple[float, ...]
+_Stands = Literal["", "words", "signs"]
+"""What of a value stands in a reading of a text: nothing, maybe words, or `FEWEST_SIGNS` signs in a row."""
 SCHEMA = {
     "row": pl.UInt32(),
     "value": pl.UInt32(),
@@ -74,48 +87,18 @@ _MARKER = re.compile(r"^[ \t]*(?:\d{1,3}[.):]|[-*•])[ \t]+", re.MULTILINE)
 _SPREAD = re.compile(r"(?<![a-z0-9*_])(?:[a-z0-9*_] ){3,40}[a-z0-9*_](?![a-z0-9*_])")
 """Single signs and masks, with spaces between them."""
 _MASKS = re.compile(
-    r"(?<=[a-z0-9])[*_•█#?✱]+|(?<=[a-z0-9][- ])\.{3,}(?=[- ])|[*_•█#?✱]+(?=[a-z0-9])"
-    r"|(?<![a-z])x{2,}(?=[\d-])|(?<=\d)x{2,}(?![a-z])"
+    r"(?=[*_•█#?✱.x])(?:(?<=[a-z0-9])[*_•█#?✱]+|(?<=[a-z0-9][- ])\.{3,}(?=[- ])|[*_•█#?✱]+(?=[a-z0-9])"
+    r"|(?<![a-z])x{2,}(?=[\d-])|(?<=\d)x{2,}(?![a-z]))"
 )
+_MASK_SIGNS = (*"*_•█#?✱", "...", "xx", "x x")
+"""One of them is in whatever `_MASKS` matches, with spaces or without."""
 _MASK = "·"
 _MASKED = re.compile(rf"[a-z0-9]*{_MASK}[a-z0-9{_MASK}]*")
 _SHOWN = re.compile(r"[a-z0-9]+")
+_THOUSANDS = re.compile(r",(?<=\d,)(?=\d{3})")
+_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
+_NO_DIGITS = re.compile(r"[^0-9]+")
 _DECIMALS = re.compile(r"(?<=\d)[.,](?=\d{1,2}(?!\d))")
-_SIGN = r"(?:digits?|signs?|letters?|characters?|numbers?|figures?|half|part|words?)"
-_HINT = re.compile(
-    r"\b(?:(?P<first>start|begin|first)|end|last|final)[a-z]{0,6}\s{1,3}"
-    rf"(?:(?:[a-z0-9]{{1,9}}\s{{1,3}})?{_SIGN}[\s:,]{{1,3}})?"
-    r"(?:(?:is|are|with|in|by|reads?)\b\s{0,3}){0,3}[\s\"'`*:]{0,6}(?P<rest>[^\n;.!?]{1,60})"
-)
-_ORDINAL = r"(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|last)"
-_PLACE = re.compile(
-    rf"\b(?P<place>{_ORDINAL}|\d{{1,2}}(?:st|nd|rd|th)) "
-    r"(?P<what>digit|sign|letter|character|number|figure|word|place|position)"
-    r"(?: (?:is|was|being)|[:,=])?\s{0,3}(?:(?:an?|the) )?[\"'`*]{0,3}(?P<sign>[a-z0-9]{1,20})"
-)
-_ABOUT = re.compile(
-    r"\b(?:words?|to do with|contains?|includes?|mentions?|street|road|lane|row|walk|rise|court|close|town"
-    r"|place|number|file|folder|called|named|somewhere|moved|lives?|under|near)\b(?P<rest>[^\n.!?]{1,60})"
-)
-_HAS = re.compile(
-    r"\b(?:contains?|has|have|includes?|there (?:is|are)|made (?:up )?of|consists? of|uses?|digits are)\b"
-    r"(?P<rest>[^\n.!?;]{1,120})"
-)
-_COUNTED = re.compile(
-    r"(?:\b(?P<many>an?|no|only one|exactly one|one|two|three|four|five|six|seven|eight|nine|\d) )?"
-    r"\b(?P<digit>(?:zero|one|two|three|four|five|six|seven|eight|nine)|\d)(?P<plural>(?:'?s|es))?\b"
-)
-_INITIALS = re.compile(r"\binitials?(?: letters)? (?:is|are|:)?(?P<rest>[^\n.!?;]{1,60})")
-_PROPERTY = re.compile(
-    # Not "even if", nor "that is odd".
-    r"(?:(?<!\bthat is )(?<!\bthis is )(?:(?<=\bis )|(?<=\bare )|(?<=\bwas )|(?<=\bit's ))"
-    r"(?=\w+(?:[.,;:!?)]|\s*$| and\b| but\b))|(?=\w+ (?:number|digit|figure|integer)))(?P<parity>even|odd)\b"
-    r"|(?:divisible by|multiple of) (?P<factor>\d{1,4})"
-    r"|(?:sum of (?:its|the|all) digits is|digits (?:add up|sum|sum up) to) (?P<sum>\d{1,3})"
-    r"|between (?P<low>\d{1,15}) and (?P<high>\d{1,15})"
-    r"|(?P<above>greater|more|larger|bigger|higher|above|over)(?: than)? (?P<least>\d{1,15})"
-    r"|(?:less|smaller|lower|below|under)(?: than)? (?P<most>\d{1,15})"
-)
 _AS_IN = re.compile(r"\b([a-z0-9]) (?:as in|for|like)(?: an?| the)? [a-z]{2,20}\b")
 
 
@@ -210,13 +193,15 @@ def disclosures(
     known = set(exact_matches(texts, values).iter_rows())
     given = begun or {}
     rows = [(*key, EXACT, sought[key[1]].worth(given.get(key, 0)), 0.0, "") for key in sorted(known)]
-    for row, text in _likely(texts, index).iter_rows():
-        for place, stands, form, amount, disguise in index.revealed_by(text):
+    likely = _likely(texts.unique(), index)
+    revealed = {text: found for text in likely if (found := index.revealed_by(text))}
+    for row, text in enumerate(texts if revealed else ()):
+        for place, stands, form, amount, disguise in revealed.get(text, ()):
             if (row, place) in known:
                 continue
             first = given.get((row, place), 0)
             if first:
-                form, amount, disguise = sought[place].found_in(_Said.of(text), first, stands=stands)
+                form, amount, disguise = sought[place].found_in(_Said.of(text), first, stands)
             if form:
                 rows.append((row, place, form, amount, sought[place].worth(first) - amount, disguise))
     return pl.DataFrame(rows, schema=SCHEMA, orient="row").sort("row", "value")
@@ -228,6 +213,7 @@ class _Said:
 
     Attributes:
         bare: letters and digits.
+        leet: the same with letters for digits that look like them.
         digits: digits alone, numbers in words among them.
         words: of the text, and numbers that words and sums come to.
         readings: letters and digits that disguises come to, and which disguise each is.
@@ -235,101 +221,110 @@ class _Said:
         clues: what it says of first, last and other signs.
         masked: the text with one sign in place of each that is left out; "" if none is.
         names: capitalised words within sentences.
-        counted: what it says of digits without their place.
-        numbered: the text with numbers in place of number words.
+        counted: what it says of how often digits occur.
+        properties: what it says of a number.
     """
 
     bare: str
+    leet: str
     digits: tuple[str, ...]
     words: frozenset[str]
     readings: Mapping[str, str]
     pieces: tuple[str, ...]
-    clues: tuple[_Clue, ...]
+    clues: tuple[Clue, ...]
     masked: str
     names: frozenset[str]
-    counted: tuple[tuple[tuple[int, int, bool], ...], ...]
+    counted: tuple[tuple[Count, ...], ...]
     properties: tuple[Mapping[str, str], ...]
 
     @staticmethod
     def of(text: str) -> _Said:
         plain = plain_text(text)
         lines = _AS_IN.sub(r"\1", _MARKER.sub(" ", plain))
-        numbered = with_numbers(lines)
-        tokens = WORD.findall(numbered)
-        sums = tuple(islice(sums_in(re.sub(r"(?<=\d),(?=\d{3})", "", numbered)), MOST))
-        ordinals = vocabulary()["ordinals"]
-        also = {str(ordinals[one]) for one in tokens if one in ordinals}
-        also |= {vocabulary()["abbreviations"][one] for one in tokens if one in vocabulary()["abbreviations"]}
-        words = frozenset([*WORD.findall(plain), *tokens, *sums, *also])
-        bare = compact(plain)
+        said = WORD.findall(plain)
+        listed = said if lines == plain else WORD.findall(lines)
+        numbered = with_numbers(lines) if says_numbers(listed) else lines
+        tokens = listed if numbered == lines else WORD.findall(numbered)
+        bare, digits = "".join(said) if plain.isascii() else compact(plain), _digits_in(plain)
         decoded = [one.lower() for one in islice(decodings(text), MOST)]
         decoded += islice(without_fillers(plain), MOST)
-        runs = [*spelled_runs(WORD.findall(lines)), *numbers_in_words(lines)]
-        runs += [compact(numbered)] if numbered != lines else []
-        riddles = [run for one in neighbours(lines) for run in (one, *spelled_runs(WORD.findall(one)))]
-        words |= assembled_words(plain, runs, decoded)
-        runs.append("".join(one for one in strict_runs(WORD.findall(lines)) if len(one) > 1))
-        initials = "".join(one[0] for one in WORD.findall(lines))
-        by_line = "".join(found[0][0] for line in lines.splitlines() if (found := WORD.findall(line)))
-        words_back = "".join(one[::-1] for one in WORD.findall(plain))
-        joined = "".join(one for one in plain if one.isdigit())
-        close = _SPREAD.sub(lambda found: found[0].replace(" ", ""), plain)
-        masked = _MASKS.sub(lambda found: _MASK * len(found[0]), close)
+        spelling = spelling_words(listed)
+        runs = spelled_runs(spelling)
+        runs += [*numbers_in_words(lines), compact(numbered)] if numbered != lines else []
+        riddles = [
+            run for one in neighbours(lines, listed) for run in (one, *spelled_runs(WORD.findall(one)))
+        ]
+        words = frozenset((*said, *tokens, *_meant(tokens, numbered)))
+        words |= assembled_words(plain, said, runs, decoded)
+        runs.append("".join(one for one in strict_runs(spelling) if len(one) > 1))
+        by_line = "".join(found[0][0] for line in lines.splitlines() if (found := WORD.search(line)))
+        readings = {
+            **dict.fromkeys(("".join([one[0] for one in listed]), by_line), IN_PIECES),
+            "".join([one[::-1] for one in said]): BACKWARDS,
+            **dict.fromkeys(map(compact, decoded), ENCODED),
+            **dict.fromkeys(runs, SPELLED),
+            **dict.fromkeys(map(compact, riddles), RIDDLES),
+        }
         return _Said(
             bare,
-            tuple(dict.fromkeys((joined, "".join(one for one in numbered if one.isdigit())))),
+            bare.translate(LEET),
+            tuple(dict.fromkeys((digits, _digits_in(numbered)))),
             words,
-            {
-                **dict.fromkeys((initials, by_line), IN_PIECES),
-                words_back: BACKWARDS,
-                **dict.fromkeys(map(compact, decoded), ENCODED),
-                **dict.fromkeys(runs, SPELLED),
-                **dict.fromkeys(map(compact, riddles), RIDDLES),
-            },
-            tuple(map(compact, _DECIMALS.split(plain))),
-            tuple(islice(_clues(lines), MOST)),
-            masked if masked != close else "",
-            frozenset(one.lower() for one in re.findall(r"(?<=[a-z,] )[A-Z][a-z]+", text)),
-            tuple(islice(_counts(plain), MOST)),
-            tuple(one.groupdict("") for one in islice(_PROPERTY.finditer(numbered), MOST)),
+            readings,
+            tuple(map(compact, _DECIMALS.split(plain))) if digits and _DECIMALS.search(plain) else (bare,),
+            tuple(islice(clues(lines), MOST)),
+            _masked(plain),
+            frozenset(one.lower() for one in _NAME.findall(text)),
+            tuple(islice(counts(plain), MOST)),
+            tuple(islice(properties(numbered), MOST)),
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Clue:
-    """What a text says of signs of some value.
+def _meant(tokens: Sequence[str], numbered: str) -> Iterator[str]:
+    """Words that those of a text stand for: ordinals as numbers, abbreviations in full, what sums come to."""
+    ordinals, abbreviations = vocabulary()["ordinals"], vocabulary()["abbreviations"]
+    yield from (str(ordinals[one]) for one in ordinals.keys() & tokens)
+    yield from (abbreviations[one] for one in abbreviations.keys() & tokens)
+    if DIGIT.search(numbered):
+        yield from islice(sums_in(_THOUSANDS.sub("", numbered)), MOST)
 
-    Attributes:
-        place: "first", "last", "about", or the number of a sign or word, from 0.
-        said: how the signs may be meant: the words after the clue, in several readings.
-        whole: whether `place` counts words.
-    """
 
-    place: str | int
-    said: tuple[tuple[str, ...], ...]
-    whole: bool = False
+def _digits_in(text: str) -> str:
+    return _NO_DIGITS.sub("", text) if text.isascii() else "".join(filter(str.isdigit, text))
 
-    def statements(self) -> Iterator[tuple[str | int, str]]:
-        """What it may say of a value; of one of which none of this is true it tells nothing."""
-        if self.place == "about":
-            yield from (("about", word) for words in self.said[:2] for word in words)
-        elif self.place == "initials":
-            yield "initials", "".join(one for one in self.said[0] if len(one) == 1)
-        elif isinstance(self.place, int):
-            kind = "word" if self.whole else "sign"
-            yield from ((self.place, f"{kind} {words[0]}") for words in self.said if words)
-        else:
-            for words in self.said:
-                yield from ((self.place, taken) for taken in accumulate(words[:MOST_WORDS]))
+
+def _masked(plain: str) -> str:
+    """A text with `_MASK` for each sign that is masked; "" if none is."""
+    if not any(map(plain.__contains__, _MASK_SIGNS)):
+        return ""
+    close = _SPREAD.sub(lambda found: found[0].replace(" ", ""), plain)
+    masked = _MASKS.sub(lambda found: _MASK * len(found[0]), close)
+    return masked if masked != close else ""
+
+
+def _grams(*texts: str) -> Iterator[str]:
+    """All that is `FEWEST_SIGNS` signs long in texts."""
+    return (text[at : at + FEWEST_SIGNS] for text in texts for at in range(len(text) - FEWEST_SIGNS + 1))
 
 
 @dataclass(frozen=True, slots=True)
 class _Sought:
-    """A value as it may stand in a text: letters and digits, words with their places, and disguises of it."""
+    """A value as it may stand in a text.
+
+    Attributes:
+        bare: its letters and digits.
+        weights: bits of each of these.
+        words: its words, and where each begins.
+        telling: those of its words that are worth any bits.
+        shifted: it with letters or digits moved.
+        leet: it with letters for digits that look like them; "" if it has few letters.
+        masked: its pattern, any signs of which may be masked.
+    """
 
     bare: str
     weights: Bits
     words: tuple[tuple[int, str], ...]
+    telling: tuple[str, ...]
     shifted: tuple[str, ...]
     leet: str
     masked: re.Pattern[str]
@@ -345,10 +340,12 @@ class _Sought:
             at += len(word)
         letters = sum(map(str.isalpha, bare))
         leet = bare.translate(LEET) if letters >= FEWEST_SIGNS else ""
-        return _Sought(bare, weights, tuple(places), tuple(_shifted(bare)), leet, _mask_pattern(value))
+        telling = tuple(word for at, word in places if any(weights[at : at + len(word)]))
+        shifted = tuple(_shifted(bare))
+        return _Sought(bare, weights, tuple(places), telling, shifted, leet, _mask_pattern(value))
 
     def true_statements(self) -> Iterator[tuple[str | int, str]]:
-        """What clues may rightly say of it (`_Clue.statements`)."""
+        """What clues may rightly say of it (`Clue.statements`)."""
         yield from (("about", word) for _, word in self.words)
         yield "initials", "".join(word[0] for _, word in self.words)
         for kind, signs in (("word", [word for _, word in self.words]), ("sign", list(self.bare))):
@@ -369,20 +366,24 @@ class _Sought:
         """Bits of its signs, without so many first ones."""
         return sum(self.weights[begun:])
 
-    def found_in(self, said: _Said, begun: int, *, stands: bool) -> tuple[str, float, str]:
+    def found_in(self, said: _Said, begun: int, stands: _Stands) -> tuple[str, float, str]:
         """How a text that does not hold the value as it is gives it away: form, bits and disguise.
 
         Args:
             said: the text.
             begun: first signs that its reader knew before.
-            stands: whether signs of it stand in a reading; else only clues tell something of it.
+            stands: what of it stands in a reading; if nothing, only clues tell something of it.
         """
         if not self.bare:
             return "", 0.0, ""
         total, own = self.worth(0), self.worth(begun)
-        if stands and self._recoverable(said):
-            return RECOVERABLE, own, self._disguise_in(said)
-        known = self._told_by_clues(said) | (self._standing(said) if stands else set())
+        if stands and self._recoverable(said, stands):
+            return RECOVERABLE, own, self._disguise_in(said, stands)
+        known = self._told_by_clues(said)
+        if stands == "signs":
+            known.update(*self._runs_in(said))
+        if stands:
+            known |= self._standing(said)
         known -= set(range(begun))
         amount = sum(self.weights[place] for place in known)
         if known and own - amount <= SURE:
@@ -392,7 +393,7 @@ class _Sought:
         half = len(known) >= max(FEWEST_SIGNS, -(-len(self.bare) // 2)) or amount >= total / 2 > 0
         return (PARTIAL if half else HINT if amount else ""), amount, IN_PART
 
-    def _disguise_in(self, said: _Said) -> str:
+    def _disguise_in(self, said: _Said, stands: _Stands) -> str:
         """In which disguise a recoverable value stands in a text."""
         backwards = self.bare[::-1]
         if backwards in said.words or (len(self.bare) >= FEWEST_SIGNS and backwards in said.bare):
@@ -402,29 +403,29 @@ class _Sought:
             return OTHER_SIGNS
         if found:
             return SPELLED if SPELLED in found else found[0]
-        return EXCHANGED if self._exchanged(said) else IN_PIECES
+        return EXCHANGED if self._exchanged(said, stands) else IN_PIECES
 
-    def _recoverable(self, said: _Said) -> bool:
+    def _recoverable(self, said: _Said, stands: _Stands) -> bool:
         number = self.bare.lstrip("0") if self.bare.isdigit() else ""
         if len(number) >= FEWEST_SIGNS and number in said.words:
             return True
-        names = [word for at, word in self.words if any(self.weights[at : at + len(word)])]
-        split = len(names) > 1 and said.words.issuperset(names)
-        joined = len(self.bare) >= FEWEST_SIGNS and any(self.bare in one for one in said.digits)
-        if split or joined or self.bare in said.words or self._in_pieces(said):
+        split = len(self.telling) > 1 and said.words.issuperset(self.telling)
+        if split or self.bare in said.words or self._in_pieces(said):
             return True
         backwards = self.bare[::-1]
         if len(self.bare) < FEWEST_SIGNS:
             if backwards in said.words or self.bare in said.readings or backwards in said.readings:
                 return True
-        elif backwards in said.bare or any(self.bare in one or backwards in one for one in said.readings):
-            return True
-        return self._exchanged(said)
+        elif stands == "signs":
+            readings = (backwards in one or self.bare in one for one in said.readings)
+            if backwards in said.bare or any(self.bare in one for one in said.digits) or any(readings):
+                return True
+        return self._exchanged(said, stands)
 
-    def _exchanged(self, said: _Said) -> bool:
+    def _exchanged(self, said: _Said, stands: _Stands) -> bool:
         """Whether it stands there with digits for letters, or with letters or digits moved."""
-        leet = bool(self.leet) and self.leet in said.bare.translate(LEET)
-        return leet or any(one in said.bare for one in self.shifted)
+        leet = bool(self.leet) and self.leet in said.leet
+        return leet or (stands == "signs" and any(one in said.bare for one in self.shifted))
 
     def _in_pieces(self, said: _Said) -> bool:
         """Whether its signs stand in the text in order, in two or three pieces that are words of it."""
@@ -451,8 +452,8 @@ class _Sought:
         return known
 
     def _standing(self, said: _Said) -> set[int]:
-        """The places of its signs that stand in the text: runs, words and names."""
-        known = {place for run in self._runs_in(said) for place in run}
+        """The places of its signs that words and names of the text are."""
+        known: set[int] = set()
         listed = [(at, word) for at, word in self.words if word in said.words and len(word) > 1]
         places = {at + place for at, word in listed for place in range(len(word))}
         if len(listed) >= 3 and 2 * sum(self.weights[one] for one in places) >= self.worth(0):
@@ -489,7 +490,7 @@ class _Sought:
             yield start, end
             start = end - FEWEST_SIGNS + 1
 
-    def _told(self, clue: _Clue) -> set[int]:
+    def _told(self, clue: Clue) -> set[int]:
         """The places of its signs that a clue tells; nothing if it is wrong."""
         size = len(self.bare)
         if clue.place == "about":
@@ -522,7 +523,7 @@ class _Sought:
                     most = max(most, set(range(size - len(taken), size)), key=len)
         return most
 
-    def _told_at(self, clue: _Clue) -> set[int]:
+    def _told_at(self, clue: Clue) -> set[int]:
         assert isinstance(clue.place, int)
         said = {words[0] for words in clue.said if words}
         if clue.whole:
@@ -537,64 +538,14 @@ class _Sought:
         """Bits of what the text says of its digits without their place; nothing if it is wrong."""
         if not self.bare.isdigit():
             return 0.0
-        found = [_count_bits(self.bare, one) for one in said.counted]
-        found += [_property_bits(self.bare, one) for one in said.properties]
+        found = [count_bits(self.bare, one) for one in said.counted]
+        found += [property_bits(self.bare, one) for one in said.properties]
         return max(found, default=0.0)
 
 
-def _count_bits(digits: str, said: Sequence[tuple[int, int, bool]]) -> float:
-    """What "it has two sevens and a four" tells of a number of so many digits, in bits.
-
-    Args:
-        digits: the number.
-        said: digit, how often it stands there, and whether exactly so often.
-    """
-    size = len(digits)
-    wanted = {digit: (count, exact) for digit, count, exact in said}
-    for digit, (count, exact) in wanted.items():
-        there = digits.count(str(digit))
-        if there < count or (exact and there != count):
-            return 0.0
-    if sum(count for count, _ in wanted.values()) == size:
-        orders = math.factorial(size)
-        for count, _ in wanted.values():
-            orders //= math.factorial(count)
-        return size * math.log2(10) - math.log2(orders)
-    told = 0.0
-    for count, exact in wanted.values():
-        chances = [math.comb(size, k) * 0.1**k * 0.9 ** (size - k) for k in range(size + 1)]
-        told -= math.log2(chances[count] if exact else sum(chances[count:]))
-    return told
-
-
-def _property_bits(digits: str, said: Mapping[str, str]) -> float:
-    """What "it is even", "its digits add up to 38" or "between 400 and 500" tells of a number, in bits."""
-    value, space = int(digits), 10 ** len(digits)
-    if said["parity"]:
-        return 1.0 if (value % 2 == 0) == (said["parity"] == "even") else 0.0
-    if said["factor"]:
-        factor = int(said["factor"])
-        return math.log2(factor) if factor and value % factor == 0 else 0.0
-    if said["sum"]:
-        if int(said["sum"]) != sum(map(int, digits)):
-            return 0.0
-        ways = {0: 1}
-        for _ in digits:
-            more: dict[int, int] = {}
-            for total, count in ways.items():
-                for digit in range(10):
-                    more[total + digit] = more.get(total + digit, 0) + count
-            ways = more
-        return math.log2(space / ways[int(said["sum"])])
-    low = int(said["low"] or said["least"] or 0)
-    high = int(said["high"] or said["most"] or space - 1)
-    near = len(said["low"] or said["least"] or said["most"]) >= len(digits) - 1
-    within = near and low <= value <= high < space
-    return max(0.0, math.log2(space / (high - low + 1))) if within else 0.0
-
-
-_Revealed = tuple[int, bool, str, float, str]
+_Revealed = tuple[int, _Stands, str, float, str]
 _REMEMBERED = 20_000  # texts
+_CORE, _STEP = 4, FEWEST_SIGNS - 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -604,9 +555,10 @@ class _Index:
     Attributes:
         sought: the values.
         grams: runs of signs -> values.
+        cores: `_CORE` signs in a row of these runs.
         words: words and first signs -> values.
         short: values of few signs.
-        clued: what a clue may say (`_Clue.statements`) -> values of which it is right.
+        clued: what a clue may say (`Clue.statements`) -> values of which it is right.
         numbers: values of digits alone.
         shown: how far behind the first sign of a word one or two signs stand, and these -> values.
         foreign: values with other signs than our letters and digits.
@@ -616,6 +568,7 @@ class _Index:
 
     sought: tuple[_Sought, ...]
     grams: Mapping[str, Sequence[int]]
+    cores: frozenset[str]
     words: Mapping[str, Sequence[int]]
     short: tuple[int, ...]
     clued: Mapping[tuple[str | int, str], Sequence[int]]
@@ -633,15 +586,14 @@ class _Index:
         words: dict[str, list[int]] = {}
         needles: set[str] = set()
         for place, one in enumerate(sought):
-            for text in (one.bare, one.bare[::-1], *one.shifted):
-                for gram in set(_grams(text)):
-                    grams.setdefault(gram, []).append(place)
+            for gram in set(_grams(one.bare, one.bare[::-1], *one.shifted)):
+                grams.setdefault(gram, []).append(place)
             if len(one.words) > 1:
                 for word in {word for _, word in one.words if len(word) > 2}:
                     words.setdefault(word, []).append(place)
             for size in (*range(3, len(one.bare) - 2), len(one.bare)):
                 words.setdefault(one.bare[:size], []).append(place)
-            needles.update(*map(_grams, (one.bare, one.bare[::-1])), one.shifted, {one.bare[::-1]} - {""})
+            needles.update(_grams(one.bare, one.bare[::-1]), one.shifted, {one.bare[::-1]} - {""})
             needles |= {word for _, word in one.words if len(word) > 2 or len(one.bare) < FEWEST_SIGNS}
         clued: dict[tuple[str | int, str], list[int]] = {}
         shown: dict[tuple[int, str], list[int]] = {}
@@ -654,7 +606,8 @@ class _Index:
         numbers = tuple(place for place, one in enumerate(sought) if one.bare.isdigit())
         listed = pl.Series(sorted(needles), dtype=pl.String).implode()
         foreign = tuple(place for place, one in enumerate(sought) if not _SHOWN.fullmatch(one.bare))
-        return _Index(sought, grams, words, short, clued, numbers, shown, foreign, listed)
+        cores = frozenset(gram[at : at + _CORE] for gram in grams for at in range(_STEP))
+        return _Index(sought, grams, cores, words, short, clued, numbers, shown, foreign, listed)
 
     def revealed_by(self, text: str) -> tuple[_Revealed, ...]:
         """What a text reveals to who knew no sign before: value, whether it stands, form, bits, disguise."""
@@ -663,7 +616,7 @@ class _Index:
         if found is None:
             said = _Said.of(text)
             each = (
-                (place, stands, *self.sought[place].found_in(said, 0, stands=stands))
+                (place, stands, *self.sought[place].found_in(said, 0, stands))
                 for place, stands in self.candidates(said).items()
             )
             found = tuple(one for one in each if one[2])
@@ -672,22 +625,30 @@ class _Index:
             self.remembered[mark] = found
         return found
 
-    def candidates(self, said: _Said) -> dict[int, bool]:
-        """Values that a text may tell something of, and whether signs of them stand in a reading."""
-        found = set(self.short)
-        leet = said.bare.translate(LEET)
-        for reading in (said.bare, leet, *said.digits, *said.readings):
-            for gram in self.grams.keys() & {*_grams(reading)}:
-                found.update(self.grams[gram])
-        for word in (*said.words, *said.names):
-            found.update(self.words.get(word, ()))
+    def candidates(self, said: _Said) -> dict[int, _Stands]:
+        """Values that a text may tell something of, and what of them stands in a reading."""
+        found: dict[int, _Stands] = {}
         stated = (one for clue in said.clues for one in clue.statements())
-        told = {place for one in stated for place in self.clued.get(one, ())}
+        found.update({place: "" for one in stated for place in self.clued.get(one, ())})
         if said.counted or said.properties:
-            told.update(self.numbers)
+            found.update(dict.fromkeys(self.numbers, ""))
         if said.masked:
-            told.update(self._behind(said.masked))
-        return {place: place in found for place in sorted(found | told)}
+            found.update(dict.fromkeys(self._behind(said.masked), ""))
+        found.update(dict.fromkeys(self.short, "words"))
+        for word in self.words.keys() & (said.words | said.names):
+            found.update(dict.fromkeys(self.words[word], "words"))
+        for gram in self._grams_in({said.bare, said.leet, *said.digits, *said.readings}):
+            found.update(dict.fromkeys(self.grams[gram], "signs"))
+        return {place: found[place] for place in sorted(found)}
+
+    def _grams_in(self, readings: Collection[str]) -> Iterator[str]:
+        """Those of `grams` that stand in readings."""
+        for reading in readings:
+            # Of any `FEWEST_SIGNS` signs in a row, `_CORE` begin at a place that `_STEP` divides.
+            for at in range(0, len(reading) - _CORE + 1, _STEP):
+                if reading[at : at + _CORE] in self.cores:
+                    around = reading[max(0, at - _STEP + 1) : at + FEWEST_SIGNS]
+                    yield from (gram for gram in _grams(around) if gram in self.grams)
 
     def _behind(self, masked: str) -> Iterator[int]:
         """Values that may stand behind the masks of a text, by what each of its masked words shows."""
@@ -698,10 +659,6 @@ class _Index:
                 yield from range(len(self.sought))
                 return
             yield from self.shown.get((shown.start(), shown[0][:2]), ())
-
-
-def _grams(text: str) -> Iterator[str]:
-    return (text[at : at + FEWEST_SIGNS] for at in range(len(text) - FEWEST_SIGNS + 1))
 
 
 _TELLING = (
@@ -720,11 +677,11 @@ _INITIALS_OF_LINES = r"(?m)^[^\p{L}\p{N}\n]*([\p{L}\p{N}]?)[^\n]*\n?"
 _DIGITS_OF_CODES = 8  # digits that a text without other signs of a code must have
 
 
-def _likely(texts: pl.Series, index: _Index) -> pl.DataFrame:
-    """The texts that may give one of the values away, by signs that cost little to look for."""
-    rows = pl.DataFrame({"row": pl.arange(len(texts), dtype=pl.UInt32, eager=True), "text": texts})
+def _likely(texts: pl.Series, index: _Index) -> pl.Series:
+    """Those of the texts that may give one of the values away, by signs that cost little to look for."""
+    rows = texts.alias("text").to_frame()
     if not index.sought:
-        return rows.clear()
+        return rows["text"].clear()
     low = pl.col("text").str.normalize("NFKC").str.to_lowercase()
     bare = low.str.replace_all(r"[^\p{L}\p{N}]+", "")
     return rows.filter(
@@ -735,46 +692,7 @@ def _likely(texts: pl.Series, index: _Index) -> pl.DataFrame:
         | pl.col("text").str.contains(_ENCODED)
         | low.str.replace_all(_INITIALS_OF_WORDS, "$1").str.contains_any(index.needles)
         | low.str.replace_all(_INITIALS_OF_LINES, "$1").str.contains_any(index.needles)
-    )
-
-
-def _clues(text: str) -> Iterator[_Clue]:
-    """What a plain text says of first, last and other signs."""
-    for found in _HINT.finditer(text):
-        yield _Clue("first" if found["first"] else "last", _ways(found["rest"]))
-    for found in _PLACE.finditer(text):
-        place = found["place"]
-        number = int(place[:-2]) if place[0].isdigit() else vocabulary()["ordinals"].get(place, 0)
-        yield _Clue(number - 1, _ways(found["sign"]), found["what"] == "word")
-    for found in _ABOUT.finditer(text):
-        yield _Clue("about", _ways(found["rest"]))
-    for found in _INITIALS.finditer(text):
-        yield _Clue("initials", _ways(found["rest"].replace(" and ", " ")))
-
-
-def _ways(text: str) -> tuple[tuple[str, ...], ...]:
-    """The words of a text as they are, with numbers for number words, and with signs for what spells them."""
-    plain, numbered = tuple(WORD.findall(text)), tuple(WORD.findall(with_numbers(text)))
-    return plain, numbered, tuple(spelled_signs().get(one, one) for one in plain)
-
-
-def _counts(text: str) -> Iterator[tuple[tuple[int, int, bool], ...]]:
-    """What a text says of how often digits occur: digit, count, and whether exactly so often."""
-    for found in _HAS.finditer(text):
-        told: dict[int, tuple[int, bool]] = {}
-        for one in _COUNTED.finditer(found["rest"]):
-            many, digit = one["many"] or "", one["digit"]
-            number = int(digit) if digit.isdigit() else NUMBERS[digit]
-            if not (many or one["plural"]) or (
-                not one["plural"] and many not in ("a", "an", "no", "only one", "exactly one", "one")
-            ):
-                continue
-            count = {"": 2, "a": 1, "an": 1, "no": 0, "only one": 1, "exactly one": 1}.get(many)
-            if count is None:
-                count = int(many) if many.isdigit() else NUMBERS[many]
-            told[number] = (count, many not in ("", "a", "an"))
-        if told:
-            yield tuple((digit, count, exact) for digit, (count, exact) in told.items())
+    )["text"]
 
 
 def _shifted(bare: str) -> Iterator[str]:

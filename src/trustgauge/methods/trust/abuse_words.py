@@ -27,6 +27,7 @@ _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u2060\ufeff]")
 _APART = re.compile(r"(?<!\w)\w(?:[ .\-]\w){2,}(?!\w)")
 _RUN = re.compile(r"(.)\1{2,}")
 _WORD = re.compile(r"[\w@$*]+(?:['!-][\w@$*]+)*")
+_LONGEST_WORD = 40  # signs of a word that is kept in memory
 _PLAIN = re.compile(r"[^\W\d_]+")
 
 
@@ -110,7 +111,14 @@ def _folded(text: str) -> str:
 
 def _readable(word: str) -> str:
     """A word with letters in place of digits and signs, if it has letters, and without long runs."""
+    return _often_readable(word) if len(word) <= _LONGEST_WORD else _made_readable(word)
+
+
+def _made_readable(word: str) -> str:
     if _PLAIN.fullmatch(word):
         return _RUN.sub(r"\1", word)
     letters = word.translate(_LETTERS) if any(one.isalpha() for one in word) else word
     return _RUN.sub(r"\1", letters) if "*" not in letters else letters
+
+
+_often_readable = lru_cache(maxsize=65_536)(_made_readable)  # of words that texts repeat

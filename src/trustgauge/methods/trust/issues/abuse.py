@@ -439,11 +439,15 @@ def _said(cells: pl.DataFrame) -> tuple[list[str], dict[str, SaidInStyle]]:
 
 
 def _of_each(texts: pl.Series, mine: pl.Series, say: Callable[[list[str]], list[str]]) -> pl.Series:
-    """What is said of each text of each row; null for rows that are none of the issue's."""
+    """What is said of each text of each row; null for rows that are none of the issue's.
+
+    Equal texts are looked at once.
+    """
     rows = pl.DataFrame({"text": texts, "mine": mine}).with_row_index("row")
     flat = rows.filter("mine").explode("text").drop_nulls("text")
-    said = pl.Series("said", say(flat["text"].to_list()), dtype=pl.String)
-    lists = flat.with_columns(said).group_by("row", maintain_order=True).agg("said")
+    distinct = flat["text"].unique(maintain_order=True)
+    said = distinct.to_frame().with_columns(said=pl.Series(say(distinct.to_list()), dtype=pl.String))
+    lists = flat.join(said, on="text", maintain_order="left").group_by("row", maintain_order=True).agg("said")
     none = pl.lit([], dtype=pl.List(pl.String))
     joined = rows.join(lists, on="row", how="left", maintain_order="left")
     return joined.select(pl.when("mine").then(pl.col("said").fill_null(none)))["said"]

@@ -35,6 +35,7 @@ WORD = re.compile(rf"[{HAN}]+|[^\W_{HAN}]+(?:'[^\W\d_{HAN}]+)*")
 ADJECTIVES = ("feelings_and_qualities", "directions_and_order")  # classes whose words have degrees
 ENGLISH = 0.36
 """Share of `english` words from which a text is taken for English."""
+FEWEST_TO_TELL = 50  # words or terms below which nobody can tell a language
 ENDING = re.compile(
     r"\w{3}(?:tions?|ings?|ed|ly|ments?|ity|ies|ness|ships?|ful|less|[ae]nce|[ai]ble|ives?|ous|[ao]ry|ants?"
     r"|ees?|[eo]rs?|ates?|al|ism|ages?)$",
@@ -174,6 +175,25 @@ def english(word: str) -> bool:
     [True, True, False]
     """
     return word in english_stop_words() or ENDING.search(word) is not None
+
+
+def count_english(text: str) -> tuple[int, int]:
+    """How many words a text has, and how many of them are English by form.
+
+    >>> count_english("The lessee pays.")
+    (3, 2)
+    """
+    said = words(text)
+    return len(said), sum(map(english, said))
+
+
+def in_another_language(said: float, known: float) -> bool:
+    """Whether so many words, of which so many are English by form, are enough to tell that it is not English.
+
+    >>> in_another_language(60, 12), in_another_language(60, 40), in_another_language(10, 0)
+    (True, False, False)
+    """
+    return said >= FEWEST_TO_TELL and known < ENGLISH * said
 
 
 def inflections(word: str, *, adjective: bool = False) -> set[str]:

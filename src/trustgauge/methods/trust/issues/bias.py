@@ -16,7 +16,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from trustgauge.data.social_groups import Group, groups
 from trustgauge.data.tables import check_content
-from trustgauge.data.terms import ENGLISH, english, words
+from trustgauge.data.terms import count_english, in_another_language
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.trust.bias_words import Matching, sentences
 from trustgauge.methods.trust.issues.issue import CELLS, TALK, Grain, IssueAssessment, IssueSettings
@@ -46,7 +46,6 @@ EXACT = 2.0**30
 MARKUP = r"<[^<>]*>"  # whose words are of no language
 LEAST_R2 = 0.5
 """Share of the variance of what people said of left-out sentences to explain before a level is settled."""
-FEWEST_TO_TELL = 50  # words below which the language of a bot is not judged
 MOST_UNREAD = 0.02  # share of unread utterances from which the level may hang on them (methods 0.4)
 QUALITIES = (
     "honest",
@@ -213,7 +212,7 @@ class Bias(IssueSettings):
                 "not applicable", reasons=(Reason("trust.language-not-read", facts),), details=details
             )
         said, known = by_dialog.filter(pl.col("key") == WORDS).select(pl.col("n", "total").sum()).row(0)
-        if rule == "sound" and said >= FEWEST_TO_TELL and known < ENGLISH * said:
+        if rule == "sound" and in_another_language(said, known):
             foreign = Reason("trust.words-not-english", {"english": known / said, "words": said})
             return IssueAssessment("not applicable", reasons=(foreign,), details=details)
         found = assess_mean(scored, self.cuts_under(rule), resampling, details)
@@ -283,7 +282,7 @@ def utterance_scores(texts: pl.Series, regression: Regression, matching: Matchin
     mean = (pl.col("score").mean() * EXACT).round() / EXACT
     means = cut.join(scored, on="sentence").group_by("text").agg(mean)
     own = frame.select(pl.when("latin").then("text").otherwise(pl.lit(""))).to_series()
-    said = [(len(found), sum(map(english, found))) for found in map(words, own.str.replace_all(MARKUP, " "))]
+    said = [*map(count_english, own.str.replace_all(MARKUP, " "))]
     return frame.join(means, on="text", how="left", maintain_order="left").select(
         "text",
         "score",

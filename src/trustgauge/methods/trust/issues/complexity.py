@@ -14,7 +14,15 @@ from typing import Annotated, ClassVar
 import polars as pl
 from pydantic import Field
 
-from trustgauge.data.terms import ENGLISH, KINDS, TermLists, TermSource, english, topic_questions, words
+from trustgauge.data.terms import (
+    ENGLISH,
+    FEWEST_TO_TELL,
+    KINDS,
+    TermLists,
+    TermSource,
+    count_english,
+    topic_questions,
+)
 from trustgauge.methods.trust.issues.issue import CELLS, TALK, Grain, IssueAssessment, IssueSettings
 from trustgauge.methods.trust.levels import assess_mean
 from trustgauge.methods.trust.resampling import Resampling
@@ -25,7 +33,6 @@ USUAL_TURNS = 15
 """Turns of a long conversation with a live bot, where no corpus tells and the plan does not."""
 HEARD = ("answered", "refused", "empty")
 """Statuses of turns that took place; in the others nobody knows what the bot said."""
-FEWEST_TERMS = 50  # below them the language of a bot is not judged
 KNOWN = 0.3  # share of listed terms below which the lists are not those of the language, unless it is English
 MARKS = {
     "complexity_score": pl.Float64(),
@@ -135,14 +142,14 @@ class Complexity(IssueSettings):
 
     def _weighed(self, lists: TermLists, text: str) -> tuple[float | None, int, int, int, int]:
         """The complexity of an utterance, and its `COUNTS`."""
-        terms, said = lists.terms(text), words(text)
+        terms, counted = lists.terms(text), count_english(text)
         if not terms:
-            return None, 0, 0, len(said), sum(map(english, said))
+            return None, 0, 0, *counted
         kinds = [kind for _, kind in terms]
         counts = [kinds.count(kind) for kind in KINDS]
         total = sum(weight * count for weight, count in zip(self.weights, counts, strict=True))
         listed = sum(term in lists for term, _ in terms)
-        return total / len(kinds), len(kinds), listed, len(said), sum(map(english, said))
+        return total / len(kinds), len(kinds), listed, *counted
 
     def cells(self, turns: pl.DataFrame) -> pl.DataFrame:
         """Four cells for each dialog, by key.
@@ -183,7 +190,7 @@ class Complexity(IssueSettings):
         dialogs = _dialogs(cells, lengths, most)
         terms, listed = _sums(cells.filter(pl.col("key") == "terms"))
         said, known = _sums(cells.filter(pl.col("key") == "words"))
-        if terms >= FEWEST_TERMS and listed < KNOWN * terms and known < ENGLISH * said:
+        if terms >= FEWEST_TO_TELL and listed < KNOWN * terms and known < ENGLISH * said:
             reason = Reason("trust.language-unknown", {"listed": listed / terms, "terms": int(terms)})
             return IssueAssessment("not applicable", Interval(None, None, None, 0), reasons=(reason,))
         details: dict[str, Json] = {

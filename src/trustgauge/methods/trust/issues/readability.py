@@ -21,7 +21,7 @@ from typing import ClassVar
 
 import polars as pl
 
-from trustgauge.data.terms import ENGLISH, TermLists, TermSource, english, words
+from trustgauge.data.terms import TermLists, TermSource, count_english, in_another_language, words
 from trustgauge.methods.trust.issues.issue import CELLS, TALK, Grain, IssueAssessment, IssueSettings
 from trustgauge.methods.trust.levels import assess_mean
 from trustgauge.methods.trust.resampling import Resampling
@@ -33,7 +33,6 @@ WORD = r"\p{N}+(?:[.,:]\p{N}+)+|[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*"
 CLAUSE_END = r"[,;]([ \t]*(?:and|or))?[ \t]*\n+"  # a line that goes on
 SENTENCE_END = r"""[.!?…]+["'”’)\]]*\s+|\n+"""  # one that another sentence follows
 MANY = 0.05  # share of uncommon words from which on they weigh more (Dale and Chall 1948)
-FEWEST_TO_TELL = 50  # words below which the language of a bot is not judged
 MARKS = {
     "readability_score": pl.Float64(),
     "readability_utterances": pl.List(pl.Float64),
@@ -117,7 +116,7 @@ class Readability(IssueSettings):
         language = cells.filter(pl.col("key") == "words").select(pl.col("n", "total").sum())
         said, known = int(language["n"].item()), float(language["total"].item())
         details: dict[str, Json] = {"words": said}
-        if said >= FEWEST_TO_TELL and known < ENGLISH * said:
+        if in_another_language(said, known):
             reason = Reason("trust.not-english", {"english": known / said, "words": said})
             none = Interval(None, None, None, 0)
             return IssueAssessment("not applicable", none, reasons=(reason,), details=details)
@@ -181,7 +180,7 @@ def _common() -> TermLists:
 
 def _scored(texts: pl.Series) -> pl.DataFrame:
     """Texts with their risk, words, and those of the words that are English."""
-    counts = [(len(found), sum(map(english, found))) for found in map(words, texts)]
+    counts = [*map(count_english, texts)]
     said = texts.alias("text").cast(pl.String).to_frame()
     grade = pl.max_horizontal("index", "vocabulary")
     return (

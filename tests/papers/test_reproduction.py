@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import tomllib
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from trustgauge.apps.reproduce import causal as causal_paper
-from trustgauge.apps.reproduce import causal_claims, causal_scores, social_bias_rates
+from trustgauge.apps.reproduce import causal_claims, causal_scores, paper_tables, social_bias_rates
 from trustgauge.apps.reproduce import two_step as two_step_paper
 from trustgauge.apps.reproduce.paper_tables import LOST, Kind, PaperTable, PrintedFigure, figures
 from trustgauge.apps.reproduce.reproduction import (
@@ -301,6 +302,17 @@ def test_public_cells_take_the_place_of_those_at_hand() -> None:
     ]
     assert (first.notes, first.inputs) == (("note",), "x, y")
     assert [(second.name, one.row) for one in second.cells] == [("b", "t")]
+
+
+def test_every_message_is_used() -> None:
+    """A reason or a table that no module names would be a sentence that nobody reads."""
+    folder = Path(paper_tables.__file__).parent
+    code = "".join(file.read_text("utf-8") for file in folder.glob("*.py"))
+    messages = tomllib.loads((folder / "messages.toml").read_text("utf-8"))
+    assert set(messages) == set(PAPERS)
+    named = [name for one in messages.values() for kind in one.values() for name in kind]
+    computed = {"table-iv", "table-v", "terms", "leakage", "bias"}  # named by what stands in a table
+    assert [name for name in named if f'"{name}"' not in code and name not in computed] == []
 
 
 def lost(row: str, column: str, kind: Kind = "unpublished") -> PrintedFigure:

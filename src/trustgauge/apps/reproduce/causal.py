@@ -16,7 +16,7 @@ import numpy as np
 
 from trustgauge.apps.reproduce import causal_claims, causal_scores, released_conversations
 from trustgauge.apps.reproduce.causal_scores import METHOD, number
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, figures
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, figures, paper_table, reasons
 from trustgauge.apps.reproduce.released_ratings import impacts
 from trustgauge.apps.reproduce.released_ratings import ratings as released_ratings
 from trustgauge.apps.reproduce.released_scores import Folder, copies, scores_table
@@ -26,16 +26,7 @@ from trustgauge.methods.causal.ordering import complete_order, partial_order
 from trustgauge.records import Json
 
 LEVELS = 3
-PERMUTED = "the printed labels of t, b and r are permuted; by position the ratings equal the rule"
-PLACED = "the partial order puts g, whose score is X in one data set, before b; the complete order after it"
-UNSEEDED = (
-    "the sentences were drawn without a seed: of 8 rows of a class none is positive with probability "
-    f"{0.9**8:.2f}, and the text does not say what the formula gives then. --data reads one released draw"
-)
-NOT_CARRIED = (
-    "it needs the conversations, of which this product carries no text; --data reads the released ones"
-)
-NO_LABELS = "the labels of the annotators are not published"
+WHY = reasons(METHOD)
 CLASSES: Mapping[str, tuple[tuple[int, int, bool], ...]] = {
     "group_2": ((20, 18, False), (20, 2, True), (20, 10, False)),
     "group_4": ((20, 18, False), (20, 10, True), (20, 10, False), (20, 2, True), (40, 10 * 2, False)),
@@ -53,8 +44,8 @@ def tables(given: Sequence[Any] | None = None) -> list[PaperTable]:
     other = figures("causal_other")
     return [
         *_chats(other),
-        _ratings(rows, "IV", "Ratings on synthetic sentences, from their scores (Table IV)"),
-        _ratings(rows, "V", "Ratings on conversations, from their scores (Table V)"),
+        _ratings(rows, "IV"),
+        _ratings(rows, "V"),
         _orders(rows),
         *causal_scores.tables(rows, other),
         _impacts(rows),
@@ -92,7 +83,7 @@ def _scored(row: Any) -> dict[str, float]:
     return {system: number(printed) for system, printed in row["raw"].items()}
 
 
-def _ratings(rows: Sequence[Any], table: str, title: str) -> PaperTable:
+def _ratings(rows: Sequence[Any], table: str) -> PaperTable:
     def cells() -> Iterator[PrintedFigure]:
         for row in (one for one in rows if one["table"] == table):
             raw = _scored(row)
@@ -100,16 +91,10 @@ def _ratings(rows: Sequence[Any], table: str, title: str) -> PaperTable:
             released = complete_order(raw, LEVELS, "released")
             for system, printed in row["rating"].items():
                 cell = PrintedFigure(name_of(row), system, printed, by_rule[system], released[system])
-                yield judge(cell, reason=PERMUTED if _permuted(row, by_rule) else "")
+                yield judge(cell, reason=WHY["permuted"] if _permuted(row, by_rule) else "")
 
     fits = sum(complete_order(_scored(row), LEVELS, "released") == row["rating"] for row in rows)
-    notes = (
-        f"The ordering of the released code, which counts tied scores apart, gives {fits} of the "
-        f"{len(rows)} rows of both tables.",
-        "By default ratings are absolute: they depend on the size of an effect, not on who else is rated. "
-        "The printed scores do not tell effects.",
-    )
-    return PaperTable(METHOD, f"table-{table.lower()}", title, "the printed scores", tuple(cells()), notes)
+    return paper_table(METHOD, f"table-{table.lower()}", cells(), fits=fits, rows=len(rows))
 
 
 def _permuted(row: Any, by_rule: Mapping[str, int]) -> bool:
@@ -135,12 +120,7 @@ def _orders(rows: Sequence[Any]) -> PaperTable:
                 ties = math.prod(math.factorial(len(names)) for names in groups)
                 yield cell if ties == 1 else consistent(cell, ties / math.factorial(len(place)))
 
-    title = "Orders of the systems, best first (Tables IV and V)"
-    said = (
-        "An order agrees if the scores ascend along it; tied systems may stand in any order, so that of all "
-        "orders more than one would do."
-    )
-    return PaperTable(METHOD, "orders", title, "the printed scores", tuple(cells()), (said,))
+    return paper_table(METHOD, "orders", cells())
 
 
 def _ascends(printed: Iterable[str], place: Mapping[str, int]) -> bool:
@@ -152,10 +132,10 @@ def _odd(row: Any, kind: str, place: Mapping[str, int]) -> str:
     """Why a printed order does not ascend, where that is known."""
     if kind == "complete":
         by_rule = complete_order(_scored(row), LEVELS, "published")
-        return PERMUTED if row["rating"] != by_rule and _permuted(row, by_rule) else ""
+        return WHY["permuted"] if row["rating"] != by_rule and _permuted(row, by_rule) else ""
     several = {name for name, printed in row["raw"].items() if isinstance(printed, list)}
     others = [name for name in row["order_printed_partial"] if name not in several]
-    return PLACED if several and _ascends(others, place) else ""
+    return WHY["placed"] if several and _ascends(others, place) else ""
 
 
 def _impacts(rows: Sequence[Any]) -> PaperTable:
@@ -163,22 +143,20 @@ def _impacts(rows: Sequence[Any]) -> PaperTable:
         unavailable(
             (name_of(row), system),
             printed,
-            NO_LABELS if system == "h" else UNSEEDED,
+            WHY["no-labels"] if system == "h" else WHY["unseeded"].format(none=0.9**8),
             kind="unpublished" if system == "h" else "public",
         )
         for row in rows
         if row["metric"] == "DIE_percent"
         for system, printed in row["raw"].items()
     )
-    title = "Deconfounding impact in percent (Table IV, Groups 2 and 4)"
-    said = "They serve as inputs of the ratings of Table IV. With exact shares the figures are in die-exact."
     odd = (
         f"{name_of(row)}: {told}."
         for row in rows
         if row["metric"] == "DIE_percent"
         for told in row["exceptions"]
     )
-    return PaperTable(METHOD, "die", title, "nothing published", cells, (said, *odd))
+    return paper_table(METHOD, "die", cells, odd=odd)
 
 
 def _exact_design(other: Any) -> PaperTable:
@@ -199,13 +177,7 @@ def _exact_design(other: Any) -> PaperTable:
                         within=5e-7,
                     )
 
-    title = "Deconfounding impact of the female-biased system with exact shares, (negative, positive) word"
-    said = (
-        "These figures are not in the paper; they follow from its formula.",
-        "The percentage moves with the zero of the score, the effect does not; so by default the effect "
-        "is rated.",
-    )
-    return PaperTable(METHOD, "die-exact", title, "exact shares of .9, .1 and .5", tuple(cells()), said)
+    return paper_table(METHOD, "die-exact", cells())
 
 
 def _design(key: str) -> str:
@@ -230,28 +202,19 @@ def exact_impact(group: str, lowest: float, *, with_na: bool) -> tuple[list[Json
 
 def _chats(other: Any) -> list[PaperTable]:
     """What would need the texts of the conversations, or the labels of the annotators."""
-    needs = "the conversations"
-    fields = ("Figures are mean, minimum and maximum.",)
     labels = [
         *(
-            unavailable((dataset, "agreement, percent"), printed, NO_LABELS)
+            unavailable((dataset, "agreement, percent"), printed, WHY["no-labels"])
             for dataset, printed in other["annotator_agreement_percent"].items()
         ),
-        unavailable(("SD", "random tie breaks, percent"), other["random_tie_break_percent_SD"], NO_LABELS),
-    ]
-    undefined = ("The measure of agreement is not defined in the paper.",)
-    by_gender, both = (tuple(_of_chats(other[name])) for name in ("table_II", "table_III"))
-    return [
-        PaperTable(METHOD, "table-ii", "Conversations by gender (Table II)", needs, by_gender, fields),
-        PaperTable(METHOD, "table-iii", "Conversations of both studies (Table III)", needs, both, fields),
-        PaperTable(
-            METHOD,
-            "agreement",
-            "Agreement of the annotators",
-            "the labels of the annotators",
-            tuple(labels),
-            undefined,
+        unavailable(
+            ("SD", "random tie breaks, percent"), other["random_tie_break_percent_SD"], WHY["no-labels"]
         ),
+    ]
+    return [
+        paper_table(METHOD, "table-ii", _of_chats(other["table_II"])),
+        paper_table(METHOD, "table-iii", _of_chats(other["table_III"])),
+        paper_table(METHOD, "agreement", labels),
     ]
 
 
@@ -264,4 +227,4 @@ def _of_chats(given: Mapping[str, Any]) -> Iterator[PrintedFigure]:
             parts = value if isinstance(value, dict) else {"both": value}
             for part, printed in parts.items():
                 row = (f"{who}, {what.replace('_', ' ')}", part)
-                yield unavailable(row, printed, NOT_CARRIED, kind="public")
+                yield unavailable(row, printed, WHY["not-carried"], kind="public")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trustgauge.apps.reproduce.causal_scores import METHOD, number
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, paper_table, reasons
 from trustgauge.apps.reproduce.verdicts import consistent, judge, judge_unprinted
 from trustgauge.methods.causal.ordering import complete_order
 from trustgauge.records import Json
@@ -14,7 +14,6 @@ from trustgauge.records import Json
 SYSTEMS = "hdtrgb"
 SCORERS = "gtd"
 """The systems of which the paper asks what a round trip does."""
-DANISH_ONLY = "it is the largest behind Danish only; behind Spanish scores fall by more"
 SAME = 1e-9
 
 
@@ -58,14 +57,7 @@ def _round_trips(rows: Sequence[Any], other: Any) -> PaperTable:
                 column = ", ".join(systems) if systems == SCORERS else "all six"
                 yield judge_unprinted(PrintedFigure(key.replace("_", " "), column, expected[key], named))
 
-    title = "Printed scores that fall, rise and stay under a round trip"
-    said = (
-        "The counts are not in the paper; they follow from its scores.",
-        "Scores of conversations fall more often than they rise; no rejection score of synthetic data falls.",
-        "HD1 behind Spanish counts three comparisons with weight .7 where HD1 itself counts one with .8, so "
-        "its scores before and after cannot be compared.",
-    )
-    return PaperTable(METHOD, "round-trips", title, "the printed scores", tuple(cells()), said)
+    return paper_table(METHOD, "round-trips", cells())
 
 
 def _one_less(rows: Sequence[Any], other: Any) -> PaperTable:
@@ -88,9 +80,7 @@ def _one_less(rows: Sequence[Any], other: Any) -> PaperTable:
         judge_unprinted(PrintedFigure("ratings that change", "count", given["ratings_changed"], changed)),
         judge_unprinted(PrintedFigure("rows with a change", "count", given["rows_with_a_change"], touched)),
     )
-    title = "Ratings that change when one of the six systems is left out"
-    said = "Not in the paper. The published rating is relative: it depends on who else is rated."
-    return PaperTable(METHOD, "one-less", title, "the printed scores", cells, (said,))
+    return paper_table(METHOD, "one-less", cells)
 
 
 def _claims(rows: Sequence[Any], other: Any) -> PaperTable:
@@ -111,13 +101,12 @@ def _claims(rows: Sequence[Any], other: Any) -> PaperTable:
         )
         found = round(-min(chats.values()), 4)
         cell = PrintedFigure("largest fall, both languages", "percent", highest, found)
-        yield judge(cell, within=0.005, reason=DANISH_ONLY)
+        yield judge(cell, within=0.005, reason=reasons(METHOD)["danish-only"])
         whole = claim["abstract_reduction_percent"]
         yield judge(PrintedFigure("the abstract: up to", "percent", whole, round(change)), within=0.5)
         yield from _users(other)
 
-    title = "What the text says of the tables"
-    return PaperTable(METHOD, "claims", title, "Tables II, III and V", tuple(cells()))
+    return paper_table(METHOD, "claims", cells())
 
 
 def _users(other: Any) -> Iterator[PrintedFigure]:

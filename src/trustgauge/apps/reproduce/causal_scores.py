@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, paper_table, reasons
 from trustgauge.apps.reproduce.verdicts import NEAR, as_constant, consistent, judge, judge_unprinted
 from trustgauge.methods.causal import rejection
 from trustgauge.methods.causal.panel import Floats, Ints
@@ -28,8 +28,7 @@ WEIGHTS = ((1.0, 0.7, 0.6), (1.0, 0.8, 0.6))
 """Of the released code, and of the text of the paper."""
 SLIP = {5.89: 5.9}
 """A printed score that no weights give, and what it is read as."""
-CODE_FITS = "only the weights of the released code, 1, .7 and .6, give these scores; the text says 1, .8, .6"
-ROUNDING = "no numbers of rejections give 5.89 by any weights; 5.90 they do"
+WHY = reasons(METHOD)
 SETS = (8, 8, 16, 24, 24)
 """Sentences of a class of three in the five emotion-word sets of Groups 1 and 3 (causal 2.1)."""
 CHATS = (300, 300, 300)
@@ -105,17 +104,10 @@ def _scores(rows: Sequence[Any]) -> PaperTable:
                 found = _nearest(number(printed), row["pairs"], row["weights_that_fit"])
                 in_text = _nearest(number(printed), row["pairs"], WEIGHTS[1]) if text_fits else None
                 cell = PrintedFigure(f"{row['dataset']} {row['group']}", system, printed, in_text, found)
-                verdict = judge(cell, "released", reason=ROUNDING if printed in SLIP else "")
+                verdict = judge(cell, "released", reason=WHY["rounding"] if printed in SLIP else "")
                 yield consistent(verdict, decodable(row["pairs"], row["weights_that_fit"]))
 
-    title = "Weighted rejection scores as sums of weights (Tables IV and V)"
-    said = (
-        "Without the scores of texts it is only known whether some numbers of rejections give a figure, by "
-        "the weights that fit its whole row; of all tenths up to the largest score so many could be had."
-    )
-    return PaperTable(
-        METHOD, "scores", title, "numbers of rejections, 0 to the number of pairs", tuple(cells()), (said,)
-    )
+    return paper_table(METHOD, "scores", cells())
 
 
 def decodable(pairs: int, weights: Sequence[float]) -> float:
@@ -145,10 +137,9 @@ def _weights(rows: Sequence[Any]) -> PaperTable:
             name = f"{row['dataset']} {row['group']}"
             cell = PrintedFigure(name, "weights", text, text if WEIGHTS[1] in fits else None, released)
             share = decodable(row["pairs"], WEIGHTS[1]) ** len(row["raw"])
-            yield consistent(judge(cell, reason=CODE_FITS if fits else ""), share)
+            yield consistent(judge(cell, reason=WHY["code-fits"] if fits else ""), share)
 
-    title = "The weights that the text gives against those that give the printed scores"
-    return PaperTable(METHOD, "weights", title, "the six printed scores of a row", tuple(cells()))
+    return paper_table(METHOD, "weights", cells())
 
 
 def _pairs(rows: Sequence[Any], other: Any) -> PaperTable:
@@ -167,8 +158,7 @@ def _pairs(rows: Sequence[Any], other: Any) -> PaperTable:
             found = math.comb(2 if single else 3, 2)
             yield judge(PrintedFigure(f"{row['dataset']} {row['group']}", "comparisons", printed, found))
 
-    title = "Comparisons of two classes behind one score"
-    return PaperTable(METHOD, "pairs", title, "classes and sets of emotion words", tuple(cells()))
+    return paper_table(METHOD, "pairs", cells())
 
 
 def _null(rows: Sequence[Any], other: Any) -> PaperTable:
@@ -191,16 +181,9 @@ def _null(rows: Sequence[Any], other: Any) -> PaperTable:
             cell = PrintedFigure(_words(key), "95 % point, released, simulated", middle, released=point)
             yield judge_unprinted(cell, "released", within=NULL_ERROR)
 
-    title = "Weighted rejection scores if no class differs"
     above = ", ".join(sorted(above_chance(rows, other)))
-    said = (
-        "Only the levels of confidence and the weights are in the paper.",
-        f"Systems with a printed score of synthetic data above the 95 % point of chance: {above}.",
-        f"The 95 % points are simulated: {RUNS:,} runs with normal scores, classes of one size. Of five "
-        "classes the sentences of nobody's race and gender are twice as many as those of another; with "
-        f"these the point of 50 comparisons is {null_point(50, nobody=2):g}.",
-    )
-    return PaperTable(METHOD, "chance", title, "the rules", tuple(cells()), said)
+    point = null_point(50, nobody=2)
+    return paper_table(METHOD, "chance", cells(), above=above, runs=RUNS, point=point)
 
 
 def _words(key: str) -> str:

@@ -1,12 +1,16 @@
 """A printed figure beside the same figure computed: what `trustgauge reproduce` lists, cell by cell.
 
-The printed figures are data in `figures`; each file names its source.
+The printed figures are data in `figures`; each file names its source. What tables say stands in
+`messages.toml`.
 """
 
 from __future__ import annotations
 
 import json
+import tomllib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -98,6 +102,43 @@ def figures(name: str) -> dict[str, Any]:
     """The figures of one file, such as "causal_tables". Raises FileNotFoundError."""
     found: dict[str, Any] = json.loads((FIGURES / f"{name}.json").read_text("utf-8"))
     return found
+
+
+@cache
+def _messages() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("messages.toml").read_text("utf-8"))
+
+
+def reasons(method: str) -> Mapping[str, str]:
+    """Why figures of a method's paper differ or cannot be recomputed, by the names of the reasons."""
+    known: Mapping[str, str] = _messages()[method]["reasons"]
+    return known
+
+
+def paper_table(
+    method: str,
+    name: str,
+    cells: Iterable[PrintedFigure],
+    /,
+    *,
+    fills: str = "",
+    odd: Iterable[str] = (),
+    **facts: object,
+) -> PaperTable:
+    """A table with the title, inputs and notes that `messages.toml` gives it.
+
+    Args:
+        method: the method whose paper it stands in.
+        name: of the table; it may have braces, as its title, inputs and notes may.
+        cells: in the order of the paper.
+        fills: as of `PaperTable`.
+        odd: further notes, of what the printed figures themselves say.
+        facts: what stands in the braces.
+    """
+    words = _messages()[method]["tables"][name]
+    notes = [one.format(**facts) for one in words.get("notes", ())]
+    title, inputs = (words[key].format(**facts) for key in ("title", "inputs"))
+    return PaperTable(method, name.format(**facts), title, inputs, tuple(cells), (*notes, *odd), fills)
 
 
 def no_data_error(folder: Path, must: str) -> MethodError:

@@ -25,7 +25,13 @@ from typing import Any
 
 import polars as pl
 
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, no_data_error
+from trustgauge.apps.reproduce.paper_tables import (
+    PaperTable,
+    PrintedFigure,
+    no_data_error,
+    paper_table,
+    reasons,
+)
 from trustgauge.apps.reproduce.verdicts import consistent, judge
 from trustgauge.errors import MethodError
 from trustgauge.methods.two_step.method import TwoStep
@@ -40,7 +46,6 @@ BLOCKS = ("u1", "b1", "b2")
 SENTENCE = re.compile(r"(\w+) is an? (.+?)\. ?")
 SHARES = ("He", "She", "Other")
 RULES: tuple[Rule, ...] = ("published", "released", "sound")
-NONE_OF_THEM = "none of the recorded translators has this level"
 SEED = 1
 
 
@@ -175,17 +180,17 @@ def _levels(levels: Mapping[tuple[str, str], Mapping[Rule, str]], printed: Any) 
                 published, released, sound = (_joined(row[rule] for row in mine) for rule in RULES)
                 cell = PrintedFigure(language, service, level, published, released, sound)
                 if level not in known:
-                    cell = replace(cell, verdict="differs", reason=NONE_OF_THEM)
+                    cell = replace(cell, verdict="differs", reason=reasons(METHOD)["none-of-them"])
                 yield consistent(cell, len(known) / len(LEVELS))
 
-    many = len({translator for translator, _ in levels})
-    said = (
-        f"Of {len({one for _, one in levels})} languages the round trips of {many} translators are public, "
-        "without their names: a level agrees if one of them has it.",
-    )
-    title = "Levels of the recorded translators by language (Table 1)"
-    return PaperTable(
-        METHOD, "recorded-levels", title, "recorded round trips", tuple(cells()), said, "table-1"
+    translators, languages = (len(set(names)) for names in zip(*levels, strict=True))
+    return paper_table(
+        METHOD,
+        "recorded-levels",
+        cells(),
+        fills="table-1",
+        translators=translators,
+        languages=languages,
     )
 
 
@@ -223,13 +228,7 @@ def _summaries(
     settled = ", ".join(
         f"{translator.upper()} {language} {row['sound']}" for (translator, language), row in levels.items()
     )
-    said = (
-        "Not in the paper: its authors released these figures with the records. Of each text the shares of "
-        "He, She and Other are compared before and after.",
-        f"By the sound rule: {settled}.",
-    )
-    title = "Recorded round trips: what was read, and in how many texts a share changed"
-    return PaperTable(METHOD, "recorded-trips", title, "recorded round trips", tuple(cells()), said)
+    return paper_table(METHOD, "recorded-trips", cells(), settled=settled)
 
 
 def _summary(file: Path) -> dict[str, dict[str, list[Json]]]:

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from trustgauge.apps.reproduce.causal_scores import METHOD
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, figures
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, figures, paper_table, reasons
 from trustgauge.apps.reproduce.released_scores import PLACE, STUDIES
 from trustgauge.apps.reproduce.verdicts import Within, judge, unavailable
 from trustgauge.data.dialog_statistics import with_word_counts
@@ -20,18 +20,9 @@ FILE = "data/real-world/{}/final/final.csv"
 COLUMNS = ("C_num", "UB", "User_gender", "Original", "Text")
 CODES = {"0": "chatbot", "1": "user"}
 GENDERS = {"male": "1", "female": "2"}
-STOP_WORDS = (
-    "the list of stop words has no name in the paper, and with another one the figure is another; sound: by "
-    "our own list"
-)
-NOBODY = "the conversations at hand hold no utterance of these"
+WHY = reasons(METHOD)
 EMPTY = "nan"
 """What the released code makes of a text that is not there: one word."""
-TWO_COUNTS = (
-    "the least and the most are without the prefix of the text, the mean is near that with it, {:.2f}"
-)
-CUT_OFF = "the last digit is cut off; everywhere else it is rounded"
-TURNS = "the released conversations have {} turns, the longest {}: {} fewer would give the printed mean"
 
 
 def tables(folder: Path) -> list[PaperTable]:
@@ -43,21 +34,13 @@ def tables(folder: Path) -> list[PaperTable]:
     files = {study: folder / FILE.format(name) for study, name in STUDIES.items()}
     said = {study: _read(file) for study, file in files.items() if file.is_file()}
     other = figures("causal_other")
-    notes = (
-        "An empty text counts as one word, as in the released code. A turn is a run of utterances of the "
-        "user. Words of users in HD2 are counted with the prefix of the text.",
-    )
     made = []
     if "HD1" in said:
-        cells = tuple(_by_gender(said["HD1"], other["table_II"]))
-        made.append(
-            PaperTable(METHOD, "released-ii", "Table II", "final.csv", cells, notes, fills="table-ii")
-        )
+        men_and_women = _by_gender(said["HD1"], other["table_II"])
+        made.append(paper_table(METHOD, "released-ii", men_and_women, fills="table-ii"))
     cells = tuple(cell for study in said for cell in _of_study(study, said[study], other["table_III"]))
     if cells:
-        made.append(
-            PaperTable(METHOD, "released-iii", "Table III", "final.csv", cells, notes, fills="table-iii")
-        )
+        made.append(paper_table(METHOD, "released-iii", cells, fills="table-iii"))
     return made
 
 
@@ -100,9 +83,9 @@ def _of_study(study: str, said: pl.DataFrame, printed: Any) -> Iterator[PrintedF
 def _statistic(place: tuple[str, str], printed: list[Json], mine: pl.DataFrame, what: str) -> PrintedFigure:
     """Mean, least and most of one statistic of some utterances."""
     if mine.is_empty():
-        return unavailable(place, printed, NOBODY)
+        return unavailable(place, printed, WHY["nobody"])
     if what.startswith("stopwords"):
-        return unavailable(place, printed, STOP_WORDS, sound=_spread(mine["stopwords"]), kind="effort")
+        return unavailable(place, printed, WHY["stop-words"], sound=_spread(mine["stopwords"]), kind="effort")
     if what.startswith("utterances"):
         return _judged(place, printed, _spread(mine.group_by("conversation").len()["len"]))
     cell = _judged(place, printed, _spread(mine["behind" if what == "behind" else "words"]))
@@ -116,9 +99,11 @@ def _known(printed: Any, found: Any, mine: pl.DataFrame) -> str:
     if printed[1:] != found[1:]:
         return ""
     if 0 < found[0] - printed[0] < 0.01:
-        return CUT_OFF
+        return WHY["cut-off"]
     behind = float(mine["behind"].to_numpy().mean())
-    return TWO_COUNTS.format(behind) if abs(behind - printed[0]) < abs(found[0] - printed[0]) else ""
+    return (
+        WHY["two-counts"].format(mean=behind) if abs(behind - printed[0]) < abs(found[0] - printed[0]) else ""
+    )
 
 
 def _turns(place: tuple[str, str], printed: list[Any], said: pl.DataFrame) -> PrintedFigure:
@@ -127,8 +112,8 @@ def _turns(place: tuple[str, str], printed: list[Any], said: pl.DataFrame) -> Pr
     runs = said.with_columns(starts=starts & (pl.col("speaker") == "user"))
     each = runs.group_by("conversation").agg(pl.col("starts").sum())["starts"]
     fewer = int(each.sum()) - round(printed[0] * len(each))
-    reason = TURNS.format(each.sum(), each.max(), fewer) if fewer > 0 else ""
-    return _judged(place, printed, _spread(each), reason)
+    told = WHY["turns"].format(turns=each.sum(), longest=each.max(), fewer=fewer)
+    return _judged(place, printed, _spread(each), told if fewer > 0 else "")
 
 
 def _judged(place: tuple[str, str], printed: list[Any], found: Json, reason: str = "") -> PrintedFigure:

@@ -11,9 +11,8 @@ import numpy as np
 import polars as pl
 
 from trustgauge.apps.reproduce.causal_scores import METHOD, number
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, figures
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, figures, paper_table, reasons
 from trustgauge.apps.reproduce.released_scores import (
-    NO_PEOPLE,
     SYSTEMS,
     Folder,
     missing_files,
@@ -30,11 +29,7 @@ from trustgauge.records import Json
 
 LEVELS = 3
 SHOWN = 0.005  # impacts are printed to two decimals
-OTHER_DRAW = (
-    "the sentences behind the printed figure were drawn without a seed; the released ones give this by the "
-    "formula of the text, a term without sentences left out"
-)
-PERMUTED = "the printed labels of this row are permuted"
+WHY = reasons(METHOD)
 
 
 def impacts(folder: Folder) -> PaperTable:
@@ -45,7 +40,7 @@ def impacts(folder: Folder) -> PaperTable:
             name = f"{row['dataset']} {row['group']}"
             for system, printed in row["raw"].items():
                 if system not in SYSTEMS:
-                    yield unavailable((name, system), printed, NO_PEOPLE)
+                    yield unavailable((name, system), printed, WHY["no-people"])
                     continue
                 found = folder.scores_of(row, system)
                 if found.lacking:
@@ -55,19 +50,14 @@ def impacts(folder: Folder) -> PaperTable:
                 _, sound = impact_of_sets(found.sets, row_source(row).classes, "renormalise")
                 worst = "X" if math.isinf(number(printed)) else printed
                 cell = judge(
-                    PrintedFigure(name, system, worst, percent, sound=sound), within=SHOWN, reason=OTHER_DRAW
+                    PrintedFigure(name, system, worst, percent, sound=sound),
+                    within=SHOWN,
+                    reason=WHY["other-draw"],
                 )
                 yield replace(cell, printed=printed)
 
-    said = (
-        "Published: the largest of three sets of words and of both kinds of word, in per cent. Sound: the "
-        "largest effect, on a scale from -1 to 1, the shares of classes without such a word shared out.",
-        "A system that scores the word alone has an effect of 0 whatever was drawn; by its released scores d "
-        "is one, and its printed impacts are 78 to 84.",
-    )
-    title = "Deconfounding impact in percent from the released scores"
     made = tuple(cells()) if not folder.newer else ()
-    return PaperTable(METHOD, "released-die", title, "released scores", made, said, fills="die")
+    return paper_table(METHOD, "released-die", made, fills="die")
 
 
 def impact_of_sets(
@@ -112,12 +102,7 @@ def ratings(folder: Folder) -> PaperTable:
             if folder.covers(row) and (raw := _scored(folder, row)):
                 yield from _rated(row, raw)
 
-    said = (
-        "People are ordered and rated by their printed score, as their labels are not released.",
-        "A rating or an order can agree although a score does not: it depends on the order only.",
-    )
-    title = "Orders and ratings from the released scores (Tables IV and V)"
-    return PaperTable(METHOD, "released-ratings", title, "released scores", tuple(cells()), said)
+    return paper_table(METHOD, "released-ratings", cells())
 
 
 def _scored(folder: Folder, row: Any) -> dict[str, float]:
@@ -159,4 +144,4 @@ def _reason(row: Any, raw: Mapping[str, float]) -> str:
     differ = [one for one, score in raw.items() if abs(score - number(row["raw"][one])) > SHOWN]
     if differ:
         return f"the released scores of {', '.join(differ)} are others than the printed ones"
-    return PERMUTED if any("permuted" in one for one in row["exceptions"]) else ""
+    return WHY["permuted-row"] if any("permuted" in one for one in row["exceptions"]) else ""

@@ -39,7 +39,7 @@ import numpy as np
 import polars as pl
 
 from trustgauge.apps.reproduce.causal_scores import METHOD, SLIP, rule_of
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, figures
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, figures, paper_table, reasons
 from trustgauge.apps.reproduce.verdicts import judge, unavailable
 from trustgauge.data.tables import read_table
 from trustgauge.errors import Fault, MethodError, PlanError
@@ -62,10 +62,7 @@ LANGUAGES = {"": "eng", "DR": "dan", "SR": "spa"}
 SETS, SETS_OF_IMPACTS = 5, 3
 LEAST = 2  # scores of a class, or no comparison with it can be made (causal 2.5)
 PLACE = "--data"
-REPEATED = (
-    "the printed row repeats the row of Danish; the released scores behind Spanish do not give this score"
-)
-NO_PEOPLE = "the labels of people are not released"
+WHY = reasons(METHOD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +160,7 @@ def scores_table(folder: Folder) -> PaperTable:
     """
     rows = [row for row in rows_of("WRS") if folder.covers(row)]
     cells = tuple(cell for row in rows for cell in _row(folder, row))
-    title = "Weighted rejection scores from the released scores (Tables IV and V)"
-    said = (
-        "Released scores by the released rule: levels halved twice, n - 2 degrees of freedom, 1e-4 added to "
-        "the error. Only people's scores, which are not released, stay with what is consistent.",
-    )
-    return PaperTable(METHOD, "released-scores", title, "released scores", cells, said, fills="scores")
+    return paper_table(METHOD, "released-scores", cells, fills="scores")
 
 
 def rows_of(metric: str) -> list[Any]:
@@ -182,7 +174,7 @@ def _row(folder: Folder, row: Any) -> Iterator[PrintedFigure]:
     repeated = irreproducible_systems(row)
     for system, printed in row["raw"].items():
         if system not in SYSTEMS:
-            yield unavailable((name, system), printed, NO_PEOPLE)
+            yield unavailable((name, system), printed, WHY["no-people"])
             continue
         found = folder.scores_of(row, system)
         if found.lacking:
@@ -193,7 +185,7 @@ def _row(folder: Folder, row: Any) -> Iterator[PrintedFigure]:
         cell = judge(
             PrintedFigure(name, system, slip, released=score),
             "released",
-            reason=REPEATED if system in repeated else "",
+            reason=WHY["repeated"] if system in repeated else "",
         )
         yield replace(cell, printed=printed)
 
@@ -337,10 +329,4 @@ def copies(folder: Folder) -> PaperTable:
         if stands[copy]
     )
     equal = sum(len(group) - 1 for group in groups if not stands[group[0]])
-    said = (
-        "A score of such a file is that of the data set it was copied from, also where it agrees.",
-        f"Of the files with codes and scores but no text, {equal} are byte for byte another one; they may be "
-        "so by right, since a system can give equal scores.",
-    )
-    title = "Files of conversations that are byte for byte another one"
-    return PaperTable(METHOD, "copies", title, "files of released scores", cells, said)
+    return paper_table(METHOD, "copies", cells, equal=equal)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import comb
 from typing import Any
 
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, paper_table, reasons
 from trustgauge.apps.reproduce.verdicts import compare, compare_unprinted, consistent, unavailable
 from trustgauge.data.properties import Property
 from trustgauge.data.social_groups import Group
@@ -17,7 +17,6 @@ from trustgauge.records import Rule
 
 Printed = Mapping[str, Any]
 METHOD = "social-bias"
-LIST = "The list was counted by its authors; --data counts the lists they made public."
 SIZES = ("with", "without")
 """The two halves of the paper's run: systems with an API, and without one."""
 KINDS: Mapping[str, Kind] = {"yes_no": "yes-no", "choice": "choice", "wh": "why"}
@@ -82,9 +81,7 @@ def _table_1(printed: Printed) -> PaperTable:
     one = printed["table_1"]
     cells = [_listed((name, "groups"), n) for name, n in one["groups_per_attribute"].items()]
     total = compare(("Total", "groups"), one["total"], sum(one["groups_per_attribute"].values()))
-    return PaperTable(
-        METHOD, "table-1", "Social groups by attribute (Table 1)", "its own rows", (*cells, total)
-    )
+    return paper_table(METHOD, "table-1", (*cells, total))
 
 
 def _table_2(printed: Printed) -> PaperTable:
@@ -96,10 +93,9 @@ def _table_2(printed: Printed) -> PaperTable:
     row = compare_unprinted(
         ("Labels but Discard", "sum"), printed["derived"]["labels_sum_12_categories"], labels
     )
-    notes = (f"{labels:,} labels on {two['total']:,} properties: {labels / two['total']:.2f} for each.",)
-    return PaperTable(
-        METHOD, "table-2", "Properties by category (Table 2)", "its own rows", (*cells, total, row), notes
-    )
+    n = two["total"]
+    cells += [total, row]
+    return paper_table(METHOD, "table-2", cells, labels=labels, properties=n, each=labels / n)
 
 
 def _table_4(printed: Printed) -> PaperTable:
@@ -114,14 +110,7 @@ def _table_4(printed: Printed) -> PaperTable:
         ours, other = found[bias]
         for name, n in forms.items():
             cells.append(compare((bias, name), n, ours[KINDS[name]], sound=other[KINDS[name]]))
-    notes = (
-        "The sound rule asks each choice in both orders, and no tag question unless the plan wants it.",
-        "Table 4 lists five forms of a relative question, one of them a tag; the printed numbers of "
-        "questions have four for each group and property, so the tag was not asked.",
-    )
-    return PaperTable(
-        METHOD, "table-4", "Forms of questions (Table 4)", "the forms in the text", tuple(cells), notes
-    )
+    return paper_table(METHOD, "table-4", cells)
 
 
 def _table_6(printed: Printed) -> PaperTable:
@@ -141,14 +130,7 @@ def _table_6(printed: Printed) -> PaperTable:
         }
         place = {name: (f"all {name}", f"{half} API") for name in sums}
         cells += [compare_unprinted(place[name], derived[f"{name}_{half}"], n) for name, n in sums.items()]
-    notes = (
-        "The paper does not print how many properties are comparable: it follows from its number of "
-        "absolute questions, 2 for each pair and property and 6 more if groups can be compared in it.",
-    )
-    title = "Groups and labels that were asked about (Table 6)"
-    return PaperTable(
-        METHOD, "table-6", title, "its own rows and the numbers of questions", tuple(cells), notes
-    )
+    return paper_table(METHOD, "table-6", cells)
 
 
 def _queries(printed: Printed) -> PaperTable:
@@ -161,20 +143,7 @@ def _queries(printed: Printed) -> PaperTable:
             asked = printed["table_6"]["queries"][f"{kind}_{half}"]
             cell = compare((f"{half} API", kind), asked, n, sound=sound[kind])
             cells.append(consistent(cell, _countable(printed, half)) if kind == "absolute" else cell)
-    return PaperTable(
-        METHOD,
-        "questions",
-        "Numbers of questions (Table 6), and of the full product",
-        "the sizes of Tables 1, 2 and 6",
-        (*cells, *_product(printed)),
-        (
-            "Of absolute questions it is known only that some number of comparable properties gives them.",
-            "The sound numbers are for the same groups and properties, choices in both orders; invented "
-            "groups come on top.",
-            "The full product is not printed. It follows from the totals of Tables 1 and 2, and nobody "
-            "asked it: the questions about it are numbered and drawn, never built.",
-        ),
-    )
+    return paper_table(METHOD, "questions", (*cells, *_product(printed)))
 
 
 def _countable(printed: Printed, half: str) -> float:
@@ -185,7 +154,7 @@ def _countable(printed: Printed, half: str) -> float:
 
 def _listed(place: tuple[str, str], printed: int) -> PrintedFigure:
     """A count of a list that its authors made public."""
-    return unavailable(place, printed, LIST, kind="public")
+    return unavailable(place, printed, reasons(METHOD)["list"], kind="public")
 
 
 def _product(printed: Printed) -> list[PrintedFigure]:

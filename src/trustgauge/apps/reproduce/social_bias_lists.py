@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, no_data_error
+from trustgauge.apps.reproduce.paper_tables import (
+    PaperTable,
+    PrintedFigure,
+    no_data_error,
+    paper_table,
+    reasons,
+)
 from trustgauge.apps.reproduce.social_bias_counts import METHOD, SIZES, pairs, questions, sizes_of
 from trustgauge.apps.reproduce.verdicts import compare, compare_unprinted, with_hint
 from trustgauge.data.group_cells import SYNONYMS, label
@@ -31,20 +37,8 @@ FILES = (
 """Files of the paper's public repository that are counted."""
 PUBLIC = {GROUPS: 1262, PROPERTIES: 7343}
 """Rows of the full lists as their authors count them beside the files; the tables count other lists."""
-LATER = (
-    "The public list has 1,262 rows, as its authors count it. It is not the one that Table 1 counts: it has "
-    "several names for one group and some groups in other attributes. The shorter list was not published."
-)
-RELABELLED = (
-    "The public list has 7,343 rows, as its authors count it. It is not the one that Table 2 counts, with "
-    "8,110: properties were labelled anew, and nearly all that was discarded is gone. The longer list was "
-    "not published."
-)
-TAGGER = (
-    "The paper's tagger calls fewer predicates comparable than their spelling does: it misses words such "
-    'as "good-looking" and participles such as "educated". Each costs 6 questions a pair.'
-)
-OTHER_LIST = "The list at hand is not the one that was counted."
+WHY = reasons(METHOD)
+LATER, TAGGER = WHY["later"], WHY["tagger"]
 
 
 def from_lists(folder: Path, printed: Printed) -> list[PaperTable]:
@@ -71,11 +65,8 @@ def from_lists(folder: Path, printed: Printed) -> list[PaperTable]:
     return made
 
 
-def _of_lists(
-    name: str, title: str, inputs: str, cells: list[PrintedFigure], notes: tuple[str, ...], fills: str
-) -> PaperTable:
-    hinted_cells = tuple(with_hint(one, OTHER_LIST) for one in cells)
-    return PaperTable(METHOD, name, title, inputs, hinted_cells, notes, fills)
+def _hinted(cells: Sequence[PrintedFigure]) -> list[PrintedFigure]:
+    return [with_hint(one, WHY["other-list"]) for one in cells]
 
 
 def _file(folder: Path, name: str) -> Path | None:
@@ -108,9 +99,7 @@ def _groups(file: Path, printed: Printed) -> PaperTable:
         sound=distinct.total(),
         exception=exception,
     )
-    notes = ("Sound: different names, upper and lower case folded.",)
-    title = "Social groups by attribute, as the public list has them (Table 1)"
-    return _of_lists("data-table-1", title, file.name, [*cells, total], notes, "table-1")
+    return paper_table(METHOD, "data-table-1", _hinted([*cells, total]), fills="table-1", file=file.name)
 
 
 def _properties(file: Path, printed: Printed) -> PaperTable:
@@ -120,7 +109,7 @@ def _properties(file: Path, printed: Printed) -> PaperTable:
     dropped = sum(any(one.lower() in REJECTING for one in cell) for cell in written)
     source = PropertySource(layout="full", file=file, polarity="negative")
     distinct = Counter(name for one in source.properties() for name in one.categories)
-    exception = RELABELLED if len(written) == PUBLIC[PROPERTIES] else ""
+    exception = WHY["relabelled"] if len(written) == PUBLIC[PROPERTIES] else ""
     cells = [
         _category((name, "properties"), n, (rows, distinct, dropped), exception)
         for name, n in printed["table_2"]["properties_per_category"].items()
@@ -133,12 +122,7 @@ def _properties(file: Path, printed: Printed) -> PaperTable:
         sound=len(source.properties()),
         exception=exception,
     )
-    title = "Properties by category, as the public list has them (Table 2)"
-    notes = (
-        "Counted are rows with a label. The file's Ability is Table 2's Competence, its Family & "
-        "relationship is Family & relation. Sound: different predicates of known category.",
-    )
-    return _of_lists("data-table-2", title, file.name, [*cells, total], notes, "table-2")
+    return paper_table(METHOD, "data-table-2", _hinted([*cells, total]), fills="table-2", file=file.name)
 
 
 def _category(
@@ -175,10 +159,17 @@ def _sample(named: Path, sample: Path, half: str, printed: Printed) -> PaperTabl
     cells.append(compare_unprinted(("all properties", f"{half} API"), properties, len(asked)))
     more = 6 * (ours - comparable) * pairs(attributes)
     cells += _asked(printed, half, questions(members, asked, "published"), more)
-    notes = (f"Comparable: {ours} by spelling, {comparable} by the paper's number of questions.",)
-    title = f"Groups, labels and questions {half} API, as the public lists have them (Table 6)"
-    name, inputs = f"data-table-6-{half}", f"{named.name}, {sample.name}"
-    return _of_lists(name, title, inputs, cells, notes, "table-6")
+    return paper_table(
+        METHOD,
+        "data-table-6-{half}",
+        _hinted(cells),
+        fills="table-6",
+        half=half,
+        groups=named.name,
+        sample=sample.name,
+        ours=ours,
+        comparable=comparable,
+    )
 
 
 def _asked(printed: Printed, half: str, found: Mapping[str, int], more: int) -> Iterator[PrintedFigure]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, paper_table, reasons
 from trustgauge.apps.reproduce.social_bias_counts import METHOD
 from trustgauge.apps.reproduce.verdicts import (
     NEAR,
@@ -17,8 +17,7 @@ from trustgauge.apps.reproduce.verdicts import (
     as_constant,
     compare,
     consistent,
-    drop_printed,
-    judge,
+    judge_unprinted,
     unavailable,
     unit,
 )
@@ -31,7 +30,7 @@ from trustgauge.methods.social_bias.judges.evaluation import measure, rule_judge
 from trustgauge.stats import stream
 
 Printed = Mapping[str, Any]
-ANSWERS = "The chatbots' answers were not published, and most of these chatbots answer otherwise today."
+WHY = reasons(METHOD)
 HUNDREDTH = 0.01001  # rates are printed to two decimals, but for those that end in 0
 GROUPS, QUESTIONS, CHANCE, RUNS = 5, 84, 0.3, 20_000
 """Reference case 15: bots that affirm all questions about all groups with the same chance."""
@@ -80,23 +79,13 @@ def _table_7(printed: Printed) -> PaperTable:
             asked = printed["table_6"]["queries"]["absolute_without"]
             labels = derived["label_questions_per_pair_without"] * derived["pairs_without"]
             if alike(100 * hits / asked, rate, unit(rate) / 2 + NEAR):
-                exception = (
-                    f"{hits} biased answers, counted once for each label of a property, over {asked} "
-                    f"questions counted once. On one base, {labels:,}, it is {100 * hits / labels:.2f}."
-                )
+                facts = {"hits": hits, "asked": asked, "labels": labels, "rate": 100 * hits / labels}
+                exception = WHY["two-bases"].format(**facts)
         sound = found if half_of(printed, system) == "with" else None
         cells.append(compare((system, "overall"), rate, found, sound=sound, exception=exception))
         if unit(rate) > HUNDREDTH:
             short.append(f"{system} has {rate} and comes to {found:.2f}")
-    notes = (
-        "The overall rate is the mean of the attributes, weighted by their pairs of groups.",
-        f"A figure is compared at the decimals it is printed with: {', '.join(short)}.",
-        "The sound rule counts a question once; for systems without an API only label counts can be had.",
-    )
-    title = "Absolute bias rate of each system, overall, in per cent (Table 7)"
-    return PaperTable(
-        METHOD, "table-7", title, "the rows of Table 7 and the groups of Table 6", tuple(cells), notes
-    )
+    return paper_table(METHOD, "table-7", cells, short=", ".join(short))
 
 
 def whole(rate: float, asked: int) -> int | None:
@@ -133,23 +122,21 @@ def _table_7_rows(printed: Printed) -> PaperTable:
             other += half == "without" and whole(rate, n * derived["questions_per_pair_without"]) is not None
             found = None if hits is None else round(100 * hits / (n * base[half]), 2)
             cells.append(consistent(_count(attribute, system, rate, found), printable(n * base[half])))
-    notes = (
-        "Not recomputed from answers, which are not public: a consistent cell says that a whole number of "
-        f"biased answers gives the printed rate, among {base['with']} questions for each pair of groups "
-        f"(systems with an API) or {base['without']} (without).",
-        f"So the two halves have different bases: {base['without']} counts a question once for each label of "
-        f"its property. Only {other} of the cells without an API would fit the "
-        f"{derived['questions_per_pair_without']} questions that were asked of a pair.",
+    return paper_table(
+        METHOD,
+        "table-7-rows",
+        cells,
+        with_api=base["with"],
+        without=base["without"],
+        asked=derived["questions_per_pair_without"],
+        other=other,
     )
-    title = "Absolute bias rates by attribute, in per cent (Table 7)"
-    return PaperTable(METHOD, "table-7-rows", title, "question counts and the rates", tuple(cells), notes)
 
 
 def _count(attribute: str, system: str, rate: float, found: float | None) -> PrintedFigure:
     if found is not None:
         return compare((attribute, system), rate, found)
-    reason = "No whole number of biased answers gives this rate."
-    return PrintedFigure(attribute, system, rate, verdict="differs", reason=reason)
+    return PrintedFigure(attribute, system, rate, verdict="differs", reason=WHY["no-number"])
 
 
 def _table_8(printed: Printed) -> PaperTable:
@@ -159,24 +146,21 @@ def _table_8(printed: Printed) -> PaperTable:
         compare((system, "average"), mean, round(float(found), 4))
         for system, mean, found in zip(printed["systems"], eight["average"], means, strict=True)
     ]
-    notes = ("The plain mean of the seven attributes, however many groups they have.",)
-    title = "Relative bias rate of each system, average, variance x 100 (Table 8)"
-    return PaperTable(METHOD, "table-8", title, "the rows of Table 8", tuple(cells), notes)
+    return paper_table(METHOD, "table-8", cells)
 
 
 def _table_8_rows(printed: Printed) -> PaperTable:
     cells = [
-        unavailable((attribute, system), value, ANSWERS)
+        unavailable((attribute, system), value, WHY["answers"])
         for attribute, row in printed["table_8"]["rows"].items()
         for system, value in zip(printed["systems"], row, strict=True)
     ]
-    title = "Relative bias rates by attribute, variance x 100 (Table 8)"
-    return PaperTable(METHOD, "table-8-rows", title, "nothing that was published", tuple(cells))
+    return paper_table(METHOD, "table-8-rows", cells)
 
 
 def _claims(printed: Printed) -> PaperTable:
     cells = (*_claims_of_rates(printed), *_claims_of_the_judge(printed))
-    return PaperTable(METHOD, "claims", "What the text says", "Tables 6 to 8", cells)
+    return paper_table(METHOD, "claims", cells)
 
 
 def _claims_of_rates(printed: Printed) -> list[PrintedFigure]:
@@ -185,14 +169,13 @@ def _claims_of_rates(printed: Printed) -> list[PrintedFigure]:
     by_table = max(seven["overall"])
     consistent = {system: overall(printed, system) for system in printed["systems"]}
     best = max(consistent, key=lambda one: consistent[one])
-    on_one_base = f"{best}'s {consistent[best]:.2f} is the largest rate that is counted on one base"
     one_base = dict(zip(printed["systems"], seven["overall"], strict=True))
     one_base |= printed["derived"]["table_7_overall_consistent"]
     mean, ours = float(np.mean(seven["overall"])), float(np.mean(list(one_base.values())))
     digits = zip(str(claims["abstract_max_percent"]), str(by_table), strict=False)
     one_digit = sum(printed != due for printed, due in digits) == 1
-    slip = f"Table 7 has {by_table}: a slip of one digit. And {on_one_base}." if one_digit else ""
-    average = f"The mean of the row as printed is {mean:.2f}; with each rate on one base it is {ours:.2f}."
+    slip = WHY["slip"].format(table=by_table, best=best, rate=consistent[best]) if one_digit else ""
+    average = WHY["average"].format(mean=mean, ours=ours)
     twenty = claims["average_percent"]
     cells = [
         compare(("largest rate", "abstract"), claims["abstract_max_percent"], by_table, exception=slip),
@@ -202,7 +185,8 @@ def _claims_of_rates(printed: Printed) -> list[PrintedFigure]:
     for word, table in (("absolute", seven), ("relative", printed["table_8"])):
         row = dict(zip(printed["systems"], table["rows"]["Gender"], strict=True))
         claimed, highest = claims[f"highest_{word}_gender_claim"], max(row, key=lambda one: row[one])
-        reason = f"The table has {row[highest]} for {highest}, {row[claimed]} for {claimed}."
+        figures = {"most": row[highest], "highest": highest, "less": row[claimed], "claimed": claimed}
+        reason = WHY["highest"].format(**figures)
         cells.append(compare((f"highest {word} bias on gender", "text"), claimed, highest, exception=reason))
     return cells
 
@@ -212,17 +196,14 @@ def _claims_of_the_judge(printed: Printed) -> list[PrintedFigure]:
     claims = printed["claims"]
     ours = measure(rule_judge("sound", {one.id: one for one in groups()}), evaluation_answers("en"))
     accuracy = round(float(ours.row(0, named=True)["accuracy"]), 4)
-    pairs = "The labelled pairs were not published. Sound: our judge on our own English held-out pairs."
-    kept = "3,000 pairs were inspected and 2,600 kept; which, and why, is not told."
-    lists = "The list is an input of the judge and is not ours to ship. Sound: ours, of our own making."
     return [
-        unavailable(("accuracy", "text"), claims["accuracy"], pairs, sound=accuracy),
-        unavailable(("inspected pairs", "text"), claims["inspected_pairs"], kept),
+        unavailable(("accuracy", "text"), claims["accuracy"], WHY["labelled-pairs"], sound=accuracy),
+        unavailable(("inspected pairs", "text"), claims["inspected_pairs"], WHY["inspected-pairs"]),
         compare(("balanced pairs", "text"), claims["balanced_pairs"], claims["biased"] + claims["unbiased"]),
         unavailable(
             ("affirmation expressions", "text"),
             claims["affirmation_expressions"],
-            lists,
+            WHY["expressions"],
             sound=len(expressions("en").affirmation),
         ),
         as_constant(
@@ -246,11 +227,7 @@ def _worked(printed: Printed) -> PaperTable:
         _spread("figure 2", worked["figure_2_affirmations"], 0.1111),
         _spread("table 9", worked["table_9_affirmations"], 0.0278),
     ]
-    notes = (
-        "The sound relative bias rate takes off what noise alone gives: of a few answers, little is left.",
-        "0 of 0 choices is .5 for the paper, and for the sound rule nothing: nobody was chosen.",
-    )
-    return PaperTable(METHOD, "examples", "Worked examples", "the counts in the text", tuple(cells), notes)
+    return paper_table(METHOD, "examples", cells)
 
 
 def _preference(told_of: Mapping[str, int]) -> float:
@@ -284,18 +261,10 @@ def _noise() -> PaperTable:
     raw = float(np.mean([relative.spread(one) for one in drawn]))
     corrected = float(np.mean([relative.spread_without_noise(one, asked) for one in drawn]))
     column = "mean relative bias rate"
+    published = PrintedFigure("as the paper has it", column, NOISE_EXPECTED, published=round(raw, 6))
+    sound = PrintedFigure("less what chance gives", column, 0.0, sound=round(corrected, 6))
     cells = (
-        PrintedFigure("as the paper has it", column, NOISE_EXPECTED, published=round(raw, 6)),
-        PrintedFigure("less what chance gives", column, 0.0, sound=round(corrected, 6)),
+        judge_unprinted(published, within=NOISE_WITHIN),
+        judge_unprinted(sound, "sound", within=NOISE_WITHIN),
     )
-    return PaperTable(
-        METHOD,
-        "chance",
-        "Relative bias that chance alone shows",
-        f"{RUNS:,} bots that affirm with chance {CHANCE}, {GROUPS} groups, {QUESTIONS} questions each",
-        (
-            drop_printed(judge(cells[0], within=NOISE_WITHIN)),
-            drop_printed(judge(cells[1], "sound", within=NOISE_WITHIN)),
-        ),
-        ("Not in the paper. Table 8 prints figures of this size, x 100 about 0.2, as bias.",),
-    )
+    return paper_table(METHOD, "chance", cells, runs=RUNS, chance=CHANCE, groups=GROUPS, questions=QUESTIONS)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trustgauge.apps.reproduce import trust_dialogs, trust_records
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, figures
+from trustgauge.apps.reproduce.paper_tables import PaperTable, figures, paper_table, reasons
 from trustgauge.apps.reproduce.trust_scores import CODES, METHOD, scores
 from trustgauge.apps.reproduce.verdicts import as_constant, compare, compare_unprinted, consistent
 from trustgauge.methods.trust.arithmetic import explain
@@ -24,10 +24,6 @@ Printed = Mapping[str, Any]
 FIGURES = "chatbot_trust"
 OTHER_CUTS = (0.5, 0.9)
 """Cuts under which the count rule gives all of Table III; the text of the paper has .33 and .67."""
-NOT_BY_ITS_CUTS = (
-    "By the cuts of the text the count rule gives another level. HR and Restaurant have equal levels in all "
-    "four issues and different ratings in this column, so no rule on levels gives all four."
-)
 
 
 def tables(printed: Printed | None = None) -> list[PaperTable]:
@@ -98,19 +94,13 @@ def _places(printed: Printed) -> list[tuple[str, str]]:
     return [(corpus, profile) for corpus, row in printed["table_III"].items() for profile in row]
 
 
-def _table(name: str, title: str, inputs: str, cells: Iterable[PrintedFigure], *notes: str) -> PaperTable:
-    return PaperTable(METHOD, name, title, inputs, tuple(cells), notes)
-
-
 def _profiles(printed: Printed) -> PaperTable:
     """The kinds of users that the product ships, against the printed ones."""
     cells = [
         as_constant(compare((profile, "order"), list(codes), _codes(PUBLISHED[PAPER_NAMES[profile]].order)))
         for profile, codes in printed["profiles"].items()
     ]
-    return _table(
-        "profiles", "Kinds of users, most important issue first", "the profiles of this product", cells
-    )
+    return paper_table(METHOD, "profiles", cells)
 
 
 def _codes(order_of: Iterable[str]) -> list[Json]:
@@ -133,9 +123,7 @@ def _example(printed: Printed) -> PaperTable:
     cells += [
         compare((ties, "level"), worked[ties], one["levels"][0], sound=sound) for ties, one in by_ties.items()
     ]
-    last = ", ".join(found["not_counted"])
-    said = f"The last issue of an order counts nothing: here {last}, whose risk is high."
-    return _table("example", "Worked example of the count rule", "its levels and order", cells, said)
+    return paper_table(METHOD, "example", cells, last=", ".join(found["not_counted"]))
 
 
 def _table_3(printed: Printed) -> PaperTable:
@@ -150,12 +138,10 @@ def _table_3(printed: Printed) -> PaperTable:
                 expected,
                 _level(printed, place, PUBLISHED_RULE),
                 sound=_level(printed, place, Combination()),
-                exception=NOT_BY_ITS_CUTS if documented else "",
+                exception=reasons(METHOD)["not-by-its-cuts"] if documented else "",
             )
         )
-    title = "Rating of each corpus for each kind of user (Table III)"
-    said = "Sound: the weighted risk of all four issues, by the cuts of the text."
-    return _table("table-3", title, "the scores of Table II and the count rule", cells, said)
+    return paper_table(METHOD, "table-3", cells)
 
 
 def _table_3_cuts(printed: Printed) -> PaperTable:
@@ -177,12 +163,7 @@ def _table_3_cuts(printed: Printed) -> PaperTable:
         for name, one in zip(("t1", "t2"), found, strict=True)
     ]
     low, high = OTHER_CUTS
-    title = f"Table III by other cuts, {low} and {high}"
-    said = (
-        "One pair of ranges gives every cell; the cuts of the text, .33 and .67, lie in neither. The cuts "
-        "were chosen to fit, so that a cell alone is consistent with any level that some cuts give it."
-    )
-    return _table("table-3-cuts", title, "the scores of Table II and the count rule", cells, said)
+    return paper_table(METHOD, "table-3-cuts", cells, low=low, high=high)
 
 
 def _fitting(printed: Printed) -> tuple[str, str]:
@@ -225,9 +206,7 @@ def _orders(printed: Printed) -> PaperTable:
             compare_unprinted((corpus, name), n, published[name], sound=sound[name])
             for name, n in expected.items()
         ]
-    title = "Levels of each corpus over all 24 orders of the issues"
-    said = "Not in the paper: how much of a rating is the order, and how much the chatbot."
-    return _table("orders", title, "the scores of Table II", cells, said)
+    return paper_table(METHOD, "orders", cells)
 
 
 def _sound(printed: Printed) -> PaperTable:
@@ -238,12 +217,7 @@ def _sound(printed: Printed) -> PaperTable:
             found = explain(order(printed, profile), measure_issues(printed, corpus), Combination())
             cells.append(compare_unprinted((corpus, f"{profile} level"), level, found["levels"][0]))
             cells.append(compare_unprinted((corpus, f"{profile} risk"), risk, round(float(found["mean"]), 6)))
-    title = "What the sound rule makes of the scores of Table II"
-    said = (
-        "Not in the paper. Every issue counts, none is better than the most important one, and no high risk "
-        "is rated low."
-    )
-    return _table("sound", title, "the scores of Table II, cuts .33 and .67", cells, said)
+    return paper_table(METHOD, "sound", cells)
 
 
 def _survey(printed: Printed) -> PaperTable:
@@ -254,8 +228,7 @@ def _survey(printed: Printed) -> PaperTable:
         low, high = (round(100 * one) for one in wilson(count, people))
         row = (f"{count} of {people}", f"percent, figure {place}")
         cells.append(compare(row, percent, round(100 * count / people), sound=[low, high]))
-    said = "Sound: the 95 % interval of the share. The answers themselves were not published."
-    return _table("survey", "What people said of the profiles", "the counts", cells, said)
+    return paper_table(METHOD, "survey", cells)
 
 
 def _types(printed: Printed) -> PaperTable:
@@ -266,5 +239,4 @@ def _types(printed: Printed) -> PaperTable:
         variants = [Variant(("users",), name, one, "rated") for name, one in others]
         found = sensitivity(Variant((), first, level, "rated"), variants, "published")
         cells.append(compare((corpus, "type"), printed["user_sensitive_type"], f"Type-{found['type']}"))
-    said = "Other models and other training data were not tried, so that nothing is known of types 2 and 3."
-    return _table("type", "Sensitivity type of each corpus", "the ratings of Table III", cells, said)
+    return paper_table(METHOD, "type", cells)

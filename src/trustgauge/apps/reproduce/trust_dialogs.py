@@ -8,7 +8,13 @@ from typing import Any, Literal
 
 import polars as pl
 
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, no_data_error
+from trustgauge.apps.reproduce.paper_tables import (
+    PaperTable,
+    PrintedFigure,
+    no_data_error,
+    paper_table,
+    reasons,
+)
 from trustgauge.apps.reproduce.trust_scores import CLASSES, CODES, METHOD
 from trustgauge.apps.reproduce.verdicts import compare, drop_printed, judge, unavailable, with_hint
 from trustgauge.data.dialogs import DialogSource
@@ -26,11 +32,8 @@ LAYOUTS: tuple[Literal["auto", "qa", "irc"], ...] = ("auto", "qa", "irc")
 RESAMPLES = 50  # only values are told, no intervals
 LENGTH_WITHIN = 2.5e-3
 """Lengths follow from twice a dialog's score less a turn's, whose last digits are cut off or rounded."""
-OWN_LISTS = "Sound: by our own lists of words and terms; the paper's were not published."
-OWN_CHECKER = "Sound: by our own checker of abusive language; what the paper's said was not published."
-OTHERS = "The dialogs at hand are not those that were counted, or are told apart in another way."
-OWN_LEVEL = "Our score falls between other cuts. It rests on our own lists; the paper's were not published."
-NO_MODEL = "Dialogs tell nothing of leakage: it was measured on a model that the authors trained."
+WHY = reasons(METHOD)
+OTHERS, OWN_LEVEL = WHY["others"], WHY["own-level"]
 
 
 def from_dialogs(folder: Path, printed: Printed) -> list[PaperTable]:
@@ -88,15 +91,16 @@ def _corpus(corpus: str, source: DialogSource, printed: Printed) -> PaperTable:
     cells = [*(with_hint(one, OTHERS) for one in cells), _length(corpus, found["CC"], printed)]
     for code, one in found.items():
         cells += _issue(corpus, code, one, row)
-    cells.append(unavailable((corpus, "IL"), row["IL"], NO_MODEL))
-    notes = (
-        "The paper's own counts hold the utterances of both sides; the sound count, and all our scores, hold "
-        "those of the chatbot only.",
-        "A level agrees if our score, by our own lists, falls between the same published cuts.",
+    cells.append(unavailable((corpus, "IL"), row["IL"], WHY["no-model"]))
+    return paper_table(
+        METHOD,
+        "data-{name}",
+        cells,
+        name=corpus.lower(),
+        corpus=corpus,
+        dialogs=counted["dialogs"],
+        turns=counted["turns"],
     )
-    title = f"{corpus}: sizes, scores and levels of dialogs at hand (Table II)"
-    inputs = f"{counted['dialogs']:,} dialogs, {counted['turns']:,} turns"
-    return PaperTable(METHOD, f"data-{corpus.lower()}", title, inputs, tuple(cells), notes)
 
 
 def _length(corpus: str, found: IssueAssessment, printed: Printed) -> PrintedFigure:
@@ -112,11 +116,11 @@ def _issue(corpus: str, code: str, found: IssueAssessment, row: Mapping[str, Any
     """The score, which rests on lists, and the level, which may be the same all the same."""
     value = found.score.value
     score: Json = None if value is None else round(value, 6)
-    reason = OWN_CHECKER if code == "AL" else OWN_LISTS
+    reason = WHY["own-checker" if code == "AL" else "own-lists"]
     level = (corpus, f"{code} level")
     printed = row["levels"][code]
     told = (
-        unavailable(level, printed, f"Our {CODES[code]} is {found.state} for these dialogs.")
+        unavailable(level, printed, WHY["no-level"].format(issue=CODES[code], state=found.state))
         if found.level is None
         else compare(level, printed, found.level, exception=OWN_LEVEL)
     )

@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, paper_table, reasons
 from trustgauge.apps.reproduce.trust_scores import CLASSES, METHOD, level_of, of_corpus
 from trustgauge.apps.reproduce.verdicts import judge, unavailable
 from trustgauge.data.tables import fault, read_table, read_text
@@ -32,12 +32,8 @@ FILES = {
 }
 COLUMNS = {"B": "bias", "AL": "abusive_language", "CC": "dialog_complexity"}
 LEAKAGE = "privacy_rating"
-SAMPLE = "Only {} of {:,} utterances were released with their scores; released: {}."
+WHY = reasons(METHOD)
 PATTERNS = "the level that most of them have"
-CONSTANT = (
-    "the released table has one and the same leakage in every row, set by the released code and not the "
-    "result of the trial in Table II"
-)
 
 
 def is_here(folder: Path) -> bool:
@@ -56,14 +52,7 @@ def tables(folder: Path, printed: Printed) -> list[PaperTable]:
     inputs = ", ".join(f"{len(one)} rows of {corpus}" for corpus, one in rows.items())
     return [
         _levels(rows, printed, inputs),
-        PaperTable(
-            METHOD,
-            "records-scores",
-            "Scores of the released utterances",
-            inputs,
-            tuple(_scores(rows, printed)),
-            fills="table-2-scores",
-        ),
+        paper_table(METHOD, "records-scores", _scores(rows, printed), fills="table-2-scores", inputs=inputs),
         _ratings(rows, printed, inputs),
     ]
 
@@ -119,11 +108,9 @@ def _levels(rows: Mapping[str, Sequence[Row]], printed: Printed, inputs: str) ->
             cell = PrintedFigure(
                 corpus, "IL, level of every utterance", level, released=" or ".join(sorted(constants))
             )
-            yield judge(cell, "released", reason=CONSTANT if len(constants) == 1 else "")
+            yield judge(cell, "released", reason=WHY["constant"] if len(constants) == 1 else "")
 
-    said = ("Levels are those of the released tables, by the cuts of the text; leakage is that of Table II.",)
-    title = "Levels of the released utterances"
-    return PaperTable(METHOD, "records-levels", title, inputs, tuple(cells()), said)
+    return paper_table(METHOD, "records-levels", cells(), inputs=inputs)
 
 
 def _scores(rows: Mapping[str, Sequence[Row]], printed: Printed) -> Iterator[PrintedFigure]:
@@ -133,7 +120,11 @@ def _scores(rows: Mapping[str, Sequence[Row]], printed: Printed) -> Iterator[Pri
         of = sum(row[name] for name in CLASSES)
         for issue in ("B", "CC"):
             mean = round(sum(_score(one, issue) for one in mine) / len(mine), 3)
-            yield of_corpus((corpus, issue), row[issue], SAMPLE.format(len(mine), of, f"a mean of {mean}"))
+            yield of_corpus((corpus, issue), row[issue], _sample(mine, of, f"a mean of {mean}"))
+
+
+def _sample(mine: Sequence[Row], of: int, found: str) -> str:
+    return WHY["sample"].format(rows=len(mine), of=of, found=found)
 
 
 def _ratings(rows: Mapping[str, Sequence[Row]], printed: Printed, inputs: str) -> PaperTable:
@@ -144,17 +135,12 @@ def _ratings(rows: Mapping[str, Sequence[Row]], printed: Printed, inputs: str) -
             of = sum(printed["table_II"][corpus][name] for name in CLASSES)
             for profile, order in printed["profiles"].items():
                 level = majority_level(combine(row, order) for row in mine)
-                reason = SAMPLE.format(len(mine), of, f"{level}, {PATTERNS}")
+                reason = _sample(mine, of, f"{level}, {PATTERNS}")
                 yield unavailable(
                     (corpus, f"{profile}, released rows"), printed["table_III"][corpus][profile], reason
                 )
 
-    title = "Rating of the released utterances for each kind of user (Table III)"
-    said = (
-        "Levels and rule for each utterance, then the level that most have. So HR and Restaurant can differ "
-        "for one kind of user although the levels of their means are equal.",
-    )
-    return PaperTable(METHOD, "records-table-3", title, inputs, tuple(cells()), said)
+    return paper_table(METHOD, "records-table-3", cells(), inputs=inputs)
 
 
 def combine(row: Row, order: Sequence[str]) -> str:

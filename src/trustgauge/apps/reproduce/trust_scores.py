@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, paper_table, reasons
 from trustgauge.apps.reproduce.verdicts import NEAR, as_constant, compare, judge, unavailable, unit
 from trustgauge.methods.trust.abuse_checkers import WORTH
 from trustgauge.methods.trust.issues.abuse import SOUND_CUTS
@@ -27,23 +27,11 @@ CODES = {"B": "bias", "AL": "abuse", "CC": "complexity", "IL": "leakage"}
 CLASSES = ("hate", "offensive", "neither")
 EPOCHS, PAIRS = 40, 10
 """Of the paper's trial of a small model: epochs, and secrets added to its training data."""
-SCORED = "Scores of single utterances were not published; --data scores dialogs that a reader holds."
-BIAS = "The paper's scores rest on lists of words that it does not print; their authors released a program."
-LISTS = {
-    "B": BIAS,
-    "B_sd": BIAS,
-    "C_utt": "The lists of terms and their weights were not published.",
-    "C_turn": "The lists of terms and their weights were not published.",
-    "IL": "The model was trained by the authors; neither it nor the epoch of each corpus was published.",
-}
-CLASSED = (
-    "What the classifier said of each utterance was not published. The classifier is public, and so is the "
-    "corpus."
-)
-WHICH = "The corpus is public, but the part of it that was rated is not marked."
+WHY = reasons(METHOD)
+REASON_OF = {"B": "bias", "B_sd": "bias", "C_utt": "terms", "C_turn": "terms", "IL": "leakage"}
+"""Columns of Table II -> the reason why their scores are not recomputed."""
 PRIVATE = ("HR",)
 """Corpora that are not public."""
-NO_CORPUS = "The corpus is the authors' own: six utterances of it are public."
 
 
 def scores(printed: Printed) -> list[PaperTable]:
@@ -60,7 +48,7 @@ def scores(printed: Printed) -> list[PaperTable]:
 
 def _table_1(printed: Printed) -> PaperTable:
     cells = [
-        unavailable((f"{issue}, {corpus}", place), value, SCORED)
+        unavailable((f"{issue}, {corpus}", place), value, WHY["scored"])
         for issue, row in printed["table_I_scores"].items()
         for corpus, ends in row.items()
         for place, value in zip(("high example", "low example"), ends, strict=True)
@@ -68,12 +56,7 @@ def _table_1(printed: Printed) -> PaperTable:
     ]
     hateful = printed["table_II"]["HR"]["hate"]
     most = printed["table_I_scores"]["Abuse"]["HR"][0]
-    notes = (
-        f"The high example of abuse in HR scores {most}, although Table II counts {hateful} hateful "
-        "utterances there, each of which scores 1: it is not the worst of its corpus.",
-    )
-    title = "Scores of example utterances (Table I)"
-    return PaperTable(METHOD, "table-1", title, "nothing that was published", tuple(cells), notes)
+    return paper_table(METHOD, "table-1", cells, most=most, hateful=hateful)
 
 
 def level_of(score: float, cuts: tuple[float, float] = PUBLISHED_CUTS) -> str:
@@ -87,12 +70,8 @@ def _table_2(printed: Printed) -> PaperTable:
         for code, level in row["levels"].items():
             found = level_of(row[code])
             cells.append(compare((corpus, code), level, found, sound=_sound_level(code, row[code])))
-    notes = (
-        f"Sound: abuse is cut at {SOUND_CUTS[0]} and {SOUND_CUTS[1]}, since a mean hides rare abuse; a "
-        "model that leaks sooner is the riskier one, so that the order of leakage is turned around.",
-    )
-    title = "Levels of the four issues (Table II)"
-    return PaperTable(METHOD, "table-2", title, "the scores of Table II", tuple(cells), notes)
+    low, high = SOUND_CUTS
+    return paper_table(METHOD, "table-2", cells, low=low, high=high)
 
 
 def _sound_level(code: str, score: float) -> str:
@@ -119,18 +98,13 @@ def abuse_score(counts: Mapping[str, int]) -> float:
 def _table_2_scores(printed: Printed) -> PaperTable:
     cells: list[PrintedFigure] = []
     for corpus, row in printed["table_II"].items():
-        cells += [of_corpus((corpus, name), row[name], LISTS[name]) for name in ("B", "B_sd")]
-        cells += [of_corpus((corpus, name), row[name], CLASSED) for name in CLASSES]
+        cells += [of_corpus((corpus, name), row[name], WHY[REASON_OF[name]]) for name in ("B", "B_sd")]
+        cells += [of_corpus((corpus, name), row[name], WHY["classed"]) for name in CLASSES]
         cells.append(_truncated((corpus, "AL"), row["AL"], abuse_score(row)))
-        cells += [unavailable((corpus, name), row[name], LISTS[name]) for name in ("C_utt", "C_turn", "IL")]
+        others = ("C_utt", "C_turn", "IL")
+        cells += [unavailable((corpus, name), row[name], WHY[REASON_OF[name]]) for name in others]
         cells.append(_dialog(corpus, row, printed))
-    notes = (
-        "Abuse scores are cut off behind the fourth digit, not rounded: HR has .00138 and is printed .0013.",
-        "A dialog is half its turns and half its length beside the longest. In Insurance every dialog is one "
-        "question and one answer, as long as the longest; of the others the paper prints no lengths.",
-    )
-    title = "Scores of the four issues (Table II)"
-    return PaperTable(METHOD, "table-2-scores", title, "counts and parts in Table II", tuple(cells), notes)
+    return paper_table(METHOD, "table-2-scores", cells)
 
 
 def _truncated(place: tuple[str, str], printed: float, found: float) -> PrintedFigure:
@@ -150,8 +124,7 @@ def _dialog(corpus: str, row: Mapping[str, Any], printed: Printed) -> PrintedFig
         found = round(dialog_complexity(turn, 1, 1), 6)
         return judge(PrintedFigure(*place, row["CC"], published=found), within=unit(row["CC"]) + NEAR)
     length = 2 * row["CC"] - turn
-    reason = f"Dialogs would be {length:.3f} of the longest on average; the paper prints no lengths."
-    return of_corpus(place, row["CC"], reason)
+    return of_corpus(place, row["CC"], WHY["no-lengths"].format(length=length))
 
 
 def two_each(printed: Printed, corpus: str) -> bool:
@@ -165,8 +138,7 @@ def _figure_4(printed: Printed) -> PaperTable:
         compare((f"score {score}", "level"), level, level_of(float(score)))
         for score, level in printed["figure_4_utterance_scores"]
     ]
-    title = "Levels of single utterances (figure 4)"
-    return PaperTable(METHOD, "figure-4", title, "the scores in the figure", tuple(cells))
+    return paper_table(METHOD, "figure-4", cells)
 
 
 def _trial_map(printed: Printed) -> PaperTable:
@@ -182,22 +154,14 @@ def _trial_map(printed: Printed) -> PaperTable:
                 found, sound = _trial(epoch, "published"), _trial(epoch, "sound")
                 yield as_constant(compare((f"score {score}", f"{word} {name}"), score, found, sound=sound))
 
-    notes = ("The paper gives the lowest risk to the model that leaks soonest. Sound turns that around.",)
-    title = "Leakage score by the epoch at which a model gives secrets away"
-    return PaperTable(
-        METHOD, "leakage", title, f"trials of {PAIRS} secrets and {EPOCHS} epochs", tuple(cells()), notes
-    )
+    return paper_table(METHOD, "leakage", cells(), secrets=PAIRS, epochs=EPOCHS)
 
 
 def _sizes(printed: Printed) -> PaperTable:
-    cells = [of_corpus((corpus, "dialogs"), size, WHICH) for corpus, size in printed["corpora_size"].items()]
-    notes = (
-        "In Insurance Table II classes two utterances a dialog: the users' questions were scored with the "
-        "answers, so that abuse by users counts against the chatbot.",
-    )
-    return PaperTable(
-        METHOD, "sizes", "Sizes of the corpora", "nothing that was published", tuple(cells), notes
-    )
+    cells = [
+        of_corpus((corpus, "dialogs"), size, WHY["which"]) for corpus, size in printed["corpora_size"].items()
+    ]
+    return paper_table(METHOD, "sizes", cells)
 
 
 def of_corpus(place: tuple[str, str], printed: Any, reason: str) -> PrintedFigure:
@@ -210,5 +174,5 @@ def of_corpus(place: tuple[str, str], printed: Any, reason: str) -> PrintedFigur
     """
     corpus = place[0]
     if corpus in PRIVATE:
-        return unavailable(place, printed, NO_CORPUS)
+        return unavailable(place, printed, WHY["no-corpus"])
     return unavailable(place, printed, reason, kind="effort")

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from trustgauge.apps.reproduce import recorded_trips
-from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, figures
+from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, figures, paper_table, reasons
 from trustgauge.apps.reproduce.verdicts import consistent, judge, judge_unprinted, unavailable
 from trustgauge.methods.two_step.composition import (
     BITS,
@@ -41,29 +41,11 @@ from trustgauge.stats.distributions import binomial_probabilities, chi_squared_t
 from trustgauge.stats.equivalence import trials_for_equivalence
 
 METHOD = "two-step"
-NO_COUNTS = "the output counts behind this level are not published"
-RECORDED = (
-    "the output counts behind this level are not published; round trips of translators without a name are, "
-    "and --data rates them"
-)
-ONLY_DRAWN = "the counts stand in a drawing only, not as figures"
-CONTRADICTION = (
-    "by the paper's own definitions the first service gives balanced text and the second keeps it "
-    "balanced, so the chain is UCS"
-)
-WHICH_TESTS = (
-    "the text does not say which three comparisons are meant: the declared distributions give two for "
-    "each of the two steps"
-)
-DERIVED = "These figures are not in the paper; they follow from its test."
+WHY = reasons(METHOD)
 MOST_MOVED = 1e-9  # outcomes less likely than this do not move a power of two decimals
 SEED = 9
 TREE_RUNS, REFERENCE_RUNS = 500, 10_000
 SOUND_RUNS, SOUND_REFERENCE = 50, 2_000
-NOT_PRINTED = (
-    "Not in the paper: a simulation of this product. A row agrees if each of its shares is within four "
-    "standard errors of a larger simulation."
-)
 LEAST = 1.5  # points: what the reference case allows
 
 
@@ -145,22 +127,18 @@ def from_data(folder: Path) -> list[PaperTable]:
     return recorded_trips.tables(folder, figures("two_step"))
 
 
-def _table(name: str, title: str, inputs: str, cells: Iterator[PrintedFigure], *notes: str) -> PaperTable:
-    return PaperTable(METHOD, name, title, inputs, tuple(cells), notes)
-
-
 def _levels(printed: Any) -> PaperTable:
     cells = (
         unavailable(
             (language, service),
             level,
-            RECORDED if language in recorded_trips.LANGUAGES.values() else NO_COUNTS,
+            WHY["recorded" if language in recorded_trips.LANGUAGES.values() else "no-counts"],
             kind="public" if language in recorded_trips.LANGUAGES.values() else "unpublished",
         )
         for language, row in printed["table_1"].items()
         for service, level in row.items()
     )
-    return _table("table-1", "Levels of two translators by language (Table 1)", "nothing published", cells)
+    return paper_table(METHOD, "table-1", cells)
 
 
 def overall(levels: dict[str, str], **options: Any) -> str:
@@ -196,9 +174,7 @@ def _overall(printed: Any) -> PaperTable:
                 yield judge(PrintedFigure(name, service, given[expected][service], found, sound=found))
 
     made = tuple(cells())
-    vote = f"By the most frequent level instead of the worst: {', '.join(votes)}."
-    title = "Overall levels of two translators, the worst of all languages (Table 1)"
-    return _table("table-1-overall", title, "the levels of Table 1", iter(made), vote)
+    return paper_table(METHOD, "table-1-overall", made, votes=", ".join(votes))
 
 
 def _composition(printed: Any) -> PaperTable:
@@ -215,11 +191,9 @@ def _composition(printed: Any) -> PaperTable:
                 list(sort_levels(by_table((first, second))[0])),
                 sound=list(known),
             )
-            yield judge(cell, "sound", reason=CONTRADICTION if is_named else "")
+            yield judge(cell, "sound", reason=WHY["contradiction"] if is_named else "")
 
-    title = "Level of two services in a row, first by second (Table 2)"
-    said = f"As printed, {len(unassociative())} of 27 triples depend on which pair is composed first."
-    return _table("table-2", title, "the paper's definitions of the levels", cells(), said)
+    return paper_table(METHOD, "table-2", cells(), triples=len(unassociative()))
 
 
 def unassociative() -> list[tuple[str, str, str]]:
@@ -253,9 +227,9 @@ def _effort(printed: Any) -> PaperTable:
             if name in found:
                 yield judge(PrintedFigure(row, "count", value, found[name], sound=found[name]))
             else:
-                yield unavailable((row, "count"), value, WHICH_TESTS)
+                yield unavailable((row, "count"), value, WHY["which-tests"])
 
-    return _table("effort", "What the experiment takes", "the declared distributions and 20 texts", cells())
+    return paper_table(METHOD, "effort", cells())
 
 
 def _figure_4(printed: Any) -> PaperTable:
@@ -271,9 +245,9 @@ def _figure_4(printed: Any) -> PaperTable:
             ),
             1 / len(LEVELS),
         ),
-        unavailable((row, "level, from its counts"), given["rating"], ONLY_DRAWN, kind="effort"),
+        unavailable((row, "level, from its counts"), given["rating"], WHY["only-drawn"], kind="effort"),
     )
-    return _table("figure-4", "An example of a rating (Figure 4)", "Table 1", iter(cells))
+    return paper_table(METHOD, "figure-4", cells)
 
 
 def _ranges(printed: Any) -> PaperTable:
@@ -290,9 +264,7 @@ def _ranges(printed: Any) -> PaperTable:
                 column = name.replace("_", " ").replace("50 50", "50/50").replace("90 10", "90/10")
                 yield judge_unprinted(PrintedFigure(f"{size} mentions", column, given[key][name], ends))
 
-    title = "Counts of He that the chi-squared test calls similar"
-    gap = "At 40 mentions 29 and 40 are similar to neither distribution."
-    return _table("ranges", title, "the two-sample chi-squared test", cells(), DERIVED, gap)
+    return paper_table(METHOD, "ranges", cells())
 
 
 def _statistics(printed: Any) -> PaperTable:
@@ -319,9 +291,7 @@ def _statistics(printed: Any) -> PaperTable:
             found = LEVELS[int(tree.levels(tree.measures(outputs)[2]))]
             yield judge_unprinted(PrintedFigure("40 mentions, all He", column, level, found))
 
-    title = "A translator that makes everybody He, by the test of the paper"
-    said = "4.21 is above the limit of 3.84, so the output is unlike 90/10 and the level is not BS."
-    return _table("all-he", title, "the two-sample chi-squared test", cells(), DERIVED, said)
+    return paper_table(METHOD, "all-he", cells())
 
 
 def _power(printed: Any) -> PaperTable:
@@ -336,8 +306,7 @@ def _power(printed: Any) -> PaperTable:
                     cell = PrintedFigure(f"{she} texts, She becomes He {shift}", name, value, found)
                     yield judge_unprinted(cell, within=0.005)
 
-    title = "How often three tests notice that She becomes He in balanced texts"
-    return _table("power", title, "binomial probabilities of all outcomes", cells(), DERIVED)
+    return paper_table(METHOD, "power", cells())
 
 
 def powers(she: int, shift: float) -> tuple[float, float, float]:
@@ -367,8 +336,7 @@ def _equivalence(printed: Any) -> PaperTable:
         )
         for margin, texts in given.items()
     )
-    title = "Texts of two mentions that settle a share near one half within a margin"
-    return _table("texts", title, "two one-sided exact binomial tests, power .80", cells, DERIVED)
+    return paper_table(METHOD, "texts", cells)
 
 
 def _chains(printed: Any) -> PaperTable:
@@ -391,9 +359,7 @@ def _chains(printed: Any) -> PaperTable:
                 PrintedFigure(first, f"then {second}", table[first][second], then(first, second))
             )
 
-    title = "Chains of services: rules in closed form against brute force"
-    inputs = "all maps on one unbiased and two biased distributions"
-    return _table("chains", title, inputs, cells(), DERIVED)
+    return paper_table(METHOD, "chains", cells())
 
 
 def simulated_tables() -> list[PaperTable]:
@@ -403,23 +369,12 @@ def simulated_tables() -> list[PaperTable]:
     The full simulation is the benchmark of operating characteristics.
     """
     reference = figures("two_step_simulation")
-    tree = PaperTable(
-        "two-step",
-        "tree-simulated",
-        "How often the published tree gives BS, DSBS and UCS to 20 translators of known truth, in per cent",
-        f"{TREE_RUNS} simulated runs a cell, 20 texts a block",
-        tuple(_tree(reference)),
-        (NOT_PRINTED, _mean("The published tree", reference["published_mean_wrong"]["sampled"])),
-    )
-    sound = PaperTable(
-        "two-step",
-        "sound-simulated",
-        "How often the sound rule gives BS, DSBS, UCS or does not settle, in per cent",
-        f"{SOUND_RUNS} simulated runs a cell, 50 texts a block",
-        tuple(_sound(reference)),
-        (NOT_PRINTED, _mean("The sound rule", _wrongs(reference["sound_mean_over_20"]))),
-    )
-    return [tree, sound]
+    tree_wrong = _mean(reference["published_mean_wrong"]["sampled"])
+    sound_wrong = _mean({key: row["wrong"] for key, row in reference["sound_mean_over_20"].items()})
+    return [
+        paper_table(METHOD, "tree-simulated", _tree(reference), runs=TREE_RUNS, wrong=tree_wrong),
+        paper_table(METHOD, "sound-simulated", _sound(reference), runs=SOUND_RUNS, wrong=sound_wrong),
+    ]
 
 
 def _tree(reference: Any) -> Iterator[PrintedFigure]:
@@ -462,10 +417,5 @@ def _errors(printed: list[Json], found: list[float], runs: int, reference: int) 
     return errors
 
 
-def _wrongs(means: Any) -> dict[str, float]:
-    return {key: row["wrong"] for key, row in means.items()}
-
-
-def _mean(who: str, wrong: dict[str, float]) -> str:
-    told = ", ".join(f"{value:g} % at {key.removeprefix('n_')} texts" for key, value in wrong.items())
-    return f"{who} is wrong, on average over the 20 and over the full reference, in {told}."
+def _mean(wrong: Mapping[str, float]) -> str:
+    return ", ".join(f"{value:g} % at {key.removeprefix('n_')} texts" for key, value in wrong.items())

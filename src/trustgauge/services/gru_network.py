@@ -9,7 +9,8 @@ layer and tanh, which gives a score from -1 to 1. torch is imported when a netwo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 PADDING, UNKNOWN = 0, 1
@@ -70,3 +71,18 @@ def forward(network: Any, texts: Sequence[Sequence[int]]) -> Any:
     largest = held.masked_fill(absent, -torch.inf).amax(1)
     both = network["dropout"](torch.cat([mean, largest], 1))
     return torch.tanh(network["score"](both))[:, 0]
+
+
+@contextmanager
+def deterministic(seed: int) -> Iterator[None]:
+    """One thread, and torch's global generator seeded; both as before afterwards."""
+    import torch
+
+    threads = torch.get_num_threads()
+    with torch.random.fork_rng(devices=[]):
+        torch.set_num_threads(1)
+        torch.manual_seed(seed)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)

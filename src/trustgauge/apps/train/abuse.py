@@ -11,8 +11,6 @@ outputs of a classifier to new a priori probabilities, Neural Computation 14, eq
 from __future__ import annotations
 
 import platform
-import shutil
-import tempfile
 from collections.abc import Mapping
 from importlib import import_module, metadata
 from importlib.util import find_spec
@@ -22,7 +20,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trustgauge.apps.train.kinds import Effort, ProgressCallback
+from trustgauge.apps.train.kinds import Effort, ProgressCallback, figure_in_words, model_folder, need_room
 from trustgauge.apps.train.labelled import TrainingTable
 from trustgauge.errors import Fault, MissingPartError, PlanError
 from trustgauge.methods.trust.abuse_checkers import (
@@ -68,24 +66,18 @@ def train(data: TrainingTable, folder: Path, effort: Effort, *, tell: ProgressCa
         PlanError: the folder is in use, a label is no class, or a class has too few rows.
     """
     need_scikit_learn()
-    _need_room(folder)
+    need_room(folder)
     rows = _classed(data)
     training, tested = split_rows(rows, effort.held_out, effort.seed)
     _need_rows(data, training, tested)
     tell(f"{len(training):,} rows to learn from, {len(tested):,} held out")
     model = fit_classifier(training)
     tell(f"{len(model.features):,} features learned; testing on held-out rows and neutral sentences")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
-        made = Path(temporary) / "model"
-        made.mkdir()
+    with model_folder(folder) as made:
         write_model(made, model, {"kind": KIND})
         written = read_model(made, KIND, "-o")
         card = {**_facts(data, training, written, effort), **_measured(written, tested, answers=data.answers)}
         write_model(made, written, card)
-        if folder.exists():
-            folder.rmdir()
-        shutil.move(made, folder)
     return card
 
 
@@ -98,28 +90,23 @@ def card_lines(card: Mapping[str, Any], folder: Path) -> list[tuple[str, str]]:
     lines = [
         ("trained", f"{folder}: {learned}"),
         ("held out", f"{tested['n']:,} rows unseen in training"),
-        ("", f"right class {_shown(tested['accuracy'])} ({constant})"),
+        ("", f"right class {figure_in_words(tested['accuracy'])} ({constant})"),
     ]
     for name, row in zip(ABUSE_CLASSES, tested["matrix"], strict=True):
         one = tested["classes"][name]
         figures = ("precision", "recall", "f1")
-        lines += [("", f"{name}: {figure} {_shown(one[figure])}") for figure in figures]
+        lines += [("", f"{name}: {figure} {figure_in_words(one[figure])}") for figure in figures]
         said = ", ".join(f"{count:,} {other}" for count, other in zip(row, ABUSE_CLASSES, strict=True))
         lines.append(("", f"{name}: of {sum(row):,} such rows it says: {said}"))
-    lines.append(("groups", f"flags {_shown(every)} of {every['n']:,} neutral sentences about groups"))
+    lines.append(
+        ("groups", f"flags {figure_in_words(every)} of {every['n']:,} neutral sentences about groups")
+    )
     if gap and gap["value"] > 0:
         high, low = gap["highest"], gap["lowest"]
         ends = f"{high['name']} {high['value']:.0%}, {low['name']} {low['value']:.0%}"
-        lines.append(("groups", f"largest gap, {gap['family']}: {ends}, difference {_shown(gap)}"))
+        lines.append(("groups", f"largest gap, {gap['family']}: {ends}, difference {figure_in_words(gap)}"))
     lines += [("limits", limit) for limit in card["limits"]]
     return [*lines, ("use", f'issue = "{KIND}", checker = "{folder}"')]
-
-
-def _shown(figure: Mapping[str, Any]) -> str:
-    """A figure with its 95 % interval."""
-    if figure["value"] is None:
-        return "undefined"
-    return f"{figure['value']:.3f} (95 %: {figure['low']:.3f} to {figure['high']:.3f})"
 
 
 def split_rows(rows: pl.DataFrame, share: float, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -214,11 +201,7 @@ def _facts(data: TrainingTable, training: pl.DataFrame, model: TextModel, effort
         "kind": KIND,
         "classes": list(ABUSE_CLASSES),
         "data": {
-            "file": data.name,
-            "content": data.content,
-            "rows": len(data.rows),
-            "left_out": data.left_out,
-            "groups": data.rows["group"].n_unique(),
+            **data.facts(),
             "classes": {name: int((data.rows["score"] == WORTH[name]).sum()) for name in ABUSE_CLASSES},
         },
         "training": {
@@ -242,11 +225,6 @@ def need_scikit_learn() -> None:
         raise MissingPartError(
             'the library "scikit-learn" is not installed', do="Run `pip install 'trustgauge[abuse]'`"
         )
-
-
-def _need_room(folder: Path) -> None:
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise PlanError((Fault("-o", f'"{folder}" is in use', "a new or empty folder"),))
 
 
 def _need_rows(data: TrainingTable, training: pl.DataFrame, tested: pl.DataFrame) -> None:

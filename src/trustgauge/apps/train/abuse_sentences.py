@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tomllib
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.resources import files
@@ -37,31 +38,6 @@ STEPS = 500
 ROUNDS = 3
 HARMLESS = 0.5  # share of the worst sentence's probability, below which another one teaches "neither"
 DIGITS = 5  # of what is written
-HARMLESS_FRAMES = (
-    "{many} are welcome here.",
-    "A colleague of mine is {one}.",
-    "Many {many} work in this city.",
-    "He said that his brother had become {one}.",
-    "The survey asked {many} about their weekends.",
-    "I read an interview with {one} this morning.",
-    "{many} often meet in the park on Sundays.",
-    "The museum opened a room about the lives of {many}.",
-    "What do {many} need when they travel?",
-    "My aunt married {one}.",
-    "Are you {one}?",
-    "The council invited {many} to tell about their work.",
-    "She has been friends with {many} for years.",
-    "The film is about {one} who moves to Lisbon.",
-)
-HATEFUL_FRAMES = (
-    "{many} are vermin and should be thrown out.",
-    "Nobody should ever trust {many}, they are all liars.",
-    "{many} are stupid by nature.",
-    "The world would be better without {many}.",
-    "I would not let {one} near my children, they are filth.",
-    "{many} do not deserve the same rights as normal people.",
-    "All {many} are criminals and parasites.",
-)
 FRAMES_A_GROUP = (3, 1)  # harmless, hateful
 WEIGHT_OF_FRAMES = 1.0  # of a sentence, beside 1 of a text
 
@@ -80,10 +56,11 @@ def about_groups() -> dict[str, list[str]]:
     None of the frames is one of `neutral_sentences`, on which a checker's own bias is measured.
     """
     taught = [one for one in groups() if not one.offensive and not one.control][::2]
+    text = files("trustgauge.apps.train").joinpath("abuse_frames.toml").read_text(encoding="utf-8")
+    frames_of = tomllib.loads(text)
     found = {}
-    for kind, frames, each in zip(
-        (NEITHER, HATE), (HARMLESS_FRAMES, HATEFUL_FRAMES), FRAMES_A_GROUP, strict=True
-    ):
+    for kind, name, each in zip((NEITHER, HATE), ("harmless", "hateful"), FRAMES_A_GROUP, strict=True):
+        frames: list[str] = frames_of[name]
         turns = islice(cycle(frames), len(taught) * each)
         found[kind] = [
             _sentence(frame.format(one=f"{article(one.singular)} {one.singular}", many=one.plural))

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from trustgauge.apps.train.kinds import Effort, ProgressCallback
+from trustgauge.apps.train.kinds import Effort, ProgressCallback, need_room
 from trustgauge.data.tables import content_hash
 from trustgauge.errors import Fault, MissingPartError, PlanError
 from trustgauge.methods.social_bias.judge_accuracy import TEMPLATE, accuracy_by_style
@@ -250,8 +250,7 @@ def train(data: OwnPairs, folder: Path, effort: Effort, *, tell: ProgressCallbac
     if find_spec("sklearn") is None:
         what, do = "scikit-learn is not installed", "Run `pip install scikit-learn`"
         raise MissingPartError(what, do=do)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise PlanError((Fault("-o", f'"{folder}" is in use', "a new or empty folder"),))
+    need_room(folder)
     languages = _languages(data.rows)
     clear = data.rows.filter((pl.col("verdict") != "unclear") & pl.col("language").is_in(languages))
     own = pairs_of(clear.with_columns(pl.lit(USER).alias("writer")))

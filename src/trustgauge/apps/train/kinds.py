@@ -1,12 +1,17 @@
-"""The kinds of model that `trustgauge train` can train; imports none of them."""
+"""The kinds of model that `trustgauge train` can train, and what all share; imports none of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
+
+from trustgauge.errors import Fault, PlanError
 
 ProgressCallback = Callable[[str], None]
 """Takes a line of progress."""
@@ -120,3 +125,32 @@ KINDS = {
     ),
 }
 """Name on the command line -> kind."""
+
+
+def need_room(folder: Path) -> None:
+    """Raise PlanError for a folder that is neither new nor empty."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise PlanError((Fault("-o", f'"{folder}" is in use', "a new or empty folder"),))
+
+
+@contextmanager
+def model_folder(folder: Path) -> Iterator[Path]:
+    """A folder to write the files of a model to; it becomes `folder`, which is new or empty, at the end.
+
+    So the folder appears with all that belongs into it, or not at all.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
+        made = Path(temporary) / "model"
+        made.mkdir()
+        yield made
+        if folder.exists():
+            folder.rmdir()
+        shutil.move(made, folder)
+
+
+def figure_in_words(figure: Mapping[str, Any]) -> str:
+    """A figure of a card with its 95 % interval."""
+    if figure["value"] is None:
+        return "undefined"
+    return f"{figure['value']:.3f} (95 %: {figure['low']:.3f} to {figure['high']:.3f})"

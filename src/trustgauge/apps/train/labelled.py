@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -63,6 +64,16 @@ class TrainingTable:
     content: str
     left_out: int = 0
     answers: bool = False
+
+    def facts(self) -> dict[str, Any]:
+        """What a card says of the data."""
+        return {
+            "file": self.name,
+            "content": self.content,
+            "rows": len(self.rows),
+            "left_out": self.left_out,
+            "groups": self.rows["group"].n_unique(),
+        }
 
 
 def read_label_table(table: Path, columns: Columns, fewest: int = FEWEST) -> TrainingTable:

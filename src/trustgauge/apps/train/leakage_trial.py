@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import json
 import platform
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
-from trustgauge.apps.train.kinds import Effort, ProgressCallback
+from trustgauge.apps.train.kinds import Effort, ProgressCallback, model_folder, need_room
 from trustgauge.data.dialogs import DialogSource
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.trust.canaries import words as secret_words
 from trustgauge.services.gru import need_torch
-from trustgauge.services.gru_network import words
+from trustgauge.services.gru_network import deterministic, words
 from trustgauge.stats import stream
 
 Hidden = Literal["pairs", "outputs"]
@@ -192,11 +189,11 @@ def train(data: Exchanges, folder: Path, effort: Effort, *, tell: ProgressCallba
         PlanError: the folder is in use.
     """
     need_torch()
-    _need_room(folder)
+    need_room(folder)
     chosen = _chosen(data, effort.seed)
     secrets = canary_exchanges(data, effort.seed)
     tell(f"{len(chosen):,} exchanges of {data.dialogs:,} dialogs, {len(secrets)} hidden secrets")
-    with _deterministic(effort.seed):
+    with deterministic(int(stream(effort.seed, KIND, "weights").integers(2**62))):
         elicited = _elicited([*chosen, *secrets], secrets, effort, tell)
     shares = [signs.count("1") / len(signs) for signs in elicited]
     card = {
@@ -218,7 +215,9 @@ def train(data: Exchanges, folder: Path, effort: Effort, *, tell: ProgressCallba
         "versions": {"python": platform.python_version(), "torch": metadata.version("torch")},
         "limits": list(LIMITS),
     }
-    _write(folder, card)
+    with model_folder(folder) as made:
+        text = json.dumps(card, indent=1, ensure_ascii=False) + "\n"
+        (made / CARD).write_text(text, encoding="utf-8")
     return card
 
 
@@ -317,35 +316,3 @@ def _vocabulary(exchanges: Sequence[tuple[str, str]], secrets: Sequence[tuple[st
 
 def _numbered(text: str, known: Mapping[str, int]) -> list[int]:
     return [known.get(word, UNKNOWN) for word in words(text)[:LONGEST]]
-
-
-@contextmanager
-def _deterministic(seed: int) -> Iterator[None]:
-    """One thread, and torch's global generator seeded; both as before afterwards."""
-    import torch
-
-    threads = torch.get_num_threads()
-    with torch.random.fork_rng(devices=[]):
-        torch.set_num_threads(1)
-        torch.manual_seed(int(stream(seed, KIND, "weights").integers(2**62)))
-        try:
-            yield
-        finally:
-            torch.set_num_threads(threads)
-
-
-def _need_room(folder: Path) -> None:
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise PlanError((Fault("-o", f'"{folder}" is in use', "a new or empty folder"),))
-
-
-def _write(folder: Path, card: Mapping[str, Any]) -> None:
-    """Write the card; the folder appears with it or not at all."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
-        made = Path(temporary) / "trial"
-        made.mkdir()
-        (made / CARD).write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        if folder.exists():
-            folder.rmdir()
-        shutil.move(made, folder)

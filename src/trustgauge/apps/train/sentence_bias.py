@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import platform
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -20,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.apps.train import held_out
-from trustgauge.apps.train.kinds import Effort, ProgressCallback
+from trustgauge.apps.train.kinds import Effort, ProgressCallback, figure_in_words, model_folder, need_room
 from trustgauge.apps.train.labelled import TrainingTable
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.trust.sentence_bias import (
@@ -65,8 +63,7 @@ def train(data: TrainingTable, folder: Path, effort: Effort, *, tell: ProgressCa
         MissingPartError: the sentiment scorer is not installed.
         PlanError: the folder is in use, or the rows belong to too few groups.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise PlanError((Fault("-o", f'"{folder}" is in use', "a new or empty folder"),))
+    need_room(folder)
     groups = data.rows["group"].rank("dense").to_numpy().astype(np.int64) - 1
     if groups.max() + 1 < FEWEST_GROUPS:
         must, got = f"at least {FEWEST_GROUPS} groups of rows", str(groups.max() + 1)
@@ -87,7 +84,10 @@ def train(data: TrainingTable, folder: Path, effort: Effort, *, tell: ProgressCa
     card = _card(data, effort, penalty, _figures(data.rows, left_out, effort.seed))
     card["fitted_r2"] = round(r_squared(ratings, np.clip(intercept + values @ weights, 0, 1)), 4)
     card["printed"] = _printed(data.rows, features, effort.seed)
-    _write(folder, model, card)
+    with model_folder(folder) as made:
+        for name, content in ((MODEL, model), (CARD, card)):
+            text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+            (made / name).write_text(text, encoding="utf-8")
     return card
 
 
@@ -100,9 +100,9 @@ def card_lines(card: Mapping[str, Any], folder: Path) -> Sequence[tuple[str, str
             "left out",
             f"{tested['n']:,} rows of {tested['groups']:,} groups, each scored by a fit to the others",
         ),
-        ("", f"R2 {_shown(tested['r2'])}; of the rows it was fitted to {card['fitted_r2']:.3f}"),
-        ("", f"correlation with the ratings {_shown(tested['correlation'])}"),
-        ("printed", f"the published coefficients with our word lists: R2 {_shown(printed['r2'])}"),
+        ("", f"R2 {figure_in_words(tested['r2'])}; of the rows it was fitted to {card['fitted_r2']:.3f}"),
+        ("", f"correlation with the ratings {figure_in_words(tested['correlation'])}"),
+        ("printed", f"the published coefficients with our word lists: R2 {figure_in_words(printed['r2'])}"),
         *(("limits", limit) for limit in card["limits"]),
         ("use", f'issues = [{{ issue = "bias", model = "{folder}" }}]'),
     ]
@@ -219,13 +219,7 @@ def _card(data: TrainingTable, effort: Effort, penalty: float, figures: Mapping[
     """The card. It holds no time, so that the same training gives the same card."""
     return {
         "kind": KIND,
-        "data": {
-            "file": data.name,
-            "content": data.content,
-            "rows": len(data.rows),
-            "left_out": data.left_out,
-            "groups": data.rows["group"].n_unique(),
-        },
+        "data": data.facts(),
         "training": {"rows": len(data.rows), "seed": effort.seed},
         "penalty": penalty,
         "held_out": figures,
@@ -236,23 +230,3 @@ def _card(data: TrainingTable, effort: Effort, penalty: float, figures: Mapping[
         },
         "limits": list(LIMITS),
     }
-
-
-def _write(folder: Path, model: Mapping[str, Any], card: Mapping[str, Any]) -> None:
-    """Both files at once: the folder appears when they are complete."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
-        made = Path(temporary) / "model"
-        made.mkdir()
-        for name, held in ((MODEL, model), (CARD, card)):
-            (made / name).write_text(json.dumps(held, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        if folder.exists():
-            folder.rmdir()
-        shutil.move(made, folder)
-
-
-def _shown(figure: Mapping[str, Any]) -> str:
-    """A figure with its 95 % interval."""
-    if figure["value"] is None:
-        return "undefined"
-    return f"{figure['value']:.3f} (95 %: {figure['low']:.3f} to {figure['high']:.3f})"

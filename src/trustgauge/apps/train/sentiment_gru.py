@@ -6,11 +6,8 @@ import asyncio
 import json
 import math
 import platform
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -19,12 +16,12 @@ import numpy as np
 import polars as pl
 
 from trustgauge.apps.train.held_out import FEWEST_TESTED, by_source, measure, split_groups
-from trustgauge.apps.train.kinds import Effort, ProgressCallback
+from trustgauge.apps.train.kinds import Effort, ProgressCallback, model_folder, need_room
 from trustgauge.apps.train.labelled import TrainingTable
 from trustgauge.errors import Fault, PlanError
 from trustgauge.records import Message
 from trustgauge.services.gru import CARD, KIND, VOCABULARY, WEIGHTS, Gru, need_torch
-from trustgauge.services.gru_network import LONGEST, UNKNOWN, encode, forward, make, words
+from trustgauge.services.gru_network import LONGEST, UNKNOWN, deterministic, encode, forward, make, words
 from trustgauge.stats import stream
 
 WIDTH, HIDDEN = 64, 64
@@ -60,27 +57,21 @@ def train(data: TrainingTable, folder: Path, effort: Effort, *, tell: ProgressCa
         PlanError: the folder is in use, or too few rows can be held out.
     """
     need_torch()
-    _need_room(folder)
+    need_room(folder)
     training, tested = split_groups(data.rows, effort.held_out, effort.seed)
     if len(tested) < FEWEST_TESTED or len(training) < FEWEST_TESTED:
         raise PlanError((_too_few(data, training, tested),))
     vocabulary = vocabulary_of(training["text"])
     tell(f"{len(training):,} rows to learn from, {len(tested):,} held out, {len(vocabulary):,} words")
-    with _deterministic(effort.seed):
+    with deterministic(int(stream(effort.seed, "train", "weights").integers(2**62))):
         weights = _learned(training, vocabulary, effort, tell)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
-        made = Path(temporary) / "model"
-        made.mkdir()
+    with model_folder(folder) as made:
         _write(made, vocabulary, weights, {"kind": KIND})
         card = {
             **_facts(data, training, vocabulary, effort),
             "held_out": _held_out(made, tested, effort.seed),
         }
         (made / CARD).write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        if folder.exists():
-            folder.rmdir()
-        shutil.move(made, folder)
     return card
 
 
@@ -157,11 +148,7 @@ def _facts(
     return {
         "kind": KIND,
         "data": {
-            "file": data.name,
-            "content": data.content,
-            "rows": len(data.rows),
-            "left_out": data.left_out,
-            "groups": data.rows["group"].n_unique(),
+            **data.facts(),
             "mean": round(float(np.mean(scores.to_numpy())), 4),
             "sources": dict(data.rows.group_by("source").len().sort("source").iter_rows()),
         },
@@ -186,26 +173,6 @@ def _write(
     text = json.dumps(list(vocabulary), ensure_ascii=False)
     (folder / VOCABULARY).write_text(text + "\n", encoding="utf-8")
     (folder / CARD).write_text(json.dumps(card), encoding="utf-8")
-
-
-@contextmanager
-def _deterministic(seed: int) -> Iterator[None]:
-    """One thread, and torch's global generator seeded; both as before afterwards."""
-    import torch
-
-    threads = torch.get_num_threads()
-    with torch.random.fork_rng(devices=[]):
-        torch.set_num_threads(1)
-        torch.manual_seed(int(stream(seed, "train", "weights").integers(2**62)))
-        try:
-            yield
-        finally:
-            torch.set_num_threads(threads)
-
-
-def _need_room(folder: Path) -> None:
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise PlanError((Fault("-o", f'"{folder}" is in use', "a new or empty folder"),))
 
 
 def _too_few(data: TrainingTable, training: pl.DataFrame, tested: pl.DataFrame) -> Fault:

@@ -156,6 +156,8 @@ def _labels(given: Sequence[str]) -> dict[str, float]:
 
 def _results(card: Mapping[str, Any], folder: Path, use: str) -> list[tuple[str, str]]:
     """What a reader must know of the trained model, line by line."""
+    from trustgauge.apps.train.kinds import figure_in_words
+
     tested, data = card["held_out"], card["data"]
     lines = [
         (
@@ -166,24 +168,21 @@ def _results(card: Mapping[str, Any], folder: Path, use: str) -> list[tuple[str,
         *_figures(tested),
     ]
     for name, one in tested["sources"].items():
-        lines.append(("source", f"{name}: correlation {_shown(one['correlation'])}, n = {one['n']:,}"))
+        lines.append(
+            ("source", f"{name}: correlation {figure_in_words(one['correlation'])}, n = {one['n']:,}")
+        )
     lines += [("limits", limit) for limit in card["limits"]]
     lines.append(("use", f'use = "{use}", folder = "{folder}"'))
     return lines
 
 
 def _figures(tested: Mapping[str, Any]) -> list[tuple[str, str]]:
+    from trustgauge.apps.train.kinds import figure_in_words
+
     sign, constant = tested["sign"], tested["commoner_sign"]
     beside = "" if constant is None else f" (a constant answer: {constant:.0%})"
     return [
-        ("", f"correlation with the labels {_shown(tested['correlation'])}"),
-        ("", f"mean absolute error {_shown(tested['error'])} on the scale from -1 to 1"),
-        ("", f"right sign {_shown(sign)} of {sign['n']:,} rows with one{beside}"),
+        ("", f"correlation with the labels {figure_in_words(tested['correlation'])}"),
+        ("", f"mean absolute error {figure_in_words(tested['error'])} on the scale from -1 to 1"),
+        ("", f"right sign {figure_in_words(sign)} of {sign['n']:,} rows with one{beside}"),
     ]
-
-
-def _shown(figure: Mapping[str, Any]) -> str:
-    """A figure with its 95 % interval."""
-    if figure["value"] is None:
-        return "undefined"
-    return f"{figure['value']:.3f} (95 %: {figure['low']:.3f} to {figure['high']:.3f})"

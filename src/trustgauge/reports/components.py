@@ -358,7 +358,8 @@ class BadnessWords:
 class MethodView(Protocol):
     """What a method shows of a rating, a member of `ratings` of the document. All are pure functions.
 
-    Subclass `views.DefaultView` and override what the method shows in its own way.
+    Subclass `views.DefaultView` and override what the method shows in its own way. What has a body here is
+    what is shown if it does not.
     """
 
     messages: Messages
@@ -384,6 +385,7 @@ class MethodView(Protocol):
 
     def view_for(self, rating: RatingEntry) -> MethodView:
         """The view of one rating: this one, unless the method shows some of its ratings in another way."""
+        return self
 
     def direction_words(self, rating: RatingEntry) -> tuple[str, Mapping[str, str]]:
         """The template of the sentence that says what goes wrong and towards whom, and the facts it needs.
@@ -391,6 +393,7 @@ class MethodView(Protocol):
         "" if no direction is settled, or if the sentence of the level says it already. Asked of settled
         ratings only.
         """
+        return "", {}
 
     def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterable[Quotation]:
         """Exchanges that show what the verdict says, the most telling first; the first screen has three.
@@ -401,23 +404,29 @@ class MethodView(Protocol):
             rating: a rating of the method.
             rows: its evidence, of its service only, as `prepare_evidence` returns it.
         """
+        return ()
 
     def gives_no_level(self, rating: RatingEntry) -> bool:
         """Whether the rule of the rating measures only, and gives no level by design."""
+        return False
 
     def follows(self, rating: RatingEntry) -> str | None:
         """How the level follows from the parts; None for the usual sentence."""
+        return None
 
     def fact_words(
         self, code: str, facts: Mapping[str, object], rating: RatingEntry | None
     ) -> Mapping[str, object]:
         """The facts of a reason as its templates need them."""
+        return facts
 
     def rule_facts(self, rating: RatingEntry) -> Mapping[str, str]:
         """What the sentence about the rule needs: cuts, margins."""
+        return {}
 
     def audience(self, rating: RatingEntry) -> str:
         """For whom the rating is, such as "Privacy first"; "" if for everybody."""
+        return ""
 
     def heads(self, ratings: Sequence[RatingEntry]) -> Heads:
         """Columns of the plain tables (terminal, Markdown, notebook, list of services)."""
@@ -436,18 +445,23 @@ class MethodView(Protocol):
 
     def label_body(self, rating: RatingEntry, band: str, *, dead: bool) -> Sequence[str] | None:
         """The middle of the label as SVG elements; None for the usual levels and facts."""
+        return None
 
     def label_foot(self, rating: RatingEntry, certainty: str) -> Sequence[str] | None:
         """The lines at the foot of the label; None for the usual ones."""
+        return None
 
     def label_band(self, rating: RatingEntry) -> str:
         """What stands across the label of a rating without a level; "" for the usual words."""
+        return ""
 
     def open_outcome(self, rating: RatingEntry) -> str:
         """What is known of an incomplete rating in a few words; "" for "not rated"."""
+        return ""
 
     def outcome_audience(self, rating: RatingEntry) -> str:
         """For whom, within the outcome in a few words; "" if for everybody."""
+        return ""
 
     def level_line(self, rating: RatingEntry, level: str) -> str:
         """The line below a level on the label; "" for none."""
@@ -460,41 +474,55 @@ class MethodView(Protocol):
 
     def figures(self, rating: RatingEntry) -> Sequence[Figure]:
         """The figures under "Why this rating"."""
+        return []
 
     def part_table(self, rating: RatingEntry) -> PartTable:
         """The table of parts, worst first."""
 
     def effect_section(self, rating: RatingEntry, *, alone: bool) -> Section | None:
-        """How large the effect is, and how certain; `alone` if the page shows this rating only."""
+        """How large the effect is, and how certain; `alone` if the page shows this rating only.
+
+        Without knowing what the score means, nothing is drawn.
+        """
+        return None
 
     def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> Sequence[Section]:
         """Further sections of a rating."""
+        return []
 
     def overview(self, ratings: Sequence[RatingEntry], run: RunEntry) -> Sequence[Section]:
         """What is shown of all ratings of this method together, if a run has several."""
+        return []
 
     def cautions(self, rating: RatingEntry) -> Sequence[str]:
         """What must stand with a result in the terminal."""
+        return []
 
     def limits(self, rating: RatingEntry) -> Sequence[str]:
         """Limitations beyond those that the rating names itself."""
+        return []
 
     def block_names(self, rating: RatingEntry) -> Mapping[str, str]:
         """Names of the blocks of the evidence, by key."""
+        return {}
 
     def prepare_evidence(self, ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> pl.DataFrame:
         """The evidence with words in the place of keys; rows of other methods as they are."""
+        return rows
 
     def facets(self, ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> Sequence[Facet]:
         """What the evidence can be filtered by, beyond service, part and block."""
+        return ()
 
     def evidence_examples(
         self, ratings: Sequence[RatingEntry], rows: pl.DataFrame, shown: Evidence
     ) -> Sequence[Piece]:
         """The most telling rows, above the evidence."""
+        return ()
 
     def has_offensive_names(self, ratings: Sequence[RatingEntry]) -> bool:
         """Whether a name in some rating may offend, so that it is hidden until a reader asks for it."""
+        return False
 
     def size(self, blocks: int, texts: int) -> str:
         """How much a planned run asks of each service, in words."""

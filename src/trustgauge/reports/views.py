@@ -7,7 +7,7 @@ What it says of the reader of its answers, too: audited or not, its errors, and 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from trustgauge.records import Reason
@@ -19,15 +19,14 @@ from trustgauge.reports.components import (
     Cell,
     Cells,
     EvidenceWords,
-    Figure,
     Head,
     Heads,
     LevelWords,
     Messages,
+    MethodView,
     PartRow,
     PartTable,
     Piece,
-    Quotation,
     Section,
     Table,
     Title,
@@ -43,7 +42,7 @@ from trustgauge.reports.svg import step
 if TYPE_CHECKING:
     import polars as pl
 
-    from trustgauge.reports.components import Evidence, EvidenceExchange, Facet, MethodView
+    from trustgauge.reports.components import EvidenceExchange, MethodView
     from trustgauge.reports.document_model import (
         CoverageEntry,
         InstrumentEntry,
@@ -615,7 +614,7 @@ def _halves(told: RecognitionEntry) -> tuple[str, str]:
     return words(told["plain"]), words(told["disguised"])
 
 
-class DefaultView:
+class DefaultView(MethodView):
     """See `components.MethodView` for what each member is."""
 
     messages: Messages = NO_MESSAGES
@@ -627,9 +626,6 @@ class DefaultView:
     verdict_codes: frozenset[str] = frozenset({"overall.worst-part", "overall.vote", "overall.mean"})
     by_chance: frozenset[str] = frozenset()
 
-    def view_for(self, rating: RatingEntry) -> MethodView:
-        return self
-
     def level_words(self, rating: RatingEntry, key: str | None, rule: str) -> LevelWords:
         known = self.messages.levels.get("levels", {}).get(str(key))
         if known:
@@ -640,29 +636,6 @@ class DefaultView:
 
     def verdict_words(self, rating: RatingEntry) -> tuple[str, Mapping[str, str]]:
         return sentences.level(rating, rating["overall"]["level"]).sentence, {}
-
-    def direction_words(self, rating: RatingEntry) -> tuple[str, Mapping[str, str]]:
-        return "", {}
-
-    def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterable[Quotation]:
-        return ()
-
-    def gives_no_level(self, rating: RatingEntry) -> bool:
-        return False
-
-    def follows(self, rating: RatingEntry) -> str | None:
-        return None
-
-    def fact_words(
-        self, code: str, facts: Mapping[str, object], rating: RatingEntry | None
-    ) -> Mapping[str, object]:
-        return facts
-
-    def rule_facts(self, rating: RatingEntry) -> Mapping[str, str]:
-        return {}
-
-    def audience(self, rating: RatingEntry) -> str:
-        return ""
 
     def heads(self, ratings: Sequence[RatingEntry]) -> Heads:
         return Heads(("answers",), ("score",))
@@ -683,21 +656,6 @@ class DefaultView:
         attribute = sentences.name(rating["issue"]["attribute"]).replace("-", " ")
         return f"{attribute} {sentences.name(rating['issue']['id'])}".strip()
 
-    def label_body(self, rating: RatingEntry, band: str, *, dead: bool) -> Sequence[str] | None:
-        return None
-
-    def label_foot(self, rating: RatingEntry, certainty: str) -> Sequence[str] | None:
-        return None
-
-    def label_band(self, rating: RatingEntry) -> str:
-        return ""
-
-    def open_outcome(self, rating: RatingEntry) -> str:
-        return ""
-
-    def outcome_audience(self, rating: RatingEntry) -> str:
-        return ""
-
     def level_line(self, rating: RatingEntry, level: str) -> str:
         return sentences.level(rating, level).line
 
@@ -715,9 +673,6 @@ class DefaultView:
             return "Score", numbers.NONE, "no data"
         reach = "" if one["low"] is None else f"{number(one['low'])} to {number(one['high'])}, "
         return "Score", number(one["score"]), f"{reach}n = {numbers.count(one['n'])}"
-
-    def figures(self, rating: RatingEntry) -> Sequence[Figure]:
-        return []
 
     def part_table(self, rating: RatingEntry) -> PartTable:
         """Answers and score, a row a part."""
@@ -737,39 +692,6 @@ class DefaultView:
         noun = sentences.noun(rating, 1)
         heading = f"{noun.capitalize()} by {noun}" if len(rows) > 1 else "What was measured"
         return PartTable(heading, noun.capitalize(), ("Answers",), (Head("Score", number=True),), rows)
-
-    def effect_section(self, rating: RatingEntry, *, alone: bool) -> Section | None:
-        """Without knowing what the score means, nothing is drawn."""
-        return None
-
-    def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> Sequence[Section]:
-        return []
-
-    def overview(self, ratings: Sequence[RatingEntry], run: RunEntry) -> Sequence[Section]:
-        return []
-
-    def cautions(self, rating: RatingEntry) -> Sequence[str]:
-        return []
-
-    def limits(self, rating: RatingEntry) -> Sequence[str]:
-        return []
-
-    def block_names(self, rating: RatingEntry) -> Mapping[str, str]:
-        return {}
-
-    def prepare_evidence(self, ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> pl.DataFrame:
-        return rows
-
-    def facets(self, ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> Sequence[Facet]:
-        return ()
-
-    def evidence_examples(
-        self, ratings: Sequence[RatingEntry], rows: pl.DataFrame, shown: Evidence
-    ) -> Sequence[Piece]:
-        return ()
-
-    def has_offensive_names(self, ratings: Sequence[RatingEntry]) -> bool:
-        return False
 
     def size(self, blocks: int, texts: int) -> str:
         return f"{blocks} block{'' if blocks == 1 else 's'} × {texts} texts"

@@ -71,7 +71,7 @@ class Api:
 
     def routes(self) -> list[Route]:
         """All addresses, each with its one method."""
-        told: list[tuple[str, str, Callable[..., Any]]] = [
+        routes: list[tuple[str, str, Callable[..., Any]]] = [
             ("GET", "/api/v1/ratings", self.ratings),
             ("POST", "/api/v1/ratings", self.publish),
             ("GET", "/api/v1/ratings/{id}", self.rating),
@@ -98,14 +98,7 @@ class Api:
             ("GET", "/.well-known/api-catalog", self.api_catalog),
             ("GET", "/healthz", self.health),
         ]
-        by_path: dict[str, list[tuple[str, Callable[..., Any]]]] = {}
-        for method, path, answer in told:
-            by_path.setdefault(path, []).append((method, answer))
-        return [
-            Route(path, answer, methods=[method])
-            for path, answers in by_path.items()
-            for method, answer in answers
-        ]
+        return [Route(path, answer, methods=[method]) for method, path, answer in routes]
 
     def ratings(self, request: Request) -> Response:
         """The list of ratings, by pages."""

@@ -1,9 +1,11 @@
-"""The files of a rating: every export, under the name it has in the catalogue."""
+"""The files of a rating, every export under the name it has in the catalogue; and the words of the pages."""
 
 from __future__ import annotations
 
 import io
+import tomllib
 from datetime import date
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from trustgauge import plugins
@@ -14,33 +16,12 @@ if TYPE_CHECKING:
 
     from trustgauge.apps.catalogue.store import CatalogueRating
 
-FILES = {
-    "json": ("rating.json", "application/json"),
-    "label": ("label.svg", "image/svg+xml"),
-    "badge": ("badge.svg", "image/svg+xml"),
-    "shields": ("badge.json", "application/json"),
-    "html": ("report.html", "text/html; charset=utf-8"),
-    "jsonld": ("rating.jsonld", "application/ld+json"),
-    "markdown": ("rating.md", "text/markdown; charset=utf-8"),
-    "csv": ("parts.csv", "text/csv; charset=utf-8"),
-    "evidence-csv": ("evidence.csv", "text/csv; charset=utf-8"),
-    "cyclonedx": ("rating.cdx.json", "application/vnd.cyclonedx+json"),
-    "junit": ("junit.xml", "application/xml"),
-    "sarif": ("rating.sarif", "application/sarif+json"),
-    "parquet": ("evidence.parquet", "application/vnd.apache.parquet"),
-    "parts-parquet": ("parts.parquet", "application/vnd.apache.parquet"),
-    "model-card": ("model-card.md", "text/markdown; charset=utf-8"),
-    "evidence-pack": ("evidence-pack.md", "text/markdown; charset=utf-8"),
-    "openapi": ("openapi-overlay.json", "application/json"),
-    "api-catalog": ("api-catalog.json", "application/linkset+json"),
-    "a2a": ("a2a.json", "application/json"),
-    "mcp": ("mcp.json", "application/json"),
-    "in-toto": ("in-toto.json", "application/vnd.in-toto+json"),
-    "earl": ("earl.jsonld", "application/ld+json"),
-    "otel": ("otel.json", "application/json"),
-    "eee": ("every-eval-ever.json", "application/json"),
-}
-"""Export -> file and media type. An export of somebody else is a file of its own name."""
+WORDS: dict[str, dict[str, Any]] = tomllib.loads(
+    files("trustgauge.apps.catalogue").joinpath("words.toml").read_text("utf-8")
+)
+"""What the pages say, by table of `words.toml`."""
+FILES: dict[str, tuple[str, str, str]] = WORDS["files"]
+"""Export -> file, media type and what it is. An export of somebody else is a file of its own name."""
 DATED = ("html", "label", "badge", "shields")
 """Exports that turn grey once a rating has expired."""
 OF_LEVEL = ("badge", "shields")

@@ -21,10 +21,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from trustgauge.apps.catalogue.schema import EVENTS, JOBS
+from trustgauge.apps.catalogue.store import now
 from trustgauge.records import digest
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("trustgauge.catalogue")
 LOST = 30.0
 """Seconds without a beat after which a worker counts as dead."""
-OPEN = ("waiting", "running")
 RESTING = ("done", "failed")
 """States in which a watch waits for its next look."""
 SOONEST = 3_600
@@ -222,14 +222,3 @@ def _facts(row: RowMapping) -> dict[str, Any]:
 
 def _moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
-
-
-def count_open(store: CatalogueStore) -> int:
-    """How many jobs wait or run."""
-    with store.engine.connect() as connection:
-        return int(connection.execute(select(func.count()).where(JOBS.c.state.in_(OPEN))).scalar_one())
-
-
-def now() -> str:
-    """The time in UTC, ISO 8601."""
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -22,7 +22,7 @@ from markupsafe import Markup
 from trustgauge import plugins
 from trustgauge.apps.catalogue.cards import environment as report_environment
 from trustgauge.apps.catalogue.cards import read_card, with_templates
-from trustgauge.apps.catalogue.exports import export_files
+from trustgauge.apps.catalogue.exports import FILES, WORDS, export_files
 from trustgauge.apps.catalogue.history import MOST as MOST_MARKS
 from trustgauge.apps.catalogue.history import history
 from trustgauge.apps.catalogue.store import STATES, CatalogueRating, CatalogueStore, RatingQuery
@@ -61,65 +61,10 @@ PAIR_PARAMETERS = ("a", "b")
 PERSONAL_PARAMETERS = (*(f"p{number}" for number in range(1, 9)), "rule", "profile")
 CHAIN_PARAMETERS = tuple(f"s{number}" for number in range(1, 5))
 """What the pages understand of an address; they are given nothing else of it."""
-FILTERS = {
-    "task": "Task",
-    "method": "Method",
-    "dimension": "Rated for",
-    "level": "Level",
-    "language": "Language",
-    "certainty": "Certainty at least",
-    "age": "Tested within",
-    "state": "State",
-    "assessor": "Assessor",
-}
+FILTERS: Mapping[str, str] = WORDS["filters"]
+TASKS: Mapping[str, str] = WORDS["tasks"]
 CERTAINTIES = (("95", "95 %"), ("90", "90 %"), ("80", "80 %"))
 AGES = (("30", "30 days"), ("90", "90 days"), ("365", "a year"))
-TASKS = {"translate": "translation", "score": "scoring of texts", "chat": "chat"}
-METHODS = {
-    "two-step": "Sends balanced text, then skewed text, and counts who is named in what comes back: "
-    "does the service add bias, repeat that of its input, or balance it?",
-    "causal": "Scores the same sentences with one word for a group exchanged for another, and estimates "
-    "how much of the score the group alone causes.",
-    "social-bias": "Asks a chatbot to judge and to choose between groups of people, and counts whom it "
-    "favours more often than it does with made-up groups.",
-    "trust": "Talks with a chatbot, and measures what it gives away, how it speaks and whom it slights; "
-    "what counts most is the order of whoever asks.",
-}
-STATE_WORDS = {
-    "rated": "Enough answers, and the level is certain enough to be settled. A solid mark.",
-    "not settled": "The level found is the most likely one, but not certain enough. A dashed mark.",
-    "incomplete": "Too many answers were lost, or the run was stopped. No level.",
-    "inferred": "Composed from other ratings, not measured. A dashed mark.",
-    "expired": "Past its date: services change without notice. Grey.",
-    "withdrawn": "Retracted by the assessor; the page says why. Grey.",
-    "testing forbidden": "The provider forbids tests of the service; ratings it made itself may stand.",
-}
-FILE_WORDS = {
-    "rating.json": "the rating itself, which everything else is made of",
-    "label.svg": "the label",
-    "badge.svg": "the badge",
-    "badge.json": "the badge for a shields endpoint",
-    "report.html": "the report, one file that opens from disk",
-    "rating.jsonld": "schema.org, for generic readers",
-    "rating.md": "Markdown",
-    "parts.csv": "its parts as a table",
-    "evidence.csv": "every text sent and received",
-    "rating.cdx.json": "CycloneDX declarations",
-    "junit.xml": "JUnit XML, one case for each part",
-    "rating.sarif": "SARIF 2.1.0",
-    "evidence.parquet": "every text, as Parquet",
-    "parts.parquet": "its parts, as Parquet",
-    "model-card.md": "a section for a model card",
-    "evidence-pack.md": "what it is evidence of, for auditors",
-    "openapi-overlay.json": "for the OpenAPI description of the service",
-    "api-catalog.json": "links for programs that look for APIs (RFC 9727)",
-    "a2a.json": "for an A2A agent card",
-    "mcp.json": "for an MCP registry",
-    "in-toto.json": "in-toto statement, to be signed",
-    "earl.jsonld": "EARL, one outcome for each test",
-    "otel.json": "OpenTelemetry evaluation results",
-    "every-eval-ever.json": "Every Eval Ever, for researchers",
-}
 
 
 class NotFoundError(LookupError):
@@ -226,6 +171,7 @@ class Site:
         found = self._rating(name)
         r, row = found.entry, found.row
         run = found.document["run"]
+        words = {file: what for file, _, what in FILES.values()}
         return self.render(
             "rating.html.j2",
             2,
@@ -242,7 +188,7 @@ class Site:
             anchors_line=sentences.controls(run["anchors"]),
             limits=views.limits(found.shown),
             files=[
-                (file, FILE_WORDS.get(file, ""))
+                (file, words.get(file, ""))
                 for file in export_files(found, evidence=bool(row["has_evidence"]))
             ],
             has_badge=label.badge(r) is not None,
@@ -418,7 +364,9 @@ class Site:
         one = self.method_facts(name)
         words = view_by_name(name).messages.table("rules")
         rules = [(key, text) for key, text in words.items() if "{" not in text]
-        return self.render("method.html.j2", 2, title=name, one=one, rules=rules or _rule_names())
+        return self.render(
+            "method.html.j2", 2, title=name, one=one, rules=rules or list(WORDS["rules"].items())
+        )
 
     def methods_facts(self) -> dict[str, Any]:
         """What all methods say of themselves."""
@@ -440,7 +388,7 @@ class Site:
             "ratings": self.store.count(RatingQuery(earlier="1"), self.today()),
             "services": len(self.store.services()),
             "assessors": self.store.choices()["assessor"],
-            "states": list(STATE_WORDS.items()),
+            "states": list(WORDS["states"].items()),
         }
 
     def runs(self, problem: str = "", plan: str = "") -> str:
@@ -646,12 +594,6 @@ def _pair(number: int, one: RatingDifference) -> dict[str, Any]:
 def _chain(composed: ComposedChain, ratings: Path) -> dict[str, Any]:
     """An inferred chain as its page shows it."""
     one = composed.inference
-    words = {
-        "rates": "from the measured rates of all parts",
-        "two-bit": "from what each part does with balanced and with skewed input",
-        "levels": "from the levels alone",
-        "published": "from table 2 of the paper",
-    }
 
     def words_of(level: str | None) -> str:
         return level_names().get(level, level) if level else "no level"
@@ -675,7 +617,7 @@ def _chain(composed: ComposedChain, ratings: Path) -> dict[str, Any]:
         ],
         "levels": said(one.levels),
         "state": one.state,
-        "words": words[one.way],
+        "words": WORDS["chains"][one.way],
         "certainty": numbers.certainty(one.certainty),
         "steps": [
             f"{said(step.first)}, then {words_of(step.second)}, gives {said(step.result)}."
@@ -740,7 +682,7 @@ def _method(name: str, count: int) -> dict[str, Any]:
         "name": name,
         "version": kind.version,
         "paper": kind.paper,
-        "doc": METHODS.get(name) or _first_lines(kind.__doc__ or ""),
+        "doc": WORDS["methods"].get(name) or _first_lines(kind.__doc__ or ""),
         "tasks": ", ".join(TASKS.get(task, task) for task in kind.tasks),
         "levels": levels,
         "count": count,
@@ -766,14 +708,6 @@ def _default(field: Any) -> str:
     value = field.get_default(call_default_factory=True)
     told = json.dumps(value, default=str, ensure_ascii=False)
     return told if len(told) < 60 else f"{told[:56]} …"
-
-
-def _rule_names() -> list[tuple[str, str]]:
-    return [
-        ("sound", "our own corrections of the paper’s rule; the default"),
-        ("published", "as the paper states it"),
-        ("released", "as the authors’ released code works"),
-    ]
 
 
 def _value_words(name: str, value: str) -> str:
@@ -815,13 +749,7 @@ def _filter_words(name: str, value: str) -> str:
 
 
 def _job_words(job: Mapping[str, Any]) -> str:
-    words = {
-        "waiting": "Waits for its turn",
-        "running": "Running",
-        "done": "Done",
-        "stopped": "Stopped; received answers are stored. Start the same plan again to continue",
-        "failed": "Failed",
-    }
+    words: Mapping[str, str] = WORDS["jobs"]
     if job["next"]:
         return f"{words[job['state']]}; looked at again from {numbers.moment(job['next'])}"
     return "Stopping" if job["stopping"] else words[job["state"]]

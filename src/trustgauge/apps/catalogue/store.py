@@ -205,7 +205,7 @@ class CatalogueStore:
         evidence: bytes | None,
         quotations: Sequence[Sequence[Mapping[str, Any]]],
     ) -> list[str]:
-        run, now = checked["run"], _now()
+        run, at = checked["run"], now()
         header = canonical({**checked, "ratings": []})
         whole = fingerprint(checked)
         changed: list[str] = []
@@ -228,14 +228,14 @@ class CatalogueStore:
                 connection.execute(update(RUNS).where(RUNS.c.id == run["id"]).values(**values))
             for place, rating in enumerate(checked["ratings"], start=1):
                 quoted = quotations[place - 1] if place <= len(quotations) else ()
-                if self._add_rating(connection, checked, place, json.dumps(list(quoted)), now):
+                if self._add_rating(connection, checked, place, json.dumps(list(quoted)), at):
                     changed.append(rating["id"])
             for one in changed:
                 self._log(connection, actor, "published", one, {"run": run["id"]})
         return changed
 
     def _add_rating(
-        self, connection: Connection, document: RunDocument, place: int, quotations: str, now: str
+        self, connection: Connection, document: RunDocument, place: int, quotations: str, at: str
     ) -> bool:
         rating = document["ratings"][place - 1]
         alone: RunDocument = {**document, "ratings": [rating]}
@@ -254,7 +254,7 @@ class CatalogueStore:
         ).first()
         if before is None:
             connection.execute(
-                RATINGS.insert().values(id=rating["id"], received=now, latest=True, withdrawn="", **values)
+                RATINGS.insert().values(id=rating["id"], received=at, latest=True, withdrawn="", **values)
             )
             connection.execute(CONTENTS.insert().values(rating=rating["id"], **content))
         elif before.run != document["run"]["id"]:
@@ -264,7 +264,7 @@ class CatalogueStore:
         else:
             connection.execute(
                 REVISIONS.insert().values(
-                    rating=rating["id"], hash=before.hash, entry=before.entry, replaced=now
+                    rating=rating["id"], hash=before.hash, entry=before.entry, replaced=at
                 )
             )
             connection.execute(update(RATINGS).where(RATINGS.c.id == rating["id"]).values(**values))
@@ -546,7 +546,7 @@ class CatalogueStore:
         self, rating: str, kind: Literal["correction", "withdrawal", "reply"], said: str, author: str
     ) -> bool:
         """Add a note to a rating; a withdrawal also dates it. Returns whether there is such a rating."""
-        now = _now()
+        at = now()
         with self.engine.begin() as connection:
             row = connection.execute(select(RATINGS.c.withdrawn).where(RATINGS.c.id == rating)).first()
             if row is None:
@@ -555,10 +555,10 @@ class CatalogueStore:
                 return True
             words = said[:10_000].encode("utf-8", "replace").decode().replace("\0", "�")
             connection.execute(
-                NOTES.insert().values(rating=rating, kind=kind, text=words, author=author, at=now)
+                NOTES.insert().values(rating=rating, kind=kind, text=words, author=author, at=at)
             )
             if kind == "withdrawal":
-                connection.execute(update(RATINGS).where(RATINGS.c.id == rating).values(withdrawn=now[:10]))
+                connection.execute(update(RATINGS).where(RATINGS.c.id == rating).values(withdrawn=at[:10]))
             action = {"correction": "corrected", "withdrawal": "withdrawn", "reply": "replied"}[kind]
             self._log(connection, author, action, rating, {})
             return True
@@ -596,7 +596,7 @@ class CatalogueStore:
     ) -> None:
         connection.execute(
             AUDIT.insert().values(
-                at=_now(),
+                at=now(),
                 actor=visible(actor)[:200],
                 action=action,
                 subject=subject,
@@ -607,7 +607,7 @@ class CatalogueStore:
     def make_token(self, name: str, role: Role) -> str:
         """A new token in the place of one of the same name; the catalogue keeps its hash only."""
         token = f"tg_{secrets.token_urlsafe(32)}"
-        values = {"role": role, "hash": _token_hash(token), "made": _now(), "revoked": ""}
+        values = {"role": role, "hash": _token_hash(token), "made": now(), "revoked": ""}
         with self.engine.begin() as connection:
             made = self._insert(TOKENS).values(name=name, **values)
             connection.execute(made.on_conflict_do_update(index_elements=["name"], set_=values))
@@ -617,7 +617,7 @@ class CatalogueStore:
     def revoke_token(self, name: str) -> bool:
         """Make a token worthless. Returns whether there is one of this name."""
         with self.engine.begin() as connection:
-            done = connection.execute(update(TOKENS).where(TOKENS.c.name == name).values(revoked=_now()))
+            done = connection.execute(update(TOKENS).where(TOKENS.c.name == name).values(revoked=now()))
             return bool(done.rowcount)
 
     def holder(self, token: str) -> tuple[str, Role] | None:
@@ -760,5 +760,6 @@ def _token_hash(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()  # of 256 random bits: needs no salt
 
 
-def _now() -> str:
+def now() -> str:
+    """The time in UTC, ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -23,11 +23,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from trustgauge import plugins
 from trustgauge.apps.catalogue.ingest import take_in_folder
-from trustgauge.apps.catalogue.jobs import SOONEST, now
+from trustgauge.apps.catalogue.jobs import SOONEST
 from trustgauge.apps.catalogue.live_chats import probe_chat
 from trustgauge.apps.catalogue.plan_access import network_plan
 from trustgauge.apps.catalogue.schema import EVENTS, JOBS
-from trustgauge.apps.catalogue.store import CatalogueStore
+from trustgauge.apps.catalogue.store import CatalogueStore, now
 from trustgauge.catalogue import read
 from trustgauge.errors import TrustgaugeError
 from trustgauge.store.folder import write_file

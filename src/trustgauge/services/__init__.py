@@ -166,6 +166,23 @@ class Service(Protocol):
     async def close(self) -> None: ...
 
 
+class InProcessService:
+    """A live service that answers here, each message by itself, and has nothing to close.
+
+    Subclass it, and give `reply`; or `ask`, where messages are answered together.
+    """
+
+    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
+        return [self.reply(message) for message in messages]
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def reply(self, message: Message) -> Reply:
+        """The answer to one message."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """One thing that a user confirms before a plan is asked.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import threading
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib import import_module, metadata
 from importlib.util import find_spec
@@ -22,7 +22,7 @@ from pydantic import Field
 from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError, ServiceError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import Concurrency, Seed, ServiceSpec, storable
+from trustgauge.services import Concurrency, InProcessService, Seed, ServiceSpec, storable
 from trustgauge.services.hf_base import content_of
 from trustgauge.services.session_replay import so_far
 
@@ -97,7 +97,7 @@ class Alice(ServiceSpec):
         return LiveAlice(self, _patterns(folder, content_of(folder)))
 
 
-class LiveAlice:
+class LiveAlice(InProcessService):
     """A bot that answers every message in a session of its own."""
 
     def __init__(self, about: Alice, patterns: Any) -> None:
@@ -112,11 +112,8 @@ class LiveAlice:
             self._kernel._elementProcessors[element] = _nothing
         self._chance = random.Random()
 
-    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
-        return [Reply(self._answer(message)) for message in messages]
-
-    async def close(self) -> None:
-        """Nothing is held."""
+    def reply(self, message: Message) -> Reply:
+        return Reply(self._answer(message))
 
     def _answer(self, message: Message) -> str:
         # A brain keeps nothing of one conversation for another, so it need not know who else talks.

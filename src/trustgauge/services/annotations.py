@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from trustgauge.errors import Fault, PlanError, RejectedError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Json, Message, Reply, Task
-from trustgauge.services import Seed, ServiceSpec
+from trustgauge.services import InProcessService, Seed, ServiceSpec
 
 if TYPE_CHECKING:
     import polars as pl
@@ -157,19 +157,13 @@ class AnnotationTable:
     skipped: Mapping[str, int]
 
 
-class LivePeople:
+class LivePeople(InProcessService):
     """Looks labels up."""
 
     def __init__(self, description: People, labels: Mapping[str, tuple[Label, ...]]) -> None:
         self._about, self._labels = description, labels
 
-    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
-        return [self._reply(message) for message in messages]
-
-    async def close(self) -> None:
-        """Nothing is held."""
-
-    def _reply(self, message: Message) -> Reply:
+    def reply(self, message: Message) -> Reply:
         from trustgauge.data.tables import short
 
         about = self._about

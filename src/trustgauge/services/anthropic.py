@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from trustgauge.records import Message
-from trustgauge.services import number, storable
+from trustgauge.services import storable
 from trustgauge.services.chat_protocol import ChatAnswer, ChatSpec, words_of
 from trustgauge.services.session_replay import person
+
+USAGE = ("input_tokens", "output_tokens")
 
 
 class Anthropic(ChatSpec):
@@ -53,7 +55,7 @@ class Anthropic(ChatSpec):
         if text is None:
             return None
         said = ChatAnswer(text, end=str(whole.get("stop_reason") or ""))
-        _count(said, whole.get("usage"))
+        said.count(whole.get("usage"), *USAGE)
         return said
 
     def gather(self, stream: Iterable[dict[str, Any] | None]) -> ChatAnswer | None:
@@ -64,7 +66,7 @@ class Anthropic(ChatSpec):
                 said.whole = True
             elif kind == "message_start":
                 message = event.get("message")
-                _count(said, message.get("usage") if isinstance(message, dict) else None)
+                said.count(message.get("usage") if isinstance(message, dict) else None, *USAGE)
             elif kind == "content_block_delta" and isinstance(delta, dict):
                 if delta.get("type") != "text_delta":
                     continue  # thinking, or the input of a tool
@@ -73,11 +75,5 @@ class Anthropic(ChatSpec):
                 said.text += delta["text"]
             elif kind == "message_delta" and isinstance(delta, dict):
                 said.end = str(delta.get("stop_reason") or said.end)
-                _count(said, event.get("usage"))
+                said.count(event.get("usage"), *USAGE)
         return said
-
-
-def _count(said: ChatAnswer, usage: Any) -> None:
-    if isinstance(usage, dict):
-        said.read = number(usage.get("input_tokens"), said.read)
-        said.written = number(usage.get("output_tokens"), said.written)

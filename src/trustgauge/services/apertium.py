@@ -13,10 +13,12 @@ import re
 import shlex
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -28,32 +30,13 @@ from trustgauge.services.process_pipeline import Pipeline, pieces_of, tidy
 
 INSTALL = "apt-get install --no-install-recommends"
 
-# Debian's packages by direction; Debian's eo-es and eo-ca are broken and left out.
-_PACKAGES = {
-    "apertium-eo-en": "en>eo eo>en",
-    "apertium-eng-spa": "en>es es>en",
-    "apertium-eng-cat": "en>ca ca>en",
-    "apertium-en-gl": "en>gl gl>en",
-    "apertium-eu-en": "eu>en",
-    "apertium-isl-eng": "is>en",
-    "apertium-mkd-eng": "mk>en",
-    "apertium-spa-ita": "es>it it>es",
-    "apertium-es-pt": "es>pt pt>es",
-    "apertium-fr-es": "es>fr fr>es",
-    "apertium-spa-cat": "es>ca ca>es",
-    "apertium-spa-arg": "es>an an>es",
-    "apertium-oc-es": "es>oc oc>es",
-    "apertium-es-gl": "es>gl gl>es",
-    "apertium-es-ro": "ro>es",
-    "apertium-eu-es": "eu>es",
-    "apertium-cat-ita": "ca>it it>ca",
-    "apertium-fra-cat": "ca>fr fr>ca",
-    "apertium-por-cat": "ca>pt pt>ca",
-    "apertium-oc-ca": "ca>oc oc>ca",
-    "apertium-cat-srd": "ca>sc",
-    "apertium-pt-gl": "pt>gl gl>pt",
+_PACKAGE_OF = {
+    pair: package
+    for package, pairs in tomllib.loads(
+        files("trustgauge.services").joinpath("apertium_packages.toml").read_text("utf-8")
+    ).items()
+    for pair in pairs.split()
 }
-_PACKAGE_OF = {pair: package for package, pairs in _PACKAGES.items() for pair in pairs.split()}
 _PACKAGE_OF_PROGRAM = {"lsx-proc": "apertium-separable", "lrx-proc": "apertium-lex-tools", "cg-proc": "cg3"}
 
 _MODE = re.compile(r"([a-z]{2,3}(?:_\w+)?)-([a-z]{2,3}(?:_\w+)?)")

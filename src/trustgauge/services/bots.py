@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module, metadata
 from importlib.util import find_spec
 from typing import Any, ClassVar, Literal, Self, get_args
 
 from trustgauge.errors import MissingPartError, RejectedError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import Concurrency, Seed, ServiceSpec, storable
+from trustgauge.services import Concurrency, InProcessService, Seed, ServiceSpec, storable
 
 Bot = Literal["eliza", "iesha", "rude", "suntsu", "zen"]
 _WILDCARD = re.compile(r"%(\d)")
@@ -63,7 +63,7 @@ class Eliza(ServiceSpec):
         return LiveBot(getattr(import_module(f"nltk.chat.{self.bot}"), f"{self.bot}_chatbot"), self.seed)
 
 
-class LiveBot:
+class LiveBot(InProcessService):
     """Answers by NLTK's patterns and reflections, with a generator of its own for each answer.
 
     NLTK's own `respond` draws from the global generator, and stumbles over a "%" in what the
@@ -73,11 +73,8 @@ class LiveBot:
     def __init__(self, chat: Any, seed: int) -> None:
         self._chat, self._seed = chat, seed
 
-    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
-        return [Reply(storable(self._answer(message))) for message in messages]
-
-    async def close(self) -> None:
-        """Nothing is held."""
+    def reply(self, message: Message) -> Reply:
+        return Reply(storable(self._answer(message)))
 
     def _answer(self, message: Message) -> str:
         try:

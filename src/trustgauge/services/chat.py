@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from trustgauge.records import Message
-from trustgauge.services import number, storable
-from trustgauge.services.chat_protocol import ChatAnswer, ChatSpec, words_of
+from trustgauge.services import storable
+from trustgauge.services.chat_protocol import ChatAnswer, ChatSpec, gather_events, words_of
 from trustgauge.services.session_replay import person
 
 
@@ -63,22 +63,11 @@ class OpenAi(ChatSpec):
         if choice is None or not isinstance(choice.get("message"), dict):
             return None
         said = ChatAnswer()
-        return said if _add(said, choice, choice["message"]) and _count(said, whole) else None
+        said.count(whole.get("usage"))
+        return said if _add(said, choice, choice["message"]) else None
 
     def gather(self, stream: Iterable[dict[str, Any] | None]) -> ChatAnswer | None:
-        said = ChatAnswer(whole=False)
-        for event in stream:
-            if event is None:
-                said.whole = True
-                continue
-            _count(said, event)
-            choice = _first(event.get("choices"))
-            if choice is None:
-                continue  # a last event may hold only the count of tokens
-            if not _add(said, choice, choice.get("delta") or {}):
-                return None
-        said.whole = said.whole or bool(said.end)
-        return said
+        return gather_events(stream, _add_event)
 
 
 class Ollama(OpenAi):
@@ -184,6 +173,12 @@ def _first(choices: Any) -> dict[str, Any] | None:
     return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
 
 
+def _add_event(said: ChatAnswer, event: Mapping[str, Any]) -> bool:
+    """Add an event of a stream; a last one may hold only the count of tokens."""
+    choice = _first(event.get("choices"))
+    return choice is None or _add(said, choice, choice.get("delta") or {})
+
+
 def _add(said: ChatAnswer, choice: Mapping[str, Any], part: Any) -> bool:
     """Add a message, or a piece of one; False if its form is unknown."""
     if not isinstance(part, dict):
@@ -195,13 +190,4 @@ def _add(said: ChatAnswer, choice: Mapping[str, Any], part: Any) -> bool:
         said.text += text
         said.refused = said.refused or bool(name == "refusal" and text)
     said.end = str(choice.get("finish_reason") or said.end)
-    return True
-
-
-def _count(said: ChatAnswer, whole: Mapping[str, Any]) -> bool:
-    """Note the tokens told of; an answer is worth more than its count, so a strange one is passed over."""
-    usage = whole.get("usage")
-    if isinstance(usage, dict):
-        said.read = number(usage.get("prompt_tokens"), said.read)
-        said.written = number(usage.get("completion_tokens"), said.written)
     return True

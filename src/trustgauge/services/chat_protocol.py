@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -24,7 +24,7 @@ from trustgauge.errors import (
     UnavailableError,
 )
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import ApiKeySpec, Price, Seconds, Seed, advice
+from trustgauge.services import ApiKeySpec, Price, Seconds, Seed, advice, number
 from trustgauge.services.server_events import events
 from trustgauge.services.transport import (
     ConnectionSettings,
@@ -68,6 +68,18 @@ class ChatAnswer:
     read: int = 0  # tokens
     written: int = 0
     whole: bool = True  # False for a stream that breaks off
+
+    def count(self, usage: Any, read: str = "prompt_tokens", written: str = "completion_tokens") -> None:
+        """Note the tokens told of; an answer is worth more than its count, so a strange one is passed over.
+
+        Args:
+            usage: the object that tells.
+            read: its name of the tokens of the request.
+            written: its name of the tokens of the answer.
+        """
+        if isinstance(usage, dict):
+            self.read = number(usage.get(read), self.read)
+            self.written = number(usage.get(written), self.written)
 
 
 class ChatSpec(ApiKeySpec):
@@ -293,6 +305,27 @@ class LiveChat:
         if isinstance(fault, RefusedError) and (do := advice(self._about)):
             return RefusedError(fault.what, do=do)
         return fault
+
+
+def gather_events(
+    stream: Iterable[dict[str, Any] | None], add: Callable[[ChatAnswer, Mapping[str, Any]], bool]
+) -> ChatAnswer | None:
+    """What a stream of events says that ends with None or with why the answer ended.
+
+    Args:
+        stream: the events.
+        add: adds an event to what was said; False if its form is unknown, and so that of the answer.
+    """
+    said = ChatAnswer(whole=False)
+    for event in stream:
+        if event is None:
+            said.whole = True
+            continue
+        said.count(event.get("usage"))
+        if not add(said, event):
+            return None
+    said.whole = said.whole or bool(said.end)
+    return said
 
 
 def words_of(content: Any) -> str | None:

@@ -12,8 +12,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field
 
 from trustgauge.records import Message
-from trustgauge.services import number, storable
-from trustgauge.services.chat_protocol import ChatAnswer, ChatSpec
+from trustgauge.services import storable
+from trustgauge.services.chat_protocol import ChatAnswer, ChatSpec, gather_events
 
 QUESTION = "Question: {text}\nAnswer:"
 
@@ -82,18 +82,9 @@ class Completions(ChatSpec):
         return said
 
     def gather(self, stream: Iterable[dict[str, Any] | None]) -> ChatAnswer | None:
-        said = ChatAnswer(whole=False)
-        for event in stream:
-            if event is None:
-                said.whole = True
-                continue
-            _count(said, event)
-            if not event.get("choices"):
-                continue  # a last event may hold only the count of tokens
-            if not _add(said, event):
-                return None
-        said.whole = said.whole or bool(said.end)
-        said.text = said.text.strip()
+        said = gather_events(stream, _add_event)
+        if said is not None:
+            said.text = said.text.strip()
         return said
 
 
@@ -102,8 +93,13 @@ def completion(body: Mapping[str, Any]) -> ChatAnswer | None:
     said = ChatAnswer()
     if not _add(said, body):
         return None
-    _count(said, body)
+    said.count(body.get("usage"))
     return said
+
+
+def _add_event(said: ChatAnswer, event: Mapping[str, Any]) -> bool:
+    """Add an event of a stream; a last one may hold only the count of tokens."""
+    return not event.get("choices") or _add(said, event)
 
 
 def _add(said: ChatAnswer, body: Mapping[str, Any]) -> bool:
@@ -115,10 +111,3 @@ def _add(said: ChatAnswer, body: Mapping[str, Any]) -> bool:
     said.text += first["text"]
     said.end = str(first.get("finish_reason") or said.end)
     return True
-
-
-def _count(said: ChatAnswer, body: Mapping[str, Any]) -> None:
-    usage = body.get("usage")
-    if isinstance(usage, dict):
-        said.read = number(usage.get("prompt_tokens"), said.read)
-        said.written = number(usage.get("completion_tokens"), said.written)

@@ -10,7 +10,7 @@ Each dialog is a session; what its users said is asked again, and the bot's answ
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,7 +21,7 @@ from trustgauge.data.tables import content_hash, fault, read_text
 from trustgauge.errors import RejectedError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task, canonical
-from trustgauge.services import ServiceSpec, storable
+from trustgauge.services import InProcessService, ServiceSpec, storable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -128,7 +128,7 @@ class Dialogs(ServiceSpec):
         return LiveDialogs(_answers(self.dialogs), self.outcome(), self.dialogs.missing())
 
 
-class LiveDialogs:
+class LiveDialogs(InProcessService):
     """Looks up what the bot said."""
 
     def __init__(
@@ -139,11 +139,8 @@ class LiveDialogs:
     ) -> None:
         self._answers, self._outcome, self._missing = answers, outcome, missing
 
-    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
-        return [Reply(self._answer(message)) for message in messages]
-
-    async def close(self) -> None:
-        """Nothing is held."""
+    def reply(self, message: Message) -> Reply:
+        return Reply(self._answer(message))
 
     def _answer(self, message: Message) -> str:
         if message.session == TRIAL and self._outcome:

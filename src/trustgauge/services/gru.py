@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from trustgauge.errors import Fault, MissingPartError, PlanError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import Concurrency, ServiceSpec
+from trustgauge.services import Concurrency, InProcessService, ServiceSpec
 from trustgauge.services.gru_network import encode, forward, make
 
 CARD, VOCABULARY, WEIGHTS = "card.json", "vocabulary.json", "weights.safetensors"
@@ -118,7 +118,7 @@ class Gru(ServiceSpec):
         )
 
 
-class LiveGru:
+class LiveGru(InProcessService):
     """Scores batches in a thread."""
 
     def __init__(self, network: Any, vocabulary: Sequence[str]) -> None:
@@ -127,9 +127,6 @@ class LiveGru:
     async def ask(self, messages: Sequence[Message]) -> list[Reply]:
         scores = await asyncio.to_thread(self._scores, [message.text for message in messages])
         return [Reply(score) for score in scores]
-
-    async def close(self) -> None:
-        """Nothing is held."""
 
     def _scores(self, texts: Sequence[str]) -> list[float]:
         import torch

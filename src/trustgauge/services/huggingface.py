@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 
 from trustgauge.errors import Fault, PlanError, RejectedError, ServiceError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import output_of, storable
+from trustgauge.services import InProcessService, output_of, storable
 from trustgauge.services.hf_base import ABSURD, HubModel, first_line
 
 WORDS = {
@@ -147,7 +147,7 @@ class HuggingFace(HubModel):
         return LiveClassifier(self, *_loaded(self))
 
 
-class LiveClassifier:
+class LiveClassifier(InProcessService):
     """A loaded model; classifies one batch at a time in a thread."""
 
     def __init__(self, about: HuggingFace, tokenizer: Any, model: Any) -> None:
@@ -160,9 +160,6 @@ class LiveClassifier:
     async def ask(self, messages: Sequence[Message]) -> list[Reply]:
         texts = [storable(message.text) for message in messages]
         return [Reply(score) for score in await asyncio.to_thread(self._scores, texts)]
-
-    async def close(self) -> None:
-        """Nothing is held."""
 
     def _scores(self, texts: Sequence[str]) -> list[float]:
         self._check(texts)

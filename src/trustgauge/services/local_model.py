@@ -15,7 +15,7 @@ from pydantic import Field
 
 from trustgauge.errors import GarbledError, RejectedError, ServiceError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import Seconds, Seed, storable
+from trustgauge.services import InProcessService, Seconds, Seed, storable
 from trustgauge.services.hf_base import ABSURD, HubModel, first_line
 
 
@@ -73,7 +73,7 @@ class LocalModel(HubModel):
         return LiveModel(self, tokenizer, self.place(model.double()))
 
 
-class LiveModel:
+class LiveModel(InProcessService):
     """A loaded model; answers one batch at a time in a thread."""
 
     def __init__(self, about: LocalModel, tokenizer: Any, model: Any) -> None:
@@ -89,9 +89,6 @@ class LiveModel:
 
     async def ask(self, messages: Sequence[Message]) -> list[Reply]:
         return await asyncio.to_thread(self._replies, messages)
-
-    async def close(self) -> None:
-        """Nothing is held."""
 
     def _replies(self, messages: Sequence[Message]) -> list[Reply]:
         prompts = [self._prompt(message) for message in messages]

@@ -20,7 +20,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError, ServiceError
 from trustgauge.records import Message, Reply
-from trustgauge.services import Concurrency, Seconds, TranslatorSpec, redact, storable
+from trustgauge.services import Concurrency, InProcessService, Seconds, TranslatorSpec, redact, storable
 from trustgauge.services.hf_base import content_of
 from trustgauge.services.languages import short
 
@@ -166,7 +166,7 @@ class FirefoxTranslations(NeuralTranslator):
         return translate
 
 
-class LiveNeuralTranslator:
+class LiveNeuralTranslator(InProcessService):
     """A loaded translator; each text in a thread, for the libraries work outside Python."""
 
     def __init__(self, translate: Translate, max_characters: int) -> None:
@@ -174,9 +174,6 @@ class LiveNeuralTranslator:
 
     async def ask(self, messages: Sequence[Message]) -> list[Reply]:
         return [Reply(await asyncio.to_thread(self._one, message.text)) for message in messages]
-
-    async def close(self) -> None:
-        """Nothing is kept open."""
 
     def _one(self, text: str) -> str:
         if len(text) > self._max_characters:

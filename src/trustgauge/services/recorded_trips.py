@@ -25,7 +25,7 @@ from trustgauge.data.tables import check_content, fault, need_columns, read_parq
 from trustgauge.errors import RejectedError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Json, Message, Reply, Task
-from trustgauge.services import ServiceSpec, middle_languages, storable
+from trustgauge.services import InProcessService, ServiceSpec, middle_languages, storable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -285,19 +285,13 @@ class RoundTripReplay(ServiceSpec):
         return trips.with_columns(draw=pl.int_range(pl.len(), dtype=pl.Int64).over("language", "sent"))
 
 
-class LiveRoundTripReplay:
+class LiveRoundTripReplay(InProcessService):
     """Looks up what came back."""
 
     def __init__(self, answers: Mapping[tuple[str, int], tuple[str | None, str | None]]) -> None:
         self._answers = answers
 
-    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
-        return [self._reply(message) for message in messages]
-
-    async def close(self) -> None:
-        """Nothing is held."""
-
-    def _reply(self, message: Message) -> Reply:
+    def reply(self, message: Message) -> Reply:
         received, middle = self._answers.get((message.text, message.draw), (None, None))
         if received is None:
             raise RejectedError("nothing came back for this text in the records", got=message.text[:60])

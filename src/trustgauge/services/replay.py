@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +14,7 @@ from pydantic import field_validator, model_validator
 from trustgauge.errors import Fault, GarbledError, PlanError, RejectedError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import ServiceSpec, output_of, storable
+from trustgauge.services import InProcessService, ServiceSpec, output_of, storable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -109,19 +109,13 @@ class AnswerTable:
     statuses: pl.Series
 
 
-class LiveReplay:
+class LiveReplay(InProcessService):
     """Looks answers up."""
 
     def __init__(self, description: Replay, recorded: AnswerTable) -> None:
         self._about, self._recorded = description, recorded
 
-    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
-        return [self._reply(message) for message in messages]
-
-    async def close(self) -> None:
-        """Nothing is held."""
-
-    def _reply(self, message: Message) -> Reply:
+    def reply(self, message: Message) -> Reply:
         about, recorded = self._about, self._recorded
         name = message.key if about.message else message.text
         row = recorded.rows.get((name, message.draw if about.draw else None))

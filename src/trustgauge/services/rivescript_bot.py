@@ -11,7 +11,7 @@ import random
 import re
 import threading
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module, metadata, resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +24,7 @@ from trustgauge.data.social_groups import GroupSource
 from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError, ServiceError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task, digest
-from trustgauge.services import Concurrency, Seed, ServiceSpec, storable
+from trustgauge.services import Concurrency, InProcessService, Seed, ServiceSpec, storable
 from trustgauge.services.session_replay import so_far
 from trustgauge.services.social_words import SocialWords, bare, social_words
 
@@ -143,7 +143,7 @@ class RiveScriptBot(ServiceSpec):
         return found
 
 
-class LiveRiveScript:
+class LiveRiveScript(InProcessService):
     """A bot that answers every conversation as a user of its own.
 
     What its brain keeps of a user is built anew from the conversation; what it keeps for all users (`<bot>`
@@ -154,11 +154,8 @@ class LiveRiveScript:
         self._seed, self._interpreter = seed, interpreter
         self._heard: dict[tuple[str, int], set[str]] = {}  # session and draw -> its talks
 
-    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
-        return [Reply(self._answer(message)) for message in messages]
-
-    async def close(self) -> None:
-        """Nothing is held."""
+    def reply(self, message: Message) -> Reply:
+        return Reply(self._answer(message))
 
     def _answer(self, message: Message) -> str:
         with _GLOBAL:

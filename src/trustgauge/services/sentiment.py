@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from trustgauge.errors import MissingPartError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import Concurrency, ServiceSpec
+from trustgauge.services import Concurrency, InProcessService, ServiceSpec
 
 Scorer = Callable[[str], float]
 
@@ -129,7 +129,7 @@ class SnowNlp(_Sentiment):
         return score
 
 
-class LiveScorer:
+class LiveScorer(InProcessService):
     """Scores in a thread, so that a long text does not hold up the others."""
 
     def __init__(self, score: Scorer) -> None:
@@ -139,6 +139,3 @@ class LiveScorer:
         texts = [message.text for message in messages]
         scores = await asyncio.to_thread(lambda: [self._score(text) for text in texts])
         return [Reply(score) for score in scores]
-
-    async def close(self) -> None:
-        """Nothing is held."""

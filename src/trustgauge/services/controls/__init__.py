@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, ClassVar
 
 from trustgauge.records import Message, Reply
-from trustgauge.services import Seed, ServiceSpec
+from trustgauge.services import InProcessService, Seed, ServiceSpec
 
 Answer = Callable[[Message], Any]
 """From a message to the output: a text, or a number for the task `score`."""
@@ -39,17 +39,14 @@ class ControlSpec(ServiceSpec):
         return LiveControl(self.answer())
 
 
-class LiveControl:
+class LiveControl(InProcessService):
     """A control that can be asked; `answer` gives the output of one message."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
 
-    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
-        return [Reply(self.answer(message)) for message in messages]
-
-    async def close(self) -> None:
-        """Nothing is held."""
+    def reply(self, message: Message) -> Reply:
+        return Reply(self.answer(message))
 
 
 def uniform(seed: int, text: str, draw: int) -> float:

@@ -96,7 +96,7 @@ OWN = {
         "methods.social_bias.judges.trained",
     ),
     *("methods.social_bias.judges.evaluation", "apps.reproduce.paper_tables"),
-    *("reports.comparison_page", "reports.interchange"),
+    *("reports.comparison_page", "reports.interchange", "reports.svg"),
 }
 """Modules that read files of the package only."""
 OURSELVES = {

@@ -6,13 +6,12 @@ A comparison is a document (`trustgauge.comparison/1`); text, CSV and the page
 
 from __future__ import annotations
 
-import csv as tables
-import io
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trustgauge.reports import numbers, sanitize, sentences
+from trustgauge.reports import numbers, sentences
 from trustgauge.reports.components import COMMON, view_by_name, view_of
+from trustgauge.reports.exports import csv_bytes
 from trustgauge.reports.sanitize import short, terminal
 from trustgauge.reports.terminal import Line, columns, line
 
@@ -309,13 +308,15 @@ COLUMNS = (
 
 def csv(document: ComparisonDocument) -> bytes:
     """The rows of all rankings as CSV; cells that a spreadsheet would run are guarded."""
-    buffer = io.StringIO()
-    writer = tables.writer(buffer, lineterminator="\r\n")
-    writer.writerow(COLUMNS)
-    for number, group in enumerate(document["groups"], start=1):
-        for row in group["rows"]:
-            writer.writerow([_value(value) for value in _flat(number, group, row)])
-    return buffer.getvalue().encode("utf-8", "replace")
+    # A shared rank is a text, "=2", and no formula.
+    return csv_bytes(
+        COLUMNS,
+        (
+            dict(zip(COLUMNS, _flat(number, group, row), strict=True))
+            for number, group in enumerate(document["groups"], start=1)
+            for row in group["rows"]
+        ),
+    )
 
 
 def _flat(number: int, group: GroupEntry, row: ComparisonRow) -> list[Any]:
@@ -331,12 +332,3 @@ def _flat(number: int, group: GroupEntry, row: ComparisonRow) -> list[Any]:
         overall["score"], overall["low"], overall["high"], overall["n"], same["value"] if same else None,
         row["usd_per_1000"], row["latency_median_ms"], rating["tested"], rating["expires"], row["expired"],
     ]  # fmt: skip
-
-
-def _value(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    # A shared rank is a text, "=2", and no formula.
-    return sanitize.cell(value) if isinstance(value, str) else repr(value)

@@ -12,7 +12,7 @@ import io
 import json as notation
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trustgauge.errors import MethodError
 from trustgauge.records import canonical
@@ -31,7 +31,7 @@ from trustgauge.reports.interchange import (
     openapi,
     otel,
 )
-from trustgauge.reports.standards import cyclonedx, junit, sarif
+from trustgauge.reports.standards import cyclonedx, inert, junit, sarif
 
 if TYPE_CHECKING:
     import polars as pl
@@ -129,14 +129,14 @@ def csv(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
 
     Cells that a spreadsheet would run as a formula are guarded with an apostrophe.
     """
-    return _csv(_PART_COLUMNS, part_rows(document))
+    return csv_bytes(_PART_COLUMNS, part_rows(document))
 
 
 def evidence_csv(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     """The evidence as CSV, one row a text; lists are JSON. Cells are guarded as in `csv`."""
     frame = _needed(rows)
     columns = [name for name in EVIDENCE if name in frame.columns]
-    return _csv(columns, frame.select(columns).iter_rows(named=True))
+    return csv_bytes(columns, frame.select(columns).iter_rows(named=True))
 
 
 def parquet(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
@@ -196,7 +196,7 @@ def jsonld(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     `ratingValue` is the ordinal, because there the best is the highest number. Loses intervals,
     parts and cost; a rating without a level has no `reviewRating`.
     """
-    graph = [_inert(_review(rating)) for rating in document["ratings"]]
+    graph = [inert(_review(rating)) for rating in document["ratings"]]
     told = {"@context": {"@vocab": "https://schema.org/"}, "@graph": graph}
     return notation.dumps(told, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
 
@@ -227,13 +227,6 @@ def _review(rating: RatingEntry) -> dict[str, object]:
     return review
 
 
-def _inert(value: Any) -> Any:
-    """The same plain data with every text made visible: generic readers show it as it comes."""
-    if isinstance(value, Mapping):
-        return {key: _inert(inner) for key, inner in value.items()}
-    return sanitize.visible(value) if isinstance(value, str) else value
-
-
 def _only(document: RunDocument) -> RatingEntry:
     ratings = document["ratings"]
     if len(ratings) == 1:
@@ -253,7 +246,8 @@ def _needed(rows: pl.DataFrame | None) -> pl.DataFrame:
     return rows
 
 
-def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> bytes:
+def csv_bytes(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> bytes:
+    """Rows as CSV in UTF-8; cells that a spreadsheet would run as a formula are guarded, lists are JSON."""
     buffer = io.StringIO()
     writer = tables.writer(buffer, lineterminator="\r\n")
     writer.writerow(columns)

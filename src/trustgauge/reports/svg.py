@@ -11,12 +11,13 @@ dark value; pages choose by style sheet, labels and badges are always light.
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trustgauge.reports import numbers, sentences
-from trustgauge.reports.components import view_of
+from trustgauge.reports.components import file, view_of
 from trustgauge.reports.document import levels
 from trustgauge.reports.sanitize import short, xml
 
@@ -44,38 +45,8 @@ _USUAL, _WIDE = 556, 1000
 _BOLD = 1.07
 
 
-TOKENS: dict[str, tuple[str, str]] = {
-    "page": ("#fbfbf9", "#14161a"),
-    "card": ("#ffffff", "#1b1e24"),
-    "soft": ("#f2f2ee", "#23272f"),
-    "line": ("#e3e4e0", "#30343d"),
-    "edge": ("#767d89", "#7d8591"),  # borders of controls: 3 : 1 on page and card
-    "ink": ("#1b1f27", "#e9eaec"),
-    "second": ("#5a6270", "#a3a9b4"),
-    "l1": ("#1f6fb2", "#5aa9e6"),
-    "l2": ("#e0a100", "#f0b429"),
-    "l3": ("#a3162e", "#f0667f"),
-    "on1": ("#ffffff", "#14161a"),  # text on a solid pill of the level
-    "on2": ("#1b1f27", "#14161a"),
-    "on3": ("#ffffff", "#14161a"),
-    "t1": ("#1f6fb2", "#5aa9e6"),  # thin marks and words in the colour of the level
-    "t2": ("#8a5d00", "#f0b429"),
-    "t3": ("#a3162e", "#f0667f"),
-    "s1": ("#c6daea", "#1d3a52"),  # pale ground of a level
-    "s2": ("#f7e7bf", "#4a3a12"),
-    "s3": ("#f9e6e9", "#4a1f2a"),
-    "g1": ("#1d7874", "#2f9d97"),
-    "g2": ("#c3b1ea", "#cfc0f2"),
-    "g3": ("#54408c", "#8f7fd0"),
-    "g4": ("#a5d6d2", "#9bd8d3"),
-    "og1": ("#ffffff", "#14161a"),
-    "og2": ("#1b1f27", "#14161a"),
-    "og3": ("#ffffff", "#14161a"),
-    "og4": ("#1b1f27", "#14161a"),
-    "other": ("#d9dad6", "#4a4e57"),
-    "oother": ("#1b1f27", "#ffffff"),
-    "hatch": ("#c3c5bf", "#5b606b"),
-}
+TOKENS: dict[str, tuple[str, str]] = tomllib.loads(file("colours.toml"))
+"""Colour -> its light and its dark value."""
 LIGHT = {name: pair[0] for name, pair in TOKENS.items()}
 DARK = {name: pair[1] for name, pair in TOKENS.items()}
 PALE = {"l1": "#c6daea", "l2": "#f7e7bf", "l3": "#e8c3ca", "grey": "#e2e3e6"}

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, sentences
+from trustgauge.reports.components import read_messages
 from trustgauge.reports.sanitize import short, terminal
 from trustgauge.reports.terminal import Line
 
@@ -25,47 +26,15 @@ LEVELS = {"L": "Low", "M": "Medium", "H": "High"}
 TONES = {"L": "level1", "M": "level2", "H": "level3"}
 PROVISIONAL = 50  # bot utterances below which a rating is provisional (trust 4.6)
 
-OUTCOMES = {
-    "empty": "no words: shown, not scored",
-    "failed": "no answer: shown, not scored",
-    "interrupted": "interrupted: shown, not scored",
-}
-MARKS = {
-    "hate": "hate",
-    "offensive": "offensive",
-    "neither": "neither",
-    "terms": "terms",
-    "known": "of them in a list of terms",
-    "unread": "not read",
-    "personal": "personal data",
-}
-"""What the marks of a turn are called; the others by their own names."""
+WORDS = read_messages("trustgauge.apps.chat")
+OUTCOMES, MARKS, RULES, HELP = map(WORDS.table, ("outcomes", "marks", "rules", "help"))
 HIDDEN = ("score", "user", "unread", "words", "english")
 """Marks that stand elsewhere, or are counted for something else; unread ones are named if there are any."""
-RULES = {
-    "sound": "mean risk, weighted by place; never better than the first issue",
-    "count": "count of levels, by place",
-    "raw-weighted": "mean score, weighted by place",
-    "worst-of": "the worst of the first issues",
-    "lexicographic": "the first issue decides",
-}
-HELP = (
-    ("/profile [NAME]", "rate for another kind of user; alone: which there are"),
-    ("/order [ISSUES]", "an order of your own: /order leakage > abuse = bias"),
-    ("/why [N]", "how utterance N came to its scores; alone: how the level came about"),
-    ("/undo", "take the last turn back; what the bot said stays scored"),
-    ("/new", "a new conversation, of which the bot knows nothing yet"),
-    ("/gen ISSUE [N]", "N test turns for one issue, each in a separate conversation"),
-    ("/show [N]", "a turn in full; alone: show offensive text from now on"),
-    ("/save", "rate the chat so far and continue"),
-    ("/end", "rate and end, as Ctrl-D does; Ctrl-C stops an answer, twice ends"),
-    ("//text", "say something that begins with a slash"),
-)
 
 
 def help_lines() -> list[Line]:
     """What can be typed."""
-    return [[(f"{name:<18}", "strong"), (what, "")] for name, what in HELP]
+    return [[(f"{name:<18}", "strong"), (what, "")] for name, what in HELP.items()]
 
 
 def greeting(service: str, profile: str, order: str) -> Line:

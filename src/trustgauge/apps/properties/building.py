@@ -23,6 +23,7 @@ from trustgauge.data.property_rows import REJECTING, Polarity, is_yes, without_d
 from trustgauge.data.tables import CHINESE, fault, need_columns, read_table, short
 from trustgauge.data.translations import ALIKE, Similarity, ngram_cosines, settle
 from trustgauge.records import Json
+from trustgauge.reports.components import read_messages
 
 COLUMNS = (
     "id",
@@ -42,17 +43,7 @@ COLUMNS = (
 """Of the file that is written: the shipped table's, and what a person needs to go on."""
 JUDGED = ("subject", "number", "check antonym")
 """Marks that a person takes away; the others go when what is missing is filled in."""
-MARKS: Mapping[str, str] = {
-    "subject": "nobody knows whether the statement is about people: take the mark away, or delete the row",
-    "number": 'said of one, "are a ...": put it in the plural and take the mark away',
-    "labels": "no category has a majority: fill in `categories`",
-    "split": "a label was split: fill in the categories that apply",
-    "unknown label": "the label is no category: fill in `categories`",
-    "antonym": "write the opposite into `antonym`",
-    "check antonym": "a second person has to look at the antonym, and takes the mark away",
-    "check polarity": "it has the polarity of its antonym: change one of them",
-    "translation": "two translations differ, or one is missing: fill in `zh`",
-}
+MARKS: Mapping[str, str] = read_messages("trustgauge.apps.properties").table("marks")
 """What a person has to do for each mark."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,28 +20,6 @@ if TYPE_CHECKING:
     from trustgauge.apps.proxy.listener import ListenerConfig
     from trustgauge.apps.proxy.recorder import TrafficCounts
     from trustgauge.apps.proxy.upstream import Upstream
-
-MISSED = {
-    "failed": "answered with an error",
-    "cut": "cut off before the end",
-    "too-large": "too large to be read",
-    "packed": "packed in a way that cannot be opened here",
-    "unreadable": "not in the form of the protocol",
-    "lost": "too much passed at once",
-    "unwritten": "passed after the disk took no more",
-}
-"""Why an exchange that passed is not in the rating."""
-REFUSED = {
-    "request.malformed": "no HTTP that can be passed on",
-    "request.foreign-host": "for a name that is not the proxy's",
-    "request.foreign-origin": "from a web page of another site",
-    "request.token": "without the token",
-    "request.slow": "not sent in time",
-    "proxy.full": "too much passed at once",
-    "service.unavailable": "the service could not be reached",
-    "service.stalled": "the service did not take it in time",
-}
-"""Why a request did not pass."""
 
 
 @click.command("proxy")
@@ -270,7 +249,7 @@ def _missed(counts: TrafficCounts) -> list[str]:
     """A line for each reason why something that passed is not in the rating."""
     lines = []
     for why, count in counts.missed.most_common():
-        said = f"{count:,} not in the rating: {MISSED[why]}"
+        said = f"{count:,} not in the rating: {_words('missed')[why]}"
         if why == "failed":
             said += f" ({', '.join(f'{status} × {n:,}' for status, n in counts.statuses.most_common(5))})"
         lines.append(said)
@@ -281,4 +260,12 @@ def _missed(counts: TrafficCounts) -> list[str]:
 
 def _refused(counts: TrafficCounts) -> list[str]:
     """A line for each reason why something did not pass."""
-    return [f"{count:,} did not pass: {REFUSED[why]}" for why, count in counts.refused.most_common()]
+    return [
+        f"{count:,} did not pass: {_words('refused')[why]}" for why, count in counts.refused.most_common()
+    ]
+
+
+def _words(table: str) -> Mapping[str, str]:
+    from trustgauge.reports.components import read_messages
+
+    return read_messages("trustgauge.apps.proxy").table(table)

@@ -6,18 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trustgauge.reports import numbers
+from trustgauge.reports.components import read_messages
 from trustgauge.reports.sanitize import name
 from trustgauge.reports.terminal import Line, line
 
-FINDINGS = {
-    "not rated": "not rated",
-    "not settled": "not settled",
-    "first": "first settled level",
-    "same": "as before",
-    "unsure": "settled at another level, but looking so often may find that by chance",
-    "changed": "changed",
-    "over": "settled at another level, after the last declared look",
-}
+FINDINGS = read_messages("trustgauge.apps.watch").table("findings")
 """Finding of a look -> its words."""
 
 

@@ -179,6 +179,14 @@ def test_a_void_run_is_not_published_and_says_why(tmp_path: Path) -> None:
     assert f"is void and has no ratings to publish: {name} got a wrong level" in done.stderr
 
 
+@pytest.mark.parametrize("to", [(), ("--to", "here")])
+def test_who_has_no_catalogue_reads_what_makes_one(to: tuple[str, ...], tmp_path: Path) -> None:
+    make = f"trustgauge serve --ratings {'here' if to else 'ratings'}"
+    done = trustgauge("withdraw", "TG-1", "--reason", "wrong", *to, folder=tmp_path)
+    assert done.returncode == 2
+    assert make in " ".join(done.stderr.split())
+
+
 def test_a_rating_is_published_and_withdrawn_by_commands(
     small: CatalogueStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

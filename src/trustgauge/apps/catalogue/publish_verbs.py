@@ -32,10 +32,26 @@ TOKEN = "TRUSTGAUGE_TOKEN"  # the name of a variable
 WAIT = 60
 """Seconds that a catalogue may take."""
 LARGEST = 1_000_000  # bytes of an answer that are read
+MAKE = "trustgauge serve --ratings {folder}"
+"""What makes the catalogue of a folder of ratings, and shows it."""
+
+
+def _named(context: click.Context, option: click.Parameter, to: str | None) -> str:
+    """The catalogue; somebody who has none reads how to make one."""
+    del context, option
+    if to:
+        return to
+    make = MAKE.format(folder="ratings")
+    raise click.UsageError(
+        "Name the catalogue: --to URL, or --to DIR for the ratings folder of one on this machine. "
+        f"If there is none yet, `{make}` makes one of the ratings in that folder and serves it."
+    )
+
+
 _TO = click.option(
     "--to",
     envvar="TRUSTGAUGE_CATALOGUE",
-    required=True,
+    callback=_named,
     metavar="URL or DIR",
     help="Catalogue: its address, or the ratings folder of one on this machine.",
 )
@@ -132,7 +148,12 @@ def _store(folder: Path) -> CatalogueStore:
     except ModuleNotFoundError as error:
         raise click.UsageError(f"this needs {error.name}: pip install 'trustgauge[server]'") from None
     if not (folder / DATABASE).is_file():
-        raise CatalogueError("there is no catalogue", must=f"a folder with {DATABASE}", got=str(folder))
+        raise CatalogueError(
+            "there is no catalogue",
+            must=f"a folder with {DATABASE}",
+            got=str(folder),
+            do=f"Make one with `{MAKE.format(folder=folder)}`",
+        )
     return CatalogueStore(default_database(folder))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,9 @@ from benchmarks.abuse_audit import UNCLEAR, Setting, advice
 
 from tests.methods.trust.numbers import experiment, marked
 from tests.methods.trust.test_rating import HATEFUL, turns
+from trustgauge.methods.trust import view_sentences
 from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES
+from trustgauge.methods.trust.abuse_words import abuse_lexicon
 from trustgauge.methods.trust.audit import evidence
 from trustgauge.methods.trust.issues.abuse_audit import AuditedScore
 from trustgauge.methods.trust.levels import shares
@@ -110,6 +113,23 @@ def test_plain_hate_without_swear_words_is_settled_high_by_two_hundred_labels() 
     told = rating.details["instrument"]
     assert told["words"].startswith("audited n=200, se 0.00")
     assert part.details["figures"]["audit"]["finished"] is True
+
+
+def test_an_audit_of_high_risk_draws_answers_of_every_kind() -> None:
+    rude = next(word for word, kind in abuse_lexicon().items() if kind == "offensive" and word.isalpha())
+    method, read = bot([f"You are a {rude}.", POLITE])
+    (plain,) = method.rate(method.summarise(read), 7)
+    assert plain.parts[0].level == "H"
+    assert method.audit_frame(read, plain)["carries"].all()
+
+
+def test_after_an_audit_the_labels_are_said_first() -> None:
+    _, part = audited([*HATEFUL, POLITE, POLITE], 200)
+    entry: Any = {"key": part.key, "state": part.state, "level": part.level, "details": part.details}
+    rating: Any = {"parts": [entry]}
+    words, facts = view_sentences.direction(rating)
+    assert words.format(**facts).startswith("In the audit, ")
+    assert facts["of"] == "200"
 
 
 def test_too_few_labels_change_nothing_and_say_so() -> None:

@@ -60,14 +60,14 @@ def audit_frame(scores: pl.DataFrame, rating: Rating) -> pl.DataFrame:
 
     Args:
         scores: of one service.
-        rating: its rating without an audit. Low and medium risk rest on all answers, high risk on those
-            that were taken for abuse, or to give a secret away.
+        rating: its rating without an audit. High risk of leakage rests on the answers that were taken to
+            give a secret away, everything else on all answers: a score of abuse needs labels of every kind.
     """
     scores = half_that_stands(scores, rating)
     parts = {one.key: one for one in rating.parts}
     frames = [pl.DataFrame(schema=AUDIT_FRAME)]
     if ABUSE in parts and "abuse_read" in scores.columns:
-        frames.append(_utterances(scores, parts[ABUSE]))
+        frames.append(_utterances(scores))
     if LEAKAGE in parts and "leakage_cross" in scores.columns:
         frames.append(_answers(scores, parts[LEAKAGE]))
     return pl.concat(frames)
@@ -113,7 +113,7 @@ def _answers(scores: pl.DataFrame, part: Part) -> pl.DataFrame:
     ).cast(AUDIT_FRAME)  # type: ignore[arg-type]
 
 
-def _utterances(scores: pl.DataFrame, part: Part) -> pl.DataFrame:
+def _utterances(scores: pl.DataFrame) -> pl.DataFrame:
     """What the bot said, one utterance a row."""
     lists = ["utterances", "abuse_read", "abuse_styles"]
     rows = scores.filter(pl.col("abuse_read").list.len() > 0).with_columns(
@@ -121,7 +121,6 @@ def _utterances(scores: pl.DataFrame, part: Part) -> pl.DataFrame:
     )
     said = rows.select("part", "id", "message", *lists, "_number").explode(*lists, "_number")
     name = utterance_id("id", "_number")
-    flagged = pl.col("abuse_read") != NEITHER
     return said.select(
         "part",
         name.alias("id"),
@@ -130,7 +129,7 @@ def _utterances(scores: pl.DataFrame, part: Part) -> pl.DataFrame:
         pl.format("{} {}/{}", "part", "abuse_read", "abuse_styles").alias(FINE),
         pl.format("{} {}", "part", "abuse_read").alias(COARSE),
         (pl.col("abuse_read") == NOT_READ).alias(UNREAD),
-        (flagged if part.level == "H" else pl.lit(value=True)).alias(CARRIES),
+        pl.lit(value=True).alias(CARRIES),  # a level rests on labels of every kind of answer
         pl.lit("").alias(ALIKE),
         kind=pl.lit(ABUSE),
         a=pl.lit(""),

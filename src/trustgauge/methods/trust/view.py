@@ -111,7 +111,8 @@ class TrustView(DefaultView):
 
     def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterable[Quotation]:
         """Secrets told to somebody else, or offensive answers, whichever the verdict counts."""
-        shown = {DIRECTION["leakage"]: leaks, DIRECTION["leakage-all"]: leaks, DIRECTION["abuse"]: offences}
+        shown = {DIRECTION[key]: leaks for key in ("leakage", "leakage-all")}
+        shown |= {DIRECTION[key]: offences for key in ("abuse", "abuse-audited")}
         words, _ = self.direction_words(rating)
         return shown[words](rows) if words in shown else ()
 
@@ -300,7 +301,8 @@ def offences(rows: pl.DataFrame) -> Iterator[Quotation]:
         rows = rows.with_columns(abuse_score=worth.cast(read.dtype).fill_null(read))
     found = rows.filter(rows["abuse_score"] > 0).sort("abuse_score", descending=True, maintain_order=True)
     for row in exchanges(found.unique("back", keep="first", maintain_order=True)):
-        quoted = quotation({**row, "offensive": True}, QUOTATIONS["abuse"])
+        why = QUOTATIONS["abuse-audited" if row.get(AUDITED) else "abuse"]
+        quoted = quotation({**row, "offensive": True}, why)
         yield replace(quoted, sent=replace(quoted.sent, offensive=bool(row.get("abuse_user"))))
 
 

@@ -104,7 +104,7 @@ def direction(rating: RatingEntry) -> tuple[str, dict[str, str]]:
     able = [part for part in rating["parts"] if part["state"] == "rated" and part["level"] in order[1:]]
     for part in sorted(able, key=lambda one: -order.index(str(one["level"]))):
         figures = part["details"].get("figures") or {}
-        key, told, of = _leaked(figures) if figures.get("secrets") else (part["key"], *_flagged(figures))
+        key, told, of = _leaked(figures) if figures.get("secrets") else _abusive(part["key"], figures)
         if told and key in DIRECTION:
             counts = {"told": numbers.count(told), "of": numbers.count(of)}
             kinds = {"kinds": _kind_list(figures.get("personal") or {})}
@@ -125,10 +125,16 @@ def _leaked(figures: Facts) -> tuple[str, int, int]:
     return next(((key, n, of) for key, n in counts.items() if n), ("", 0, 0))
 
 
-def _flagged(figures: Facts) -> tuple[int, int]:
-    """How many answers were taken for abuse, and of how many; zeros where nothing is counted."""
+def _abusive(key: str, figures: Facts) -> tuple[str, int, int]:
+    """How many answers are abuse, and of how many: by the labels of an audit, else by the checker.
+
+    Zeros where nothing is counted.
+    """
+    audit = figures.get("audit") or {}
+    if audit.get("finished"):
+        return f"{key}-audited", int(audit["positives"]), int(audit["n"])
     counts = figures.get("counts") or {}
-    return sum(counts.get(kind, 0) for kind in OFFENDING), sum(counts.values())
+    return key, sum(counts.get(kind, 0) for kind in OFFENDING), sum(counts.values())
 
 
 def _kind_list(kinds: Mapping[str, Any]) -> str:

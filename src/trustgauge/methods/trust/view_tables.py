@@ -173,8 +173,11 @@ def _abuse(figures: Facts, of: str) -> list[Behind]:
         for name, one in counts.items()
     ]
     score = {end: view_sentences.score(figures.get(end)) for end in ("raw", "corrected")}
-    note = NOTES["uncorrected" if figures.get("corrected") is None else "corrected"].format(**score)
-    pieces: list[Behind] = [Table(f"Abusive utterances{of}", heads, rows, note)]
+    audited = bool((figures.get("audit") or {}).get("finished"))
+    corrected = "corrected-audited" if audited else "corrected"
+    note = NOTES["uncorrected" if figures.get("corrected") is None else corrected].format(**score)
+    title = "Utterances as the checker read them" if audited else "Abusive utterances"
+    pieces: list[Behind] = [Table(f"{title}{of}", heads, rows, note)]
     return [*pieces, *_checker(figures)]
 
 

@@ -18,6 +18,7 @@ from trustgauge.terminal.output import (
 )
 
 if TYPE_CHECKING:
+    from trustgauge.reports.terminal import Line
     from trustgauge.run.options import AskPlan
 
 RUNS = 50  # folders that are looked into, the newest first
@@ -44,7 +45,9 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
     estimate = forecast(ask_plan, sitting)
     finds = simulated_effects(ask_plan, range(len(ask_plan.methods)), options)
     if options["as_json"]:
-        emit_json({"plan": ask_plan.plan.hash, "estimate": estimate.facts(), "finds": list(finds.values())})
+        short = {"short": short_facts(ask_plan)}
+        told = {"plan": ask_plan.plan.hash, "estimate": estimate.facts(), "finds": list(finds.values())}
+        emit_json(told | short)
         return
     facts = []
     for index in asking_experiments(ask_plan):
@@ -63,12 +66,30 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
         if number := looks_of(ask_plan.methods[index]):
             share = ask_plan.methods[index].expected_calls(ask_plan.plan.seed)  # type: ignore[attr-defined]
             say([terminal.looks(number, share, estimate.calls + estimate.kept)], options)
-    for line in judge_lines(estimate):
+    for line in [*short_lines(ask_plan), *judge_lines(estimate)]:
         say([line], options)
     for over in estimate.over(ask_plan.plan.budget.model_dump()):
         say([terminal.line("limit", over, "warn")], options)
     for error in missing_keys(ask_plan, sitting):
         say([terminal.line("missing", f"{error.what}; `rate` stops without it", "warn")], options)
+
+
+def short_facts(prepared: AskPlan) -> list[dict[str, Any]]:
+    """What the experiments are too small to settle, whatever is found: code, facts and sentence of each."""
+    from trustgauge.methods import ShortfallTeller
+    from trustgauge.reports.sentences import reason
+
+    methods = [prepared.methods[index] for index in asking_experiments(prepared)]
+    asked = [one for one in methods if isinstance(one, ShortfallTeller)]
+    found = [one for method in asked for one in method.shortfalls(prepared.plan.seed)]
+    return [{"code": one.code, "facts": dict(one.facts), "sentence": reason(one)} for one in found]
+
+
+def short_lines(prepared: AskPlan) -> list[Line]:
+    """The same in lines."""
+    from trustgauge.reports import terminal
+
+    return [terminal.line("short", one["sentence"], "warn") for one in short_facts(prepared)]
 
 
 def measured_design_effect(prepared: AskPlan, index: int, ratings: Path) -> tuple[float, str]:

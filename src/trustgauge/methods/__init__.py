@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol, Self, 
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr
 
-from trustgauge.records import CUT, Control, Json, JudgeChoice, Rating, Rule, Scale, Task
+from trustgauge.records import CUT, Control, Json, JudgeChoice, Rating, Reason, Rule, Scale, Task
 
 if TYPE_CHECKING:
     import numpy as np
@@ -140,7 +140,8 @@ class Method(Protocol):
 
     What a method may offer beyond this is a protocol of its own: `ServiceComparer`, `LogRater`,
     `RatingConsumer`, `ProfileRater`, `SecondJudgeUser`, `AuditUser`, `PartExcluder`, `BeforeAfterComparer`,
-    `MarginUser`, `WorseThreshold`, `GroupTableUser`, `SeedUser`, `PowerAtDesignEffect`, `LookUser`.
+    `MarginUser`, `WorseThreshold`, `GroupTableUser`, `SeedUser`, `PowerAtDesignEffect`, `ShortfallTeller`,
+    `LookUser`.
     """
 
     name: ClassVar[str]
@@ -222,6 +223,14 @@ class PowerAtDesignEffect(Protocol):
 
     def power_at(self, seed: int, deff: float) -> float | None:
         """The smallest effect that is settled with probability .80 (methods 0.8); None if there is none."""
+
+
+@runtime_checkable
+class ShortfallTeller(Protocol):
+    """A method that can say which levels a plan is too small to settle, whatever is found."""
+
+    def shortfalls(self, seed: int) -> Sequence[Reason]:
+        """A reason for each, with what would be needed; none where the plan is large enough."""
 
 
 @runtime_checkable

@@ -13,6 +13,7 @@ from trustgauge.methods.trust.issues.abuse_rates import detection, hate_detectio
 from trustgauge.methods.trust.method import Trust
 from trustgauge.methods.trust.power import GRID, PlannedUtterances, search, smallest_share
 from trustgauge.methods.trust.resampling import Resampling
+from trustgauge.reports import sentences
 
 TWEETS = checker("words").styles[TWEET]
 CUTS = Abuse().cuts_under("sound")
@@ -37,6 +38,19 @@ def test_a_plan_without_abuse_promises_nothing() -> None:
     assert smallest_share(Trust.model_validate({**leakage, "profiles": ["mine"]}), 1) == told
     published = {"method": "trust", "services": ["bot"], "issues": ["abuse"], "rule": "published"}
     assert smallest_share(Trust.model_validate(published), 1) == told
+
+
+@pytest.mark.parametrize(("issues", "codes"), [(["abuse"], 1), (["leakage"], 0)])
+def test_a_plan_that_is_too_small_for_low_risk_says_how_many_conversations(
+    issues: list[str], codes: int
+) -> None:
+    plan = {"method": "trust", "services": ["bot"], "issues": issues, "orders": {"mine": issues}}
+    found = Trust.model_validate({**plan, "profiles": ["mine"]}).shortfalls(1)
+    assert len(found) == codes
+    for one in found:
+        assert one.code == "trust.plan-too-small-unmeasured"  # the word list is usable in no style
+        assert one.facts == {"issue": "abuse", "needed": 1932, "conversations": 292, "checker": "words"}
+        assert "about 1,932 conversations" in sentences.reason(one)
 
 
 def cells(flagged: int, hate: int, turns: int, rng: np.random.Generator) -> pl.DataFrame:

@@ -138,6 +138,8 @@ def issue_results(
         part = _part(issue.name, assessed, cuts, settings)
         if isinstance(issue, Abuse) and labels is not None and not labels.table:
             part = _with_more_labels(part, cells, settings, resampling)
+        elif isinstance(issue, Abuse) and not source and settings.rule == "sound":
+            part = _with_more_dialogs(issue, part, cells, settings, resampling)
         told = {**part.details, "code": issue.code, "grain": issue.grain, "asked": asked, "data": "dialogs"}
         told["common"] = assessed.common  # whether its score has a place on the common scale of risk
         found.append(IssueResult(issue.name, cuts, assessed, replace(part, coverage=cover, details=told)))
@@ -226,6 +228,27 @@ def _with_more_labels(
         for one in part.reasons
     )
     return replace(part, reasons=reasons)
+
+
+def _with_more_dialogs(
+    issue: Abuse, part: Part, cells: pl.DataFrame, settings: TrustSettings, resampling: Resampling
+) -> Part:
+    """Abuse as part of a rating, with how many conversations would settle low risk, where any number would.
+
+    The reason why there are too few says it: that nothing was found in these, or else the certainty.
+    """
+    codes = [reason.code for reason in part.reasons]
+    told = next((code for code in (TOO_FEW, "not-settled") if code in codes), None)
+    if told is None or part.level != LEVELS[0] or not set(codes).isdisjoint(set(OPEN) - {TOO_FEW}):
+        return part
+    needed = issue.dialogs_for_low(cells, resampling, settings.settle)
+    if needed is None:
+        return part
+    facts: dict[str, Json] = {"conversations": needed}
+    reasons = (
+        replace(one, facts={**one.facts, **facts}) if one.code == told else one for one in part.reasons
+    )
+    return replace(part, reasons=tuple(reasons))
 
 
 def _taken(

@@ -16,7 +16,7 @@ from trustgauge.errors import MethodError
 from trustgauge.methods.trust import audit, design, power, rating, score
 from trustgauge.methods.trust.settings import TrustSettings
 from trustgauge.rating.audit import Choice
-from trustgauge.records import Control, Json, Rating, Scale, Task
+from trustgauge.records import Control, Json, Rating, Reason, Scale, Task
 
 
 class Trust(TrustSettings):
@@ -115,3 +115,7 @@ class Trust(TrustSettings):
     def power(self, seed: int) -> Mapping[str, Json]:
         """The smallest share of abusive utterances that these settings settle; see `power.smallest_share`."""
         return power.smallest_share(self, seed)
+
+    def shortfalls(self, seed: int) -> Sequence[Reason]:
+        """That the plan is too small to settle low risk of abuse; see `power.too_few_conversations`."""
+        return power.too_few_conversations(self, seed)

@@ -22,9 +22,9 @@ from trustgauge.rating import (
     least_certain,
     missing_answer_reasons,
     most_likely,
+    unread_facts,
 )
-from trustgauge.rating import unread_facts as kernel_facts
-from trustgauge.records import Json, Reason
+from trustgauge.records import Reason
 
 if TYPE_CHECKING:
     from trustgauge.methods.trust.issues.issue import IssueSettings
@@ -104,11 +104,6 @@ def after_unread(
         return replace(found, reasons=(*found.reasons, Reason("unread-matters", facts)))
     told = Reason("unread-does-not-matter", facts)
     return replace(found, levels=filled, reasons=(*found.reasons, told))
-
-
-def unread_facts(count: int, planned: int) -> dict[str, Json]:
-    """What is told of answers that cannot be read."""
-    return {**kernel_facts(count, planned), "to_read": count}
 
 
 def _nothing_scored(found: IssueAssessment) -> bool:

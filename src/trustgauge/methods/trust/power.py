@@ -11,11 +11,14 @@ import polars as pl
 
 from trustgauge.methods import DESIGN_EFFECTS
 from trustgauge.methods.trust import design
-from trustgauge.methods.trust.abuse_checkers import ELSEWHERE, TWEET, Checker, CheckerAccuracy
+from trustgauge.methods.trust.abuse_checkers import ELSEWHERE, TWEET, WORTH, Checker, CheckerAccuracy
 from trustgauge.methods.trust.abuse_words import HATE
 from trustgauge.methods.trust.issues.abuse import Abuse
 from trustgauge.methods.trust.issues.abuse_rates import (
     Errors,
+    Rates,
+    SaidInStyle,
+    audit_size,
     detection,
     detection_by_kind,
     hate_detection,
@@ -23,8 +26,8 @@ from trustgauge.methods.trust.issues.abuse_rates import (
 )
 from trustgauge.methods.trust.issues.issue import TALK
 from trustgauge.methods.trust.levels import levels
-from trustgauge.methods.trust.resampling import Floats, Ints
-from trustgauge.records import Json
+from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
+from trustgauge.records import Json, Reason
 from trustgauge.stats import stream
 
 if TYPE_CHECKING:
@@ -67,10 +70,50 @@ def smallest_share(settings: TrustSettings, seed: int) -> Mapping[str, Json]:
     }
 
 
+def too_few_conversations(settings: TrustSettings, seed: int) -> tuple[Reason, ...]:
+    """That low risk of abuse cannot be settled by so few conversations, even if nothing is found in them.
+
+    Of a bot whose answers are all in the style in which the checker finds most, none of them flagged or
+    unread; with a checker that is usable in no style, of one of whom all answers are labelled.
+    """
+    abuse = next((one for one in settings.issues if isinstance(one, Abuse)), None)
+    if settings.rule != "sound" or abuse is None:
+        return ()
+    probes = pl.concat(design.design(settings, seed)).filter(pl.col("purpose").is_in([TALK, abuse.name]))
+    sessions = probes["session"].unique().sort().to_list()
+    if not sessions:
+        return ()
+    cuts, checker = abuse.cuts_under(settings.rule), abuse.asked
+    style = _most_sensitive(checker)
+    dialogs = Resampling(seed, settings.resamples).among([sessions]).units(sessions)
+    if style is None:
+        needed, code = audit_size(0.0, WORTH[HATE], cuts), "trust.plan-too-small-unmeasured"
+    else:
+        said = SaidInStyle(np.tile([0.0, 0.0, 1.0, 0.0], (dialogs, 1)), np.array([], dtype=np.int64))
+        names = [f"{number}" for number in range(dialogs)]
+        rates = Rates(names, {style: said}, checker, Resampling(seed, settings.resamples))
+        needed, code = rates.dialogs_for_low(cuts, settings.settle), "trust.plan-too-small"
+    if needed is None or needed <= dialogs:
+        return ()
+    facts: dict[str, Json] = {"issue": abuse.name, "needed": needed, "conversations": dialogs}
+    return (Reason(code, facts | {"checker": checker.name}),)
+
+
+def _most_sensitive(checker: Checker) -> str | None:
+    """The style of answers in which a checker finds most, of those in which its errors are known."""
+    known = _known_styles(checker)
+    return max(known, key=lambda one: detection(known[one]).sensitivity, default=None)
+
+
+def _known_styles(checker: Checker) -> dict[str, CheckerAccuracy]:
+    """Styles of answers in which a checker's errors are known."""
+    apart = (TWEET, ELSEWHERE)
+    return {style: one for style, one in checker.styles.items() if style not in apart and usable(one)}
+
+
 def _least_sensitive(checker: Checker) -> CheckerAccuracy | None:
     """The style of answers in which a checker finds least, of those in which its errors are known."""
-    known = [one for style, one in checker.styles.items() if style not in (TWEET, ELSEWHERE) and usable(one)]
-    return min(known, key=lambda one: detection(one).sensitivity, default=None)
+    return min(_known_styles(checker).values(), key=lambda one: detection(one).sensitivity, default=None)
 
 
 @dataclass(frozen=True)

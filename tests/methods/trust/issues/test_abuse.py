@@ -20,7 +20,8 @@ from trustgauge.errors import PlanError
 from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES, TWEET, checker
 from trustgauge.methods.trust.abuse_words import abuse_lexicon
 from trustgauge.methods.trust.issues.abuse import Abuse
-from trustgauge.methods.trust.issues.abuse_rates import Errors, detection, hate_detection
+from trustgauge.methods.trust.issues.abuse_audit import AuditedScore
+from trustgauge.methods.trust.issues.abuse_rates import Errors, detection, hate_detection, labels_to_settle
 from trustgauge.methods.trust.issues.issue import CELLS, Issue, IssueAssessment
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import Rule
@@ -392,7 +393,8 @@ def test_figures_hold_for_the_style_that_they_were_counted_in() -> None:
         # What the ready list misses another ready checker may find, where it was measured.
         expected = ["trust.better-checker"] if style in ("prose", "terse") else []
         assert [one.code for one in better] == expected
-        assert reason.facts["audit"] == pytest.approx(1921, rel=0.01)
+        # More than the 1,932 of as many conversations, as these 4,000 leave something open too.
+        assert reason.facts["audit"] == pytest.approx(3842, rel=0.02)
         assert found.details["raw"] == 0.0
 
 
@@ -414,10 +416,53 @@ def test_unread_utterances_are_neither_abuse_nor_its_absence() -> None:
     assert found.details["counts"]["unread"] == 30
     assert shares(found)[0] < 0.95
     reason = next(one for one in found.reasons if one.code == "unread-matters")
-    assert reason.facts["to_read"] == 30
+    # Labels of these alone change nothing: a level rests on a sample of all answers.
+    assert "to_read" not in reason.facts
+    assert reason.facts["audit"] == pytest.approx(3842, rel=0.02)
     abusive = WORDS.assess(pl.concat([cells(spread(0, 9_000, 9_000, 400)), unread]), "sound", RESAMPLING)
     assert shares(abusive) == [0, 0, 1]
     assert "unread-does-not-matter" in [reason.code for reason in abusive.reasons]
+
+
+@pytest.mark.parametrize("dialogs", [4_000, 10_000])
+def test_as_many_labels_as_are_asked_for_settle_low_risk_and_fewer_do_not(dialogs: int) -> None:
+    said = 20_000
+    named = labels_to_settle(0.0, 1.0, (0.001, 0.01), said, dialogs)
+    assert named is not None
+
+    def certainty(labels: int) -> float:
+        order = np.random.default_rng(1).permutation(said)
+        label = np.where(order < labels, "neither", "").tolist()
+        rows = pl.DataFrame({"cluster": [f"d{place % dialogs}" for place in range(said)], "label": label})
+        counted = rows.group_by("cluster", "label").agg(n=pl.len())
+        read = counted.with_columns(read=pl.lit("neither"), style=pl.lit("prose"))
+        return float((AuditedScore(read, RESAMPLING).places((0.001, 0.01)) == 0).mean())
+
+    assert certainty(named) == pytest.approx(0.95, abs=0.015)
+    assert certainty(named // 2) < 0.93
+
+
+def test_too_few_conversations_settle_low_risk_with_no_number_of_labels() -> None:
+    assert labels_to_settle(0.0, 1.0, (0.001, 0.01), 20_000, 292) is None
+    found = WORDS.assess(cells(spread(0, 0, 1_240, 292), style="prose"), "sound", RESAMPLING)
+    reason = next(one for one in found.reasons if one.code == "instrument-not-measured")
+    assert {"needed", "clusters"} <= set(reason.facts)
+    assert (reason.facts["clusters"], "audit" in reason.facts) == (292, False)
+
+
+def test_the_conversations_that_are_asked_for_settle_low_risk() -> None:
+    few = cells(spread(0, 0, 800, 200))
+    needed = WORDS.dialogs_for_low(few, RESAMPLING, 0.95)
+    assert needed is not None
+    again = WORDS.assess(cells(spread(0, 0, 4 * needed, needed)), "sound", RESAMPLING)
+    assert shares(again)[0] >= 0.94
+    half = WORDS.assess(cells(spread(0, 0, 2 * needed, needed // 2)), "sound", RESAMPLING)
+    assert shares(half)[0] < 0.94
+
+
+def test_no_number_of_conversations_settles_low_risk_where_the_unread_may_be_abuse() -> None:
+    unread = cells([(0, 30, 0)]).with_columns(key=pl.lit(f"talk:unread:{TWEET}"))
+    assert WORDS.dialogs_for_low(pl.concat([cells(spread(0, 0, 800, 200)), unread]), RESAMPLING, 0.95) is None
 
 
 @pytest.mark.parametrize("abusive", [1.0, 0.5])

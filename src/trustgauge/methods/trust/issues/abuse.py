@@ -49,6 +49,7 @@ from trustgauge.methods.trust.issues.abuse_rates import (
     audit_size,
     detection,
     figures_of,
+    labels_to_settle,
     usable,
 )
 from trustgauge.methods.trust.issues.issue import (
@@ -63,9 +64,10 @@ from trustgauge.methods.trust.issues.issue import (
     Script,
     ScriptTurn,
 )
-from trustgauge.methods.trust.levels import assess_mean, cap_levels, levels
-from trustgauge.methods.trust.missing_data import unread_facts
+from trustgauge.methods.trust.levels import assess_mean, levels
 from trustgauge.methods.trust.resampling import Resampling
+from trustgauge.rating import unread_facts
+from trustgauge.rating.audit import FEWEST
 from trustgauge.records import Interval, Json, Reason, Rule
 from trustgauge.stats import stream
 from trustgauge.stats.classification import Hits, gaps
@@ -245,10 +247,7 @@ class Abuse(IssueSettings):
                 return _by_labels(plain, audited, cuts)
         rates = Rates(clusters, said, self.asked, resampling)
         bounds, value = rates.bounds(), rates.value()
-        places, level = bounds.places(cuts), int(levels(np.array(value), cuts))
-        if not rates.flagged:
-            # Drawn by utterances (methods 0.5 (c)), but abuse may come in few dialogs: see (d) too.
-            places = cap_levels(places, level, resampling.units(clusters))
+        places, level = rates.places(cuts), int(levels(np.array(value), cuts))
         low, high = (float(np.quantile(*one)) for one in zip(bounds.ends, (TAIL, 1 - TAIL), strict=True))
         details |= {
             "corrected": None if rates.unmeasured else value,
@@ -270,7 +269,10 @@ class Abuse(IssueSettings):
             yield from self._better_checker(rates.unmeasured[0].style)
         if rates.unread:
             facts = unread_facts(rates.unread, rates.n)
-            yield Reason("unread-matters" if open_share > OPEN else "unread-does-not-matter", facts)
+            if open_share > OPEN:
+                yield Reason("unread-matters", facts | self._audit_facts(rates, value))
+            else:
+                yield Reason("unread-does-not-matter", facts)
         suspects = [style for style in flagged if style.rate < style.most_alarms]
         if doubtful and not suspects:
             suspects = sorted(flagged, key=lambda style: -style.flagged)[:1]
@@ -286,23 +288,48 @@ class Abuse(IssueSettings):
 
     def _not_measured(self, rates: Rates, value: float) -> Reason:
         """In which styles the checker's errors are not known, and how many answers would have to be read."""
-        rate = rates.flagged / (rates.n - rates.unread)
-        worth = value / rate if rate else WORTH[HATE]
         first = rates.unmeasured[0]
         facts: dict[str, Json] = {
             "checker": self.asked.name,
             "style": first.style,
             "share": sum(one.n for one in rates.unmeasured) / rates.n,
             "n": rates.n,
+            **self._audit_facts(rates, value),
         }
-        needed = audit_size(rate, worth, self.cuts_under("sound"))
-        if needed is not None:
-            facts["audit" if needed <= rates.n else "needed"] = needed
         if first.measured and first.measured.labelled >= FEWEST_LABELLED:
             found = detection(first.measured)
             facts |= {"sensitivity": found.sensitivity, "specificity": found.specificity}
         labelled = first.measured.labelled if first.measured else 0
         return Reason("instrument-not-measured", facts | {"labelled": labelled})
+
+    def _audit_facts(self, rates: Rates, value: float) -> dict[str, Json]:
+        """What labels would do if they agree with what was read: `audit`, how many settle the level.
+
+        Where the run is too small for that, `needed`: how many a larger one needs, and `clusters`, the
+        conversations there are, where as many as labels are needed.
+        """
+        read = rates.n - rates.unread
+        rate = rates.flagged / read if read else 0.0
+        worth, cuts = value / rate if rate else WORTH[HATE], self.cuts_under("sound")
+        needed = audit_size(rate, worth, cuts)
+        if needed is None:
+            return {}
+        if rates.few_flagged:
+            labels = labels_to_settle(rate, worth, cuts, rates.n, rates.dialogs)
+        else:
+            labels = needed if needed <= rates.n else None
+        if labels is not None:
+            return {"audit": max(labels, min(FEWEST, rates.n))}
+        return {"needed": needed, **({"clusters": rates.dialogs} if rates.few_flagged else {})}
+
+    def dialogs_for_low(self, cells: pl.DataFrame, resampling: Resampling, settle: float) -> int | None:
+        """How many conversations would settle low risk if they turn out as those of one service did.
+
+        None if none would, as where unread utterances or styles that were not measured keep it open.
+        """
+        clusters, said = _said(cells)
+        rates = Rates(clusters, said, self.asked, resampling)
+        return rates.dialogs_for_low(self.cuts_under("sound"), settle)
 
     def _better_checker(self, style: str) -> Iterator[Reason]:
         """That the best of the ready checkers reads a style well enough which this one does not."""

@@ -21,6 +21,8 @@ without any such texts it is no lower than 0.
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -30,9 +32,10 @@ from numpy.typing import NDArray
 
 from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES, WORTH, Checker, CheckerAccuracy
 from trustgauge.methods.trust.abuse_words import HATE, OFFENSIVE
-from trustgauge.methods.trust.levels import levels
+from trustgauge.methods.trust.levels import cap_levels, levels
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
 from trustgauge.records import Json
+from trustgauge.stats import stream
 from trustgauge.stats.classification import share
 from trustgauge.stats.distributions import beta_interval, wilson
 from trustgauge.stats.misclassification import LEAST, Detection, correct_rate, within_false_alarms
@@ -46,6 +49,7 @@ FEW = 10  # dialogs with anything flagged, below which resampling dialogs says t
 SMALLEST = 1e-9  # divisor of a share
 ROUNDS = 3  # of a correction that hangs on its own result; each leaves a hundredth of the error or less
 LARGEST_AUDIT = 100_000
+DRAWN = 20_000  # sums of what dialogs and labels leave open, for each number of labels that is looked at
 
 
 def detection(measured: CheckerAccuracy) -> Detection:
@@ -131,6 +135,48 @@ def audit_size(rate: float, worth: float, cuts: tuple[float, float]) -> int | No
             return size
         size += max(1, size // 100)
     return None
+
+
+def labels_to_settle(
+    rate: float, worth: float, cuts: tuple[float, float], said: int, dialogs: int
+) -> int | None:
+    """How many of a run's utterances must be labelled to settle a level, where few dialogs hold any abuse.
+
+    What dialogs leave open (Beta of their number) and what labels leave open are drawn and added up, as an
+    audited score has them (`abuse_audit`).
+
+    Args:
+        rate: share of abusive utterances, which the labels are taken to confirm.
+        worth: what one of them adds to the score.
+        cuts: of the levels.
+        said: utterances.
+        dialogs: that are independent.
+
+    Returns:
+        The number, within 2 %; None where all labels would not do, as the dialogs are too few (`audit_size`).
+
+    >>> labels_to_settle(0.0, 1.0, (0.001, 0.01), 20_000, 4_000)
+    3842
+    >>> labels_to_settle(0.0, 1.0, (0.001, 0.01), 20_000, 292)
+    """
+    needed = audit_size(rate, worth, cuts)
+    if needed is None or min(said, dialogs) < needed:
+        return None
+    level = int(levels(np.array(rate * worth), cuts))
+
+    def settles(size: float) -> bool:
+        rng = stream(0, "abuse", "labels to settle")
+        drawn = worth * rng.beta(rate * dialogs + 0.5, (1 - rate) * dialogs + 0.5, DRAWN)
+        # Twice, as an audited score resamples the labels and draws what they have not shown yet.
+        for _ in range(2):
+            for side, sign in ((1 - rate, 1), (rate, -1)):  # harmless texts may be abuse, and the other way
+                drawn += sign * worth * side * rng.beta(0.5, side * size + 0.5, DRAWN)
+        low, high = np.quantile(drawn, [0.05, 0.95])
+        return (level == 0 or low >= cuts[level - 1]) and (level == 2 or high <= cuts[level])
+
+    sizes = np.geomspace(needed, said, 1 + math.ceil(math.log(said / needed) / math.log(1.02)))
+    place = bisect_left(range(len(sizes) - 1), x=True, key=lambda one: settles(float(sizes[one])))
+    return round(float(sizes[place]))
 
 
 @dataclass(frozen=True)
@@ -333,6 +379,7 @@ class Rates:
         self._weights = resampling.weights(clusters).astype(np.float64)
         self._unread = self._all[:, 3]
         self._count = resampling.count
+        self.dialogs = resampling.units(clusters)
 
     @property
     def n(self) -> int:
@@ -343,6 +390,11 @@ class Rates:
     def flagged(self) -> int:
         """Utterances that were read as abusive."""
         return int(self._all[:, :2].sum())
+
+    @property
+    def few_flagged(self) -> bool:
+        """Whether so few dialogs hold anything flagged that their number bounds what is known."""
+        return int((self._all[:, :2].sum(axis=1) > 0).sum()) < FEW
 
     @property
     def unread(self) -> int:
@@ -360,16 +412,41 @@ class Rates:
         read = self.n - self.unread
         return sum(one.value() * one.n for one in self.styles.values()) / read if read else 0.0
 
-    def bounds(self) -> Bounds:
-        """The score in each resample."""
+    def bounds(self, times: float = 1.0) -> Bounds:
+        """The score in each resample; `times` as many dialogs are taken to turn out as these did."""
         said = self._weights @ self._all.sum(axis=1)
         lowest = min((one.lowest_sensitivity for one in self.styles.values() if one.usable), default=1.0)
         total = constant(0.0, 0.0, 0.0, self._count)
         one = np.ones(self._count)
         for style in self.styles.values():
-            total = total.plus(style.bounds(self._weights, lowest), one, self._share(style.read, said))
+            total = total.plus(style.bounds(self._weights, lowest, times), one, self._share(style.read, said))
         value = self.value()
         return total.plus(constant(value, 0.0, 1.0, self._count), one, self._share(self._unread, said))
+
+    def places(self, cuts: tuple[float, float], times: float = 1.0) -> Ints:
+        """The level in each resample; where nothing was flagged, no surer than the dialogs allow."""
+        places = self.bounds(times).places(cuts)
+        if self.flagged:
+            return places
+        # Drawn by utterances (methods 0.5 (c)), but abuse may come in few dialogs: see (d) too.
+        level = int(levels(np.array(self.value()), cuts))
+        return cap_levels(places, level, round(times * self.dialogs))
+
+    def dialogs_for_low(self, cuts: tuple[float, float], settle: float) -> int | None:
+        """How many dialogs would settle low risk, about, if they turn out as these did; None if none would.
+
+        What is unread or not measured stays as frequent, and the checker's errors stay as uncertain.
+        """
+
+        def settles(dialogs: float) -> bool:
+            return float((self.places(cuts, dialogs / self.dialogs) == 0).mean()) >= settle
+
+        if self.dialogs >= LARGEST_AUDIT or not settles(LARGEST_AUDIT):
+            return None
+        steps = math.ceil(math.log(LARGEST_AUDIT / self.dialogs) / math.log(1.02))
+        sizes = np.geomspace(self.dialogs, LARGEST_AUDIT, 1 + steps)
+        place = bisect_left(range(steps), x=True, key=lambda one: settles(float(sizes[one])))
+        return math.ceil(float(sizes[place]))
 
     def _share(self, of: Floats, said: Floats) -> Floats:
         """Their share of all utterances in each resample, [R]."""
@@ -460,17 +537,18 @@ class StyleRates:
         errors = Errors.from_counts(self.measured, self.checker.says)
         return float(errors.score(np.array(self.rate), np.array(self.hate / max(1, self.flagged))))
 
-    def bounds(self, weights: Floats, lowest: float) -> Bounds:
+    def bounds(self, weights: Floats, lowest: float, times: float = 1.0) -> Bounds:
         """The score in each resample.
 
         Args:
             weights: how often each dialog is drawn, [R, C].
             lowest: sensitivity that no style exceeds when the score is taken at most.
+            times: as many dialogs are taken to turn out as these did.
         """
         hate, offensive, neither = (weights @ self.counts).T
         flagged = hate + offensive
         said = flagged + neither
-        rate = self._rate_drawn(np.where(said > 0, flagged / np.maximum(said, 1.0), self.rate))
+        rate = self._rate_drawn(np.where(said > 0, flagged / np.maximum(said, 1.0), self.rate), times)
         called = self._hate_drawn(np.where(flagged > 0, hate / np.maximum(flagged, 1.0), 0.0))
         if not self.usable or self.measured is None:
             worth = WORTH[OFFENSIVE] + (WORTH[HATE] - WORTH[OFFENSIVE]) * called
@@ -505,7 +583,7 @@ class StyleRates:
         alarms = 1.0 - self._passed(drawn)
         return np.maximum(0.0, rate - alarms) / np.maximum(SMALLEST, 1.0 - alarms)
 
-    def _rate_drawn(self, resampled: Floats) -> Floats:
+    def _rate_drawn(self, resampled: Floats, times: float) -> Floats:
         """Share of flagged utterances in each resample; drawn from Beta where resamples cannot tell.
 
         That is where none or all are flagged (methods 0.5 (c)), and where all that is flagged stands in a
@@ -516,8 +594,9 @@ class StyleRates:
         flagged = self.counts[:, :2].sum(axis=1)
         time = self.resampling.in_time(self.clusters, np.maximum(self.read, SMALLEST), flagged)
         if (flagged > 0).sum() >= FEW and self.flagged < self.n:
-            return time.widen(resampled, self.rate)
-        n = min(self.n / self._deff(flagged), self.dialogs) / time.effect
+            narrow = resampled if times == 1 else self.rate + (resampled - self.rate) / math.sqrt(times)
+            return time.widen(narrow, self.rate)
+        n = times * min(self.n / self._deff(flagged), self.dialogs) / time.effect
         k = self.rate * n
         return self.resampling.stream("abuse", "extreme", self.style).beta(
             k + 0.5, n - k + 0.5, len(resampled)

@@ -110,7 +110,7 @@ def test_every_reason_has_a_sentence_whatever_facts_come(method: str, code: str)
     everything = {
         name: value
         for template in templates
-        for name, value in re.findall(r"{(\w+)(?::(\w+))?}", template)
+        for name, value in re.findall(r"{(\w+)(?::([^}]+))?}", template)
         if name
     }
     facts = {name: _fact(kind) for name, kind in everything.items()}
@@ -121,6 +121,8 @@ def test_every_reason_has_a_sentence_whatever_facts_come(method: str, code: str)
 
 
 def _fact(kind: str) -> Any:
+    if "|" in kind:  # a count with its noun
+        return 80
     return {
         "percent": 0.42,
         "certainty": 0.84,
@@ -314,3 +316,9 @@ def test_rule_is_named_with_its_margin() -> None:
         other = only(fixtures.all_states())
         other["method"]["rule"] = rule
         assert f"Rule: {rule}" in views.rule(other)
+
+
+def test_a_count_of_one_has_its_own_noun() -> None:
+    facts = {"words": ["grim"], "sets": ["e1"], "frames": 1, "persons": 2000}
+    said = sentences.reason(Reason("limits.these-words", facts), only_causal(causal_fixtures.all_kinds()))
+    assert said.startswith("Only 1 emotion word in 1 set was used, in 1 frame with 2,000 persons.")

@@ -374,6 +374,8 @@ class MethodView(Protocol):
     """Whether the parts have an order of their own, by which they make the level."""
     verdict_codes: frozenset[str]
     """Reasons that the verdict or its arithmetic already states."""
+    service_codes: frozenset[str]
+    """Reasons about the answers of the service as such: what several parts say alike is said once."""
     by_chance: frozenset[str]
     """Reasons by which a level may be one of chance, so that the share of resamples at it says nothing."""
 

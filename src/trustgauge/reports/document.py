@@ -328,9 +328,12 @@ def _coverage(rating: Rating) -> CoverageEntry:
 
 
 def _read_from(place: int, part: Part) -> tuple[Json, ...]:
-    """What tells the texts of a part from those of others; the issues of a chatbot are read from the same."""
+    """What tells the texts of a part from those of others.
+
+    The issues of a chatbot are read from the same texts, as are the classes of people in the same sentences.
+    """
     details = part.details
-    same = "data" in details and "asked" in details and "grain" in details
+    same = "data" in details and "asked" in details
     return (details["asked"], details["data"], part.coverage) if same else (place,)
 
 

@@ -326,6 +326,8 @@ class PartDetails(TypedDict, total=False):
     """What the measure adjusts for."""
     protected: str
     """The protected attribute that the part is about."""
+    differs: str
+    """The one in which the classes of its effect differ, where the part is about several."""
     matrix: list[list[int]]
     """Mentions by value sent and value that came back; none of the values comes last."""
     unread: dict[str, int]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -100,30 +100,45 @@ def listing(items: Sequence[object], last: str = "and") -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}" if names else "none"
 
 
+def count_with_noun(value: Any, singular: str, plural: str) -> str:
+    """A number, or how many a list holds, with its noun: "1 set", "1,200 sets"."""
+    said = _count(value)
+    return f"{said} {singular if said == '1' else plural}"
+
+
+def _count(value: Any) -> str:
+    return numbers.count(len(value) if isinstance(value, list | tuple) else value)
+
+
+_FORMATS: Mapping[str, Callable[[Any], str]] = {
+    "certainty": numbers.certainty,
+    "hundredths": lambda value: numbers.signed_number(100 * value, 0),
+    "ratio": lambda value: f"{value:.1f}",
+    "p": numbers.p_value,
+    "count": _count,
+}
+
+
 class FactWords(string.Formatter):
-    """Formats `{share:percent}`, `{value:points}`, `{p:p}`, `{parts:list}`, `{levels:either}` and others."""
+    """Formats `{share:percent}`, `{value:points}`, `{p:p}`, `{parts:list}`, `{levels:either}` and others.
+
+    `{sets:set|sets}` counts: "1 set", "1,200 sets".
+    """
 
     def __init__(self, facts: Mapping[str, object]) -> None:
         n = facts.get("n")
         self.n = n if isinstance(n, int) else 0
 
     def format_field(self, value: Any, format_spec: str) -> str:
+        if "|" in format_spec:
+            return count_with_noun(value, *format_spec.split("|"))
         if format_spec == "percent":
             return numbers.percent(value, self.n)
-        if format_spec == "certainty":
-            return numbers.certainty(value)
         if format_spec == "points":
             return numbers.points(value, n=self.n)
-        if format_spec == "hundredths":
-            return numbers.signed_number(100 * value, 0)
-        if format_spec == "ratio":
-            return f"{value:.1f}"
-        if format_spec == "p":
-            return numbers.p_value(value)
-        if format_spec == "count":
-            return numbers.count(len(value) if isinstance(value, list | tuple) else value)
-        if format_spec == "list":
-            return listing(value if isinstance(value, list | tuple) else [value])
-        if format_spec == "either":
-            return listing(value if isinstance(value, list | tuple) else [value], "or")
+        if format_spec in ("list", "either"):
+            many = value if isinstance(value, list | tuple) else [value]
+            return listing(many, "and" if format_spec == "list" else "or")
+        if format_spec in _FORMATS:
+            return _FORMATS[format_spec](value)
         return name(str(value))

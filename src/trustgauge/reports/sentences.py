@@ -180,7 +180,8 @@ def leading(rating: RatingEntry) -> list[PartEntry]:
 
 def protected_attribute(rating: RatingEntry) -> str:
     """The attribute of the parts that lead: what they share, else all of theirs: "gender or race"."""
-    named = [key for part in leading(rating) if (key := part_details(part).get("protected"))]
+    leaders = [part_details(part) for part in leading(rating)]
+    named = [key for one in leaders if (key := one.get("differs") or one.get("protected"))]
     if len(set(named)) < 2:
         return name(named[0] if named else str(rating["issue"]["attribute"]))
     singles = [set(one.split(" and ")) for one in named]

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         InstrumentEntry,
         PartEntry,
         RatingEntry,
+        ReasonEntry,
         RecognitionEntry,
         RunDocument,
         RunEntry,
@@ -173,17 +174,32 @@ def overall_reasons(rating: RatingEntry) -> list[str]:
 
 
 def part_reasons(rating: RatingEntry) -> list[tuple[str, list[str]]]:
-    """Reasons of each part, with its title."""
-    several = len(rating["parts"]) > 1
-    stated = view_of(rating).verdict_codes
-    told = [
-        (
-            sentences.title(part) if several else "",
-            sentences.reasons([one for one in part["reasons"] if one["code"] not in stated], rating),
-        )
-        for part in rating["parts"]
-    ]
-    return [(who, lines) for who, lines in told if lines]
+    """Reasons of each part, with its title; what several parts say alike of the service, once and last."""
+    if len(rating["parts"]) == 1:
+        lines = sentences.reasons(_unstated(rating, rating["parts"][0]), rating)
+        return [("", lines)] if lines else []
+    shared = view_of(rating).service_codes
+    told, alike = [], dict[str, list[str]]()
+    for part in rating["parts"]:
+        reasons, who = _unstated(rating, part), sentences.title(part)
+        told.append((who, sentences.reasons([one for one in reasons if one["code"] not in shared], rating)))
+        for line in sentences.reasons([one for one in reasons if one["code"] in shared], rating):
+            alike.setdefault(line, []).append(who)
+    by_parts: dict[str, list[str]] = {}
+    for line, parts in alike.items():
+        by_parts.setdefault(_named_parts(rating, parts), []).append(line)
+    return [(who, lines) for who, lines in [*told, *by_parts.items()] if lines]
+
+
+def _unstated(rating: RatingEntry, part: PartEntry) -> list[ReasonEntry]:
+    """The reasons of a part that the verdict does not state."""
+    return [one for one in part["reasons"] if one["code"] not in view_of(rating).verdict_codes]
+
+
+def _named_parts(rating: RatingEntry, titles: Sequence[str]) -> str:
+    """Parts by their titles, all of them in a word."""
+    every = len(titles) == len(rating["parts"])
+    return f"All {sentences.noun(rating)}" if every else sentences.listing(list(titles))
 
 
 def other_rules(ratings: Sequence[RatingEntry]) -> list[tuple[str, str]]:
@@ -625,6 +641,7 @@ class DefaultView(MethodView):
     ordered = False
     verdict_codes: frozenset[str] = frozenset({"overall.worst-part", "overall.vote", "overall.mean"})
     by_chance: frozenset[str] = frozenset()
+    service_codes: frozenset[str] = frozenset()
 
     def level_words(self, rating: RatingEntry, key: str | None, rule: str) -> LevelWords:
         known = self.messages.levels.get("levels", {}).get(str(key))

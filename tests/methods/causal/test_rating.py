@@ -443,3 +443,42 @@ def test_controls_score_in_the_range_of_the_plan() -> None:
     assert spans == [[0.0, 10.0]] * 4
     biased = SentimentControl(behaviour="female-biased", span=(0.0, 10.0)).answer()
     assert [biased(Message(text)) for text in ("She is sad.", "He is sad.")] == [10.0, 0.0]
+
+
+def narrow(shift: float) -> Scorer:
+    """Scores on a hundredth of the range, so that an effect of the class is none on the whole of it."""
+
+    def scores(probes: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
+        happy = (probes["valence"] == "positive").cast(pl.Float64)
+        women = (probes["gender"] == "female").cast(pl.Float64)
+        return ((happy - 0.5) * 0.8 + women * shift) / 100
+
+    return scores
+
+
+def test_a_narrow_range_that_nobody_stated_leaves_open_what_depends_on_it() -> None:
+    services = {"shifted": narrow(0.3), "same": narrow(0.0)}
+    before = rated(services, **QUICK, groups=[1])
+    stated = rated(services, **QUICK, groups=[1], score_range=[-1, 1])
+    fitting = rated(services, **QUICK, groups=[1], score_range=[-0.01, 0.01])
+    assert (before["shifted"].level, before["shifted"].state) == ("1", "not settled")
+    assert {*codes(before["shifted"].parts[0])} >= {"causal.narrow-range"}
+    assert "causal.narrow-scores" not in codes(before["shifted"].parts[0])
+    # Without any effect it is none on whatever range; and a range that the plan states is the range.
+    for rating in (before["same"], *stated.values()):
+        assert (rating.level, rating.state) == ("1", "rated")
+        assert "causal.narrow-scores" in codes(rating.parts[0])
+    assert (fitting["shifted"].level, fitting["same"].level) == ("2", "1")
+
+
+def test_an_effect_between_classes_that_differ_in_one_attribute_is_an_effect_of_that_one() -> None:
+    def by_race(probes: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
+        return (probes["race"] == "European").cast(pl.Float64) * 0.3 + by_word(probes, rng) / 2
+
+    (rating,) = rated({"it": by_race}, **QUICK, groups=[3]).values()
+    both = next(part for part in rating.parts if part.details["protected"] == "race and gender")
+    assert both.details["differs"] == "race"
+    (effect,) = (one for one in both.reasons if one.code == "causal.effect")
+    assert effect.facts["attribute"] == "race"
+    (level_1,) = (part for part in rating.parts if part.details["protected"] == "gender")
+    assert "differs" not in level_1.details

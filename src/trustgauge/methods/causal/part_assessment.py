@@ -176,35 +176,64 @@ class _Assessing:
         if read is None:
             return replace(assessment, part=replace(part, reasons=(*missing, *self._odd())))
         levels, told, unsettled = read
-        one_sided, open_ = self._one_sided(found, levels)
+        doubts, open_ = self._doubtful_range(found, levels)
         changed = tuple(self._changed())
+        is_doubted = any(one.code == "causal.narrow-range" for one in doubts)  # which says so already
+        others = [one for one in part.reasons if not (is_doubted and one.code == "causal.narrow-scores")]
         return replace(
             assessment,
-            part=replace(part, reasons=(*changed, *one_sided, *part.reasons, *told)),
+            part=replace(part, reasons=(*changed, *doubts, *others, *told)),
             levels=levels,
             effects=found.corrected,
             raw_draws=found.raw_draws,
             unsettled=unsettled or open_ or bool(changed),
         )
 
-    def _one_sided(self, found: Measurement, levels: Levels) -> tuple[tuple[Reason, ...], bool]:
-        """That no negative text has a negative score, and the plan does not say which range scores have.
-
-        On a range from 0 to 1 effects are twice the share of it that they are of -1 to 1.
+    def _doubtful_range(self, found: Measurement, levels: Levels) -> tuple[list[Reason], bool]:
+        """What speaks against the range that is assumed where the plan names none; only under `sound`.
 
         Returns:
-            The reason, and whether the level depends on the range.
+            The reasons, and whether the level depends on the range.
         """
         if self.settings.score_range is not None or self.settings.rule != "sound":
-            return (), False
+            return [], False
+        told = [self._one_sided(found, levels), self._narrow(found, levels)]
+        return [reason for reason, _ in told if reason is not None], any(open_ for _, open_ in told)
+
+    def _depends(self, found: Measurement, levels: Levels, times: float) -> bool:
+        """Whether effects so many times as large would give another level, or the same less surely."""
+        larger = absolute_levels(times * found.draws, times * found.bias, self.settings.cuts)
+        return most_likely(larger) != most_likely(levels) or not self._sure(larger)
+
+    def _narrow(self, found: Measurement, levels: Levels) -> tuple[Reason | None, bool]:
+        """That the scores hardly differ: the level may follow from a range that is too wide for them.
+
+        Scores of standard deviation s need a range of at least 2 s, so that effects are up to 1 / s times the
+        share of it that they are of -1 to 1.
+        """
+        spread = self._spread()
+        if found.constant or not 0 < spread < NARROW or not self._depends(found, levels, 1 / spread):
+            return None, False
+        return Reason("causal.narrow-range", {"spread": spread / 2}), True
+
+    def _spread(self) -> float:
+        """The standard deviation of the scores, brought to [-1, 1]."""
+        n = int(self.rows["n"].sum())
+        mean = float(self.rows["y"].sum()) / PER_UNIT / n
+        return math.sqrt(max(0.0, float(self.rows["yy"].sum()) / PER_UNIT**2 / n - mean**2))
+
+    def _one_sided(self, found: Measurement, levels: Levels) -> tuple[Reason | None, bool]:
+        """That no negative text has a negative score.
+
+        On a range from 0 to 1 effects are twice the share of it that they are of -1 to 1.
+        """
         negative = self.rows.filter((pl.col("valence") == "negative") & (pl.col("n") > 0))
         if negative.is_empty() or int(self.rows["below"].sum()) or not int(negative["above"].sum()):
-            return (), False
-        twice = absolute_levels(2 * found.draws, 2 * found.bias, self.settings.cuts)
+            return None, False
         facts: dict[str, Json] = {"n": int(negative["n"].sum())}
-        if most_likely(twice) != most_likely(levels) or not self._sure(twice):
-            return (Reason("causal.one-sided-scores", facts),), True
-        return (Reason("causal.one-sided-figures", facts),), False
+        if self._depends(found, levels, 2):
+            return Reason("causal.one-sided-scores", facts), True
+        return Reason("causal.one-sided-figures", facts), False
 
     def _changed(self) -> Iterator[Reason]:
         """Whether the effects changed during the run (methods 0.3)."""
@@ -370,10 +399,8 @@ class _Assessing:
         """What suggests that the numbers are no scores on this range; only under `sound`."""
         if self.settings.rule != "sound":
             return
-        n, low, high = int(self.rows["n"].sum()), *self.settings.span
-        mean = float(self.rows["y"].sum()) / PER_UNIT / n
-        spread = math.sqrt(max(0.0, float(self.rows["yy"].sum()) / PER_UNIT**2 / n - mean**2))
-        if spread < NARROW:
+        low, high = self.settings.span
+        if (spread := self._spread()) < NARROW:
             yield Reason("causal.narrow-scores", {"spread": spread / 2, "low": low, "high": high})
         means = {
             valence: float(own["y"].sum()) / PER_UNIT / int(own["n"].sum())

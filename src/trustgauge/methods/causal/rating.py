@@ -219,8 +219,10 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
         reasons.append(not_settled_reason(share, names[level], settings.settle, more))
     settled = share >= settings.settle and not few and not weak and not one.unsettled
     state: State = "rated" if settled else "not settled"
+    differs = {"differs": name} if sound and (name := _differing(one, level)) else {}
     part = replace(
         one.part,
+        details={**one.part.details, **differs},
         level=names[level],
         certainty=certainty,
         state=state,
@@ -260,7 +262,8 @@ def more_texts(one: Assessment, settings: CausalSettings) -> int | None:
 def _why(one: Assessment, level: int, *, sound: bool) -> Iterator[Reason]:
     """The effect that the level rests on."""
     effect = one.part.details["effect"]
-    facts = {**effect, "attribute": one.measured.grouping, "measure": one.measured.measure, "p": one.p}
+    attribute = _differing(one, level) or one.measured.grouping
+    facts = {**effect, "attribute": attribute, "measure": one.measured.measure, "p": one.p}
     if not sound:
         facts |= {"raw": one.part.details["raw"], "raw_undefined": one.part.details["raw_undefined"]}
         yield Reason("causal.relative", facts)
@@ -274,6 +277,21 @@ def _why(one: Assessment, level: int, *, sound: bool) -> Iterator[Reason]:
         yield Reason("causal.effect", facts)
         if _by_name(one):
             yield Reason("causal.by-name", {"p_control": _by_name(one)})
+
+
+def _differing(one: Assessment, level: int) -> str:
+    """The attribute in which the classes of an effect differ, of "race and gender"; "" if not just one.
+
+    A part without an effect says of all its attributes that none was found.
+    """
+    pair, singles = one.part.details["effect"].get("pair"), one.measured.grouping.split(" and ")
+    if not level or not pair or len(singles) < 2:
+        return ""
+    first, second = (str(of).split() for of in pair)
+    if not len(first) == len(second) == len(singles):
+        return ""  # persons without a class
+    found = [name for name, a, b in zip(singles, first, second, strict=True) if a != b]
+    return found[0] if len(found) == 1 else ""
 
 
 def _by_name(one: Assessment) -> float | None:

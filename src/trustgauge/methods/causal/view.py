@@ -223,6 +223,25 @@ def _lower(rating: RatingEntry) -> tuple[PartEntry, str, str] | None:
     return None
 
 
+def _remark(rating: RatingEntry) -> tuple[str, dict[str, str]]:
+    """That no effect could show because the scores hardly differ, with its facts; "" if they do differ.
+
+    Nothing where that keeps the level from being settled, since the reason says so.
+    """
+    if any(one["code"] == "causal.narrow-range" for part in rating["parts"] for one in part["reasons"]):
+        return "", {}
+    for code, words in MESSAGES.table("remarks").items():
+        found = [
+            (part, one["facts"]) for part in rating["parts"] for one in part["reasons"] if one["code"] == code
+        ]
+        if found:
+            spread = max(float(facts.get("spread") or 0.0) for _, facts in found)
+            some = len(found) < len(rating["parts"])
+            where = sentences.listing([sentences.title(part) for part, _ in found]) if some else ""
+            return words, {"spread": numbers.percent(spread), "in_parts": f" in {where}" if some else ""}
+    return "", {}
+
+
 def _is_about(row: EvidenceExchange, of: str) -> bool:
     """Whether a text is about a person of a class, or of several joined by "and"."""
     return set(of.split(" and ")) <= set((row["values_in"] or ())[:2])
@@ -241,6 +260,19 @@ class CausalView(DefaultView):
     messages = MESSAGES
     evidence_words = EvidenceWords(
         back="Score", read="Classes and word → score", changed="only texts that changed on the way"
+    )
+    service_codes = frozenset(
+        f"causal.{name}"
+        for name in (
+            "one-sided-scores",
+            "one-sided-figures",
+            "narrow-range",
+            "narrow-scores",
+            "blind-to-valence",
+            "constant-scores",
+            "out-of-range",
+            "no-number",
+        )
     )
     badness = BadnessWords(
         "effect, of the range",
@@ -268,9 +300,12 @@ class CausalView(DefaultView):
         """The sentence of the level, or of the measure of the part that decides."""
         decides: Facts = next((part["details"] for part in sentences.leading(rating)), {})
         words = sentences.level(rating, rating["overall"]["level"]).sentence
-        if not relative(rating):
-            words = MESSAGES.table("measured").get(str(decides.get("measure")), words)
-        return words, {"adjust": sentences.listing(decides["adjust"])} if decides.get("adjust") else {}
+        if relative(rating):
+            return words, {}
+        words = MESSAGES.table("measured").get(str(decides.get("measure")), words)
+        facts = {"adjust": sentences.listing(decides["adjust"])} if decides.get("adjust") else {}
+        remark, told = _remark(rating)
+        return f"{words} {remark}".strip(), {**facts, **told}
 
     def fact_words(self, code: str, facts: Facts, rating: RatingEntry | None) -> Mapping[str, Any]:
         """What differs between texts in published frames and in others, in words."""

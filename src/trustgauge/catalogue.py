@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from trustgauge.reports.document_model import RatingEntry, RunDocument
 
 _INDEX = ".index.json"
-_VERSION = 2
+_VERSION = 3
 _RUN = re.compile(r"[A-Za-z0-9-]+")
 
 
@@ -53,6 +53,7 @@ class RatingSummary:
     state: str
     service: str
     key: str  # of the service
+    cause: str = ""  # why not everything was asked: "limit", or "error" of the service
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +159,18 @@ def _indexed(folder: Path, mtime: int, size: int) -> IndexedRun:
             state=one["state"],
             service=one["service"]["name"],
             key=one["service"]["key"],
+            cause=_cause(one),
         )
         for one in document["ratings"]
     )
     plan = str(run["hashes"].get("plan", ""))
     return IndexedRun(mtime, size, run["started"], plan, run["state"], lines, run["ended"])
+
+
+def _cause(rating: RatingEntry) -> str:
+    """The fact of a rating's reasons that says why not everything was asked; "" if none does."""
+    ended = (one["facts"] for one in rating["reasons"] if one["code"] == "not-finished")
+    return next((cause for facts in ended for cause in ("error", "limit") if cause in facts), "")
 
 
 def _kept_index(ratings: Path) -> dict[str, IndexedRun]:
@@ -244,7 +252,8 @@ def read(folder: Path) -> RunDocument:
         document = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         if (run := unfinished_run(folder)) is not None:
-            got, do = f"{run.answers:,} answers and no rating yet", f"`{run.resume}` goes on with it"
+            got = f"{run.answers:,} answer{'s' * (run.answers != 1)} and no rating yet"
+            do = f"`{run.resume}` goes on with it"
             raise UnfinishedError(f"{folder} is unfinished", got=got, do=do) from None
         raise StoreError(
             f"no rating in {folder}", must="a run folder with a rating.json", do="`trustgauge list ratings`"

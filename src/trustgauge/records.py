@@ -314,6 +314,14 @@ class ControlResult:
 
 
 @dataclass(frozen=True, slots=True)
+class ServiceFailure:
+    """How calls to a service that was given up failed: the most frequent error, and how many ended so."""
+
+    error: str
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
 class Assessor:
     """Who rated, in what relationship to the provider, and who paid."""
 
@@ -347,6 +355,7 @@ class RunFacts:
     uncertain: Cost = Cost()  # of these: reserved by sittings that were killed, and perhaps never sent
     recovered: Mapping[str, int] = field(default_factory=dict)  # class of fault -> calls answered when resent
     stopped: str = ""  # why an incomplete run stopped: "limit reached: calls 8000"
+    failures: Mapping[str, ServiceFailure] = field(default_factory=dict)  # part that was given up -> how
     tree: Mapping[str, Any] = field(default_factory=dict)  # root and rows of the Merkle tree over the answers
     lock: Mapping[str, str] = field(default_factory=dict)  # plan and time, if the plan was locked
 

@@ -132,6 +132,10 @@ def exports(ratings: Path) -> Rows:
     return [{"name": "text"}, *({"name": name} for name in plugins.names("exports"))]
 
 
+CAUSES: Mapping[str, str] = {"": "", "limit": "a limit was reached", "error": "the service failed"}
+"""Why not everything was asked, by the cause of the index."""
+
+
 def ratings(ratings: Path) -> Rows:
     """All ratings of the folder and its unfinished runs, newest first."""
     from trustgauge.catalogue import index, unfinished_runs
@@ -153,7 +157,7 @@ def _rows(run: IndexedRun) -> Rows:
             "level": (one.level or "not rated") if one.state == "rated" else f"({one.level or 'not rated'})",
             "state": one.state,
             "service": one.service,
-            "note": "expired" if one.expires < today else "",
+            "note": "; ".join(filter(None, (CAUSES[one.cause], "expired" * (one.expires < today)))),
         }
         for one in run.lines
     ]
@@ -206,7 +210,7 @@ WIDTHS: Mapping[str, Mapping[str, int]] = {
 
 
 def _shown(what: str, name: str, value: Any) -> str:
-    text = f"{value:,} answers" if name == "answers" else str(value)
+    text = f"{value:,} answer{'s' * (value != 1)}" if name == "answers" else str(value)
     return text.ljust(WIDTHS.get(what, {}).get(name, 0))
 
 

@@ -34,6 +34,7 @@ from trustgauge.services import ServiceSpec, environment_secrets, redact
 UNFINISHED = "unfinished"
 """Error of a turn that was answered in a session that is not: it counts as not asked, and is asked again."""
 
+_ERRORS = 50  # different errors of failed calls that are counted
 _OPEN = 256  # units of a job on their way at once; more where a service takes them in batches
 
 
@@ -69,6 +70,13 @@ class JobTally:
     seconds: float = 0.0
     stopped: ServiceError | None = None
     millis: array[float] = field(default_factory=lambda: array("d"))
+    errors: Counter[str] = field(default_factory=Counter)  # of failed calls, each with its count
+
+    def note_error(self, error: ServiceError) -> None:
+        """Count the error of a failed call; of errors that all differ the first are enough."""
+        said = str(error)
+        if said in self.errors or len(self.errors) < _ERRORS:
+            self.errors[said] += 1
 
     @property
     def pending(self) -> int:
@@ -273,6 +281,10 @@ class JobProgress:
             calls=sum(answer.attempts for answer in answers),
             **({"recovered": dict(Counter(faults))} if faults else {}),
         )
+
+    def note_error(self, error: ServiceError) -> None:
+        """A call failed, and may be sent again."""
+        self.tally.note_error(error)
 
     def on_failure(self, unit: InFlightUnit, error: ServiceError) -> None:
         """All attempts are spent: keep that it failed; of a session keep nothing that was said."""

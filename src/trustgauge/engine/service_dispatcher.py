@@ -42,6 +42,8 @@ class UnitOwner(Protocol):
 
     def on_send(self, *, retry: bool) -> None: ...
 
+    def note_error(self, error: ServiceError) -> None: ...
+
     def stop(self, error: ServiceError) -> None: ...
 
 
@@ -414,6 +416,7 @@ class ServiceDispatcher:
         desk = self._desk
         for unit in batch:
             unit.faults.append(_fault_class(error))
+            unit.owner.note_error(error)
         wait = desk.retry.requested_wait(asked, batch[0].tries, desk.chance())
         hopeless = isinstance(error, _STOPS) or (asked or 0.0) > desk.retry.patience
         if hopeless or self._slow_down(error, asked, wait, sent):

@@ -409,6 +409,14 @@ class LockEntry(TypedDict):
     at: str
 
 
+@_entry()
+class FailureEntry(TypedDict):
+    """How calls to a service that was given up failed: the most frequent error, and how many ended so."""
+
+    error: str
+    calls: Count
+
+
 @final
 @_entry()
 class RunEntry(TypedDict):
@@ -438,6 +446,8 @@ class RunEntry(TypedDict):
     anchors: list[ControlEntry]
     paper: dict[str, str]
     stopped: str
+    failures: NotRequired[dict[str, FailureEntry]]
+    """Only of services that were given up: service or part -> how calls to it failed, in the end."""
     tree: NotRequired[TreeEntry]
     """The answers, hashed so that some rows can be proven without the others."""
     lock: NotRequired[LockEntry]

@@ -17,6 +17,9 @@ STEPS = COMMON.table("steps")
 LABELS = ("to_read", "to_label", "audit")
 """Facts of a reason that say how many labels would take it away."""
 
+CAUSES = frozenset({"error", "limit"})
+"""Facts that say why a run ended early: of a reason with one of them the step is `code-fact`."""
+
 
 def next_step(rating: RatingEntry) -> str:
     """What to do about the first reason that keeps a rating from a settled level."""
@@ -28,6 +31,9 @@ def next_step(rating: RatingEntry) -> str:
 
 
 def _step(one: ReasonEntry, known: dict[str, str]) -> str:
+    for fact in CAUSES & one["facts"].keys():
+        if f"{one['code']}-{fact}" in known:
+            return known[f"{one['code']}-{fact}"]
     if one["code"] in known:
         return known[one["code"]]
     return known["labels"] if any(fact in one["facts"] for fact in LABELS) else ""

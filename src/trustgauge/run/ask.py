@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from trustgauge.engine import local as engine
 from trustgauge.errors import SameAnswerError, ServiceError
 from trustgauge.methods import LookUser
 from trustgauge.plan import Plan
-from trustgauge.records import RESPONSE, Answer, Message, Reason, Reply, digest
+from trustgauge.records import RESPONSE, Answer, Message, Reason, Reply, ServiceFailure, digest
 from trustgauge.reports.sanitize import short, terminal
 from trustgauge.run import cost
 from trustgauge.run.accumulator import ConstantAnswers
@@ -33,7 +34,7 @@ from trustgauge.run.options import AskOutcome, AskPlan, ReusableRuns, RunOptions
 from trustgauge.run.probe_batches import batches_of
 from trustgauge.run.rate import AnswersOf, StoredAnswers, answer_batches, rate_answers, source_part
 from trustgauge.run.targets import Target, looks_of, messages, probes_of
-from trustgauge.services import ServiceSpec
+from trustgauge.services import ServiceSpec, redact
 from trustgauge.store import GroupWriter
 from trustgauge.store.folder import WORKER_LOGS, RunFolder
 
@@ -43,7 +44,7 @@ UNTRANSLATED = (
     "the text on its way is the text that was sent: nothing was translated. "
     "A service that does so with all texts is not rated"
 )
-SHOWN = 200  # characters of an answer of a smoke test
+SHOWN = 200  # characters of an answer of a smoke test, or of an error
 
 
 def ask(ask_plan: AskPlan, folder: RunFolder, run_options: RunOptions) -> AskOutcome:
@@ -99,7 +100,24 @@ def ask(ask_plan: AskPlan, folder: RunFolder, run_options: RunOptions) -> AskOut
     }
     stopped = next((one.stopped for one in reversed(outcomes) if one.stopped), "")
     targets = keep_looks(looking, folder)
-    return AskOutcome(sum(one.calls for one in outcomes), stopped or "", refused, targets)
+    failures = {part: failure_of(part, said, outcomes) for part, said in refused.items()}
+    return AskOutcome(sum(one.calls for one in outcomes), stopped or "", refused, targets, failures)
+
+
+def failure_of(part: str, last: str, outcomes: Sequence[engine.EngineOutcome]) -> ServiceFailure:
+    """How the calls to a part failed whose service is not asked any further.
+
+    Args:
+        part: its name in the events of the run.
+        last: the error for which it is not asked any further; it counts where no call was made.
+        outcomes: of all rounds of asking.
+    """
+    errors: Counter[str] = Counter()
+    for one in outcomes:
+        if part in one.tallies:
+            errors.update(one.tallies[part].errors)
+    error, calls = errors.most_common(1)[0] if errors else (last, 0)
+    return ServiceFailure(short(redact(error).rstrip("."), SHOWN), calls)
 
 
 def parts_by_service(ask_plan: AskPlan) -> dict[str, ServiceSpec]:

@@ -15,7 +15,7 @@ import polars as pl
 from trustgauge.errors import StoreError
 from trustgauge.methods import Method
 from trustgauge.plan import Plan
-from trustgauge.records import Message
+from trustgauge.records import Message, ServiceFailure
 from trustgauge.run.probe_batches import BATCH_ROWS, ExperimentTask, Probes, batches_of, is_one_batch
 from trustgauge.run.rate import is_deterministic
 from trustgauge.run.targets import Target, methods, probes_to_send, repeat_units, units
@@ -82,12 +82,16 @@ class AskPlan:
 
 @dataclass(frozen=True, slots=True)
 class AskOutcome:
-    """What asking came to. `refused`: part -> why its service was not asked any further."""
+    """What asking came to. `refused`: part -> why its service was not asked any further.
+
+    `failures`: the same parts -> how calls to them failed.
+    """
 
     calls: int
     stopped: str
     refused: Mapping[str, str]
     targets: tuple[Target, ...] = ()  # with the looks at which asking stopped, where there are any
+    failures: Mapping[str, ServiceFailure] = field(default_factory=dict)
 
 
 Unit = tuple[Message, ...]

@@ -37,6 +37,9 @@ from trustgauge.run.targets import CONTROL, Target, experiment_seed, looks_of, p
 from trustgauge.stats.distributions import wilson
 from trustgauge.store import Store
 
+NOT_FINISHED = "not-finished"
+"""Code of the reason that not everything was asked; the document of a run adds why (`run.render`)."""
+
 NEAR = 0.3
 """Share of a run within which the second time is near; half of all pairs at random places are."""
 
@@ -367,7 +370,7 @@ def _unfinished(rating: Rating, missing: Mapping[str, int], whole: Mapping[str, 
         asked = source_part(part)
         if asked in missing:
             asked_of = whole[asked] if of_half else part.coverage.planned
-            reason = Reason("not-finished", {"missing": missing[asked], "planned": asked_of})
+            reason = Reason(NOT_FINISHED, {"missing": missing[asked], "planned": asked_of})
             part = replace(part, state="incomplete", level=None, certainty={}, reasons=(reason,))
         parts.append(part)
     # Several parts of a rating may be read from the same texts.
@@ -375,7 +378,7 @@ def _unfinished(rating: Rating, missing: Mapping[str, int], whole: Mapping[str, 
         (source_part(part), part.details.get("data", part.key)): part.coverage.planned for part in parts
     }
     planned = sum(whole.values()) if of_half else sum(by_data.values())
-    reason = Reason("not-finished", {"missing": sum(missing.values()), "planned": planned})
+    reason = Reason(NOT_FINISHED, {"missing": sum(missing.values()), "planned": planned})
     return replace(
         rating, state="incomplete", level=None, certainty={}, parts=tuple(parts), worst=(), reasons=(reason,)
     )

@@ -13,14 +13,24 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from trustgauge.plan import Plan
-from trustgauge.records import Assessor, Cost, Part, Rating, RunFacts, ServiceFacts
+from trustgauge.records import (
+    Assessor,
+    Cost,
+    Json,
+    Part,
+    Rating,
+    Reason,
+    RunFacts,
+    ServiceFacts,
+    ServiceFailure,
+)
 from trustgauge.reports.document import document as rating_document
 from trustgauge.reports.document import text as text
 from trustgauge.reports.html import report
 from trustgauge.run.cost import earlier_cost
 from trustgauge.run.options import AskOutcome, AskPlan, RunOptions
-from trustgauge.run.rate import RatingResults, source_part
-from trustgauge.run.targets import Target, methods, rateable_service
+from trustgauge.run.rate import NOT_FINISHED, RatingResults, source_part
+from trustgauge.run.targets import Target, methods, rateable_service, target_title
 from trustgauge.services import Recording, RoundTripParts, ServiceSpec
 from trustgauge.store import BY_HAND
 from trustgauge.store.folder import RunFolder
@@ -29,6 +39,8 @@ if TYPE_CHECKING:
     from trustgauge.reports.document_model import RunDocument
 
 RunState = Literal["complete", "incomplete", "void"]
+LIMIT_REACHED = "limit reached: "
+"""How the reason begins for which an engine stopped at a limit."""
 PARTS = ("trustgauge", "numpy", "polars", "scipy")
 
 
@@ -89,10 +101,11 @@ def build_document(
         paper={one.name: one.paper for one in methods(plan)},
         issues={one.name: one.issue_id for one in methods(plan)},
         stopped=asked.stopped,
+        failures=asked.failures,
         tree=derived.tree,
         lock=folder.manifest().get("lock", {}),
     )
-    issued = [with_titles(rating, plan) for rating in derived.ratings]
+    issued = issued_ratings(derived, plan, run)
     return rating_document(run, issued, fail_on=options.fail_on, need_certainty=options.need_certainty)
 
 
@@ -179,6 +192,45 @@ def _facts(name: str, plan: Plan, parts: Sequence[Target]) -> ServiceFacts:
 def single_fingerprint(prints: set[str]) -> str:
     """The fingerprint of a service of one part; several parts have their own."""
     return next(iter(prints)) if len(prints) == 1 else ""
+
+
+def issued_ratings(derived: RatingResults, plan: Plan, run: RunFacts) -> list[Rating]:
+    """The ratings as the document of a run holds them: parts by their names, and why what is missing is."""
+    rated = {
+        target_title(one.service, part) for one in derived.ratings for part in run.services[one.service].parts
+    }
+    judge = next((failure for title, failure in run.failures.items() if title not in rated), None)
+    return [with_titles(with_cause(rating, run, judge), plan) for rating in derived.ratings]
+
+
+def with_cause(rating: Rating, run: RunFacts, judge: ServiceFailure | None) -> Rating:
+    """The rating with what ended the asking, where its answers are not all there.
+
+    A service that was given up is the cause for its own parts; for all others a limit or another stop, else
+    that the second judge was given up.
+    """
+    titles = {part: target_title(rating.service, part) for part in run.services[rating.service].parts}
+    mine = {part: run.failures.get(title) for part, title in titles.items()}
+    others = judge if not run.stopped else None
+    parts = tuple(
+        replace(part, reasons=_caused(part.reasons, mine.get(source_part(part)) or others, run.stopped))
+        for part in rating.parts
+    )
+    first = next(filter(None, mine.values()), others)
+    return replace(rating, parts=parts, reasons=_caused(rating.reasons, first, run.stopped))
+
+
+def _caused(reasons: Sequence[Reason], failure: ServiceFailure | None, stopped: str) -> tuple[Reason, ...]:
+    """The reasons; one that not everything was asked says why."""
+    cause: dict[str, Json] = {}
+    if failure is not None:
+        cause = {"error": failure.error} | ({"calls": failure.calls} if failure.calls else {})
+    elif stopped:
+        limit = stopped.removeprefix(LIMIT_REACHED)
+        cause = {"stop": stopped} if limit == stopped else {"limit": limit}
+    return tuple(
+        replace(one, facts={**one.facts, **cause}) if one.code == NOT_FINISHED else one for one in reasons
+    )
 
 
 def with_titles(rating: Rating, plan: Plan) -> Rating:

@@ -57,6 +57,11 @@ _FACTS: Mapping[str, type] = {
 }
 
 
+def target_title(service: str, part: str) -> str:
+    """What a part of a service is called on screens: by both, or by the service alone if it has no parts."""
+    return f"{service} {part}".strip()
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """One part of one service (or one control) in one experiment."""
@@ -75,8 +80,8 @@ class Target:
 
     @property
     def title(self) -> str:
-        """What the part is called on screens: its key, or the service's name."""
-        return f"{self.service} {self.part}".strip()
+        """What the part is called on screens."""
+        return target_title(self.service, self.part)
 
     @property
     def judge_title(self) -> str:

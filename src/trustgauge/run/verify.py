@@ -15,7 +15,7 @@ import polars as pl
 from trustgauge.catalogue import read
 from trustgauge.errors import IntegrityError, StoreError, VerifyError
 from trustgauge.plan import Plan, load_plan
-from trustgauge.records import Assessor, Cost, RunFacts, ServiceFacts
+from trustgauge.records import Assessor, Cost, RunFacts, ServiceFacts, ServiceFailure
 from trustgauge.reports.document import document, gate, text
 from trustgauge.reports.html import report
 from trustgauge.reports.notebook import RatingView
@@ -25,9 +25,9 @@ from trustgauge.run.rate import SAMPLE, RatingResults, StoredAnswers, rate_answe
 from trustgauge.run.render import (
     evidence_rows,
     expiry_date,
+    issued_ratings,
     overall_state,
     single_fingerprint,
-    with_titles,
 )
 from trustgauge.run.second_judge import stored_judges, with_replies
 from trustgauge.run.stored_ratings import rating_places
@@ -201,12 +201,13 @@ def _expected(
             "services": services,
             "assessor": Assessor(**plan.assessor.model_dump()),
             "costs": {name: Cost(**cost) for name, cost in run["costs"].items()},
+            "failures": {part: ServiceFailure(**one) for part, one in run.get("failures", {}).items()},
             **{name: Cost(**run[name]) for name in ("sent", "uncertain") if name in run},
             "expires": expiry_date(run["ended"], plan.valid_days),
             "issues": {one.name: one.issue_id for one in methods(plan)},
         }
     )
-    expected = document(made, [with_titles(one, plan) for one in derived.ratings])
+    expected = document(made, issued_ratings(derived, plan, made))
     for rating, other in zip(expected["ratings"], claimed["ratings"], strict=False):
         if told := other.get("gate"):
             rating["gate"] = gate(rating, told["fail_on"], told["need_certainty"])

@@ -329,6 +329,7 @@ def _add(sum_: JobTally, tally: JobTally) -> None:
     sum_.usd += tally.usd
     sum_.tokens += tally.tokens
     sum_.millis.extend(tally.millis)
+    sum_.errors.update(tally.errors)
 
 
 def _tally_of(answers: Sequence[Answer]) -> JobTally:

@@ -1,0 +1,88 @@
+"""Why not everything was asked: a limit, or a service that failed, in rating, screens and gate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from tests.run.plans import faithful, translator_plan
+from tests.servers import LocalServer, Request, Response
+from trustgauge.cli.main import group
+from trustgauge.plan import load_plan
+from trustgauge.run.options import RunOptions
+from trustgauge.run.run import RunResult, rate
+from trustgauge.run.verify import rerate
+
+
+def told(command: str, ratings: Path) -> str:
+    asked = [*command.split(), "--ratings", str(ratings)]
+    return CliRunner().invoke(group, asked, standalone_mode=False, catch_exceptions=False).output
+
+
+def done(plan: Any, folder: Path) -> RunResult:
+    return rate(load_plan(plan), RunOptions(folder))
+
+
+@pytest.mark.parametrize("status", [401, 404])
+def test_a_service_that_fails_is_the_cause(tmp_path: Path, status: int) -> None:
+    with LocalServer(lambda _: Response.json({"error": "no such model"}, status=status)) as server:
+        finished = done(translator_plan(server.url), tmp_path)
+        asked = len(server.requests)
+    (rating,) = finished.document["ratings"]
+    (failure,) = finished.document["run"]["failures"].values()
+    assert f"answered {status}" in failure["error"]
+    assert 0 < failure["calls"] <= asked
+    assert {one["code"] for one in rating["reasons"]} == {"not-finished"}
+    for facts in (rating["reasons"][0]["facts"], rating["parts"][0]["reasons"][0]["facts"]):
+        assert (facts["error"], facts["calls"]) == (failure["error"], failure["calls"])
+    for command in ("show latest", "gate latest --fail-on worst"):
+        said = told(command, tmp_path)
+        assert f"The service failed: {failure['calls']} calls ended with “" in said
+        assert "no such model" in said
+        assert "The run was stopped" not in said
+    assert "next     See what `trustgauge check` gets" in told("gate latest --fail-on worst", tmp_path)
+    assert "incomplete" in told("list", tmp_path)
+    assert "the service failed" in told("list", tmp_path)
+    assert "The service failed" in (finished.folder / "report.html").read_text("utf-8")
+    assert told("verify latest", tmp_path).startswith("ok")
+    assert rerate(finished.folder) == finished.document
+
+
+def test_a_limit_is_the_cause_until_it_is_raised(tmp_path: Path) -> None:
+    with LocalServer(faithful) as server:
+        short = done(translator_plan(server.url, budget={"calls": 20}), tmp_path)
+        said = {name: told(name, tmp_path) for name in ("show latest", "gate latest --fail-on worst", "list")}
+        page = (short.folder / "report.html").read_text("utf-8")
+        checked = told("verify latest", tmp_path)
+        whole = done(translator_plan(server.url), tmp_path)
+    (rating,) = short.document["ratings"]
+    assert rating["reasons"][0]["facts"]["limit"] == "calls 20"
+    assert "failures" not in short.document["run"]
+    assert "The limit of the run was reached (calls 20)" in said["show latest"]
+    assert "The limit of the run was reached (calls 20)" in page
+    assert "next     Raise the limit and run the same command" in said["gate latest --fail-on worst"]
+    assert "a limit was reached" in said["list"]
+    assert checked.startswith("ok")
+    assert whole.document["ratings"][0]["state"] == "rated"
+
+
+def test_a_service_that_works_is_not_blamed_for_another(tmp_path: Path) -> None:
+    def half(request: Request) -> Response:
+        return faithful(request) if request.path.startswith("/good") else Response.json({}, status=401)
+
+    with LocalServer(half) as server:
+        plan = translator_plan(server.url)
+        service = plan["services"]["mine"]
+        plan["services"] = {
+            way: {**service, "translator": {**service["translator"], "url": f"{server.url}/{way}"}}
+            for way in ("good", "bad")
+        }
+        plan["experiments"][0]["services"] = ["good", "bad"]
+        finished = done(plan, tmp_path)
+    good, bad = finished.document["ratings"]
+    assert (good["state"], bad["state"]) == ("rated", "incomplete")
+    assert "401" in bad["reasons"][0]["facts"]["error"]
+    assert len(finished.document["run"]["failures"]) == 1

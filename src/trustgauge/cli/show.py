@@ -17,7 +17,7 @@ DATED = ("html", "label", "badge", "shields")
 
 
 @click.command("show")
-@click.argument("name", metavar="ID", default="latest")
+@click.argument("name", metavar="PLAN or ID", default="latest")
 @click.option("--as", "form", default="text", show_default=True, help="See `trustgauge list exports`.")
 @click.option(
     "-o",
@@ -27,7 +27,7 @@ DATED = ("html", "label", "badge", "shields")
 )
 @output_options
 def show_verb(name: str, form: str, output: Path | None, **options: Any) -> None:
-    """Show or export a rating. Sends no requests.
+    """Show or export a rating; of a PLAN that of its newest run. Sends no requests.
 
     \b
     trustgauge show latest --as html -o report.html
@@ -36,7 +36,9 @@ def show_verb(name: str, form: str, output: Path | None, **options: Any) -> None
     from trustgauge import plugins
     from trustgauge.catalogue import explaining_errors, find_folder, read, select_rating, unfinished_run
     from trustgauge.reports import terminal
+    from trustgauge.terminal.plan_runs import run_of_target
 
+    name = run_of_target(name, options)
     folder = find_folder(name, options["ratings"])
     if options["as_json"] and (run := unfinished_run(folder)) is not None:
         emit_json(run.facts())

@@ -20,7 +20,7 @@ OUR_WORD = "that the service gave these answers, and when: that is the word of w
 
 
 @click.command("verify")
-@click.argument("name", metavar="ID or FILE", default="latest")
+@click.argument("name", metavar="PLAN or ID or FILE", default="latest")
 @click.option(
     "--key",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -45,8 +45,8 @@ def verify_verb(name: str, key: Path | None, **options: Any) -> Any:
     trustgauge verify proof.json --key ratings.pem.pub
     trustgauge verify latest --identity rater@example.org --issuer https://github.com/login/oauth
 
-    Also checks the signature of a signed rating and, in a file written by `prove`, every row shown.
-    Reports what was checked and what cannot be.
+    PLAN means the newest run of this plan. Also checks the signature of a signed rating and, in a file
+    written by `prove`, every row shown. Reports what was checked and what cannot be.
     """
     from trustgauge.errors import IntegrityError, VerifyError
     from trustgauge.terminal.output import Exit
@@ -71,8 +71,9 @@ def _run(name: str, key: Path | None, today: date, options: dict[str, Any]) -> A
     from trustgauge.reports import numbers
     from trustgauge.run.verify import verify
     from trustgauge.terminal.output import Exit
+    from trustgauge.terminal.plan_runs import run_of_target
 
-    folder = find_folder(name, options["ratings"])
+    folder = find_folder(run_of_target(name, options), options["ratings"])
     verdict = verify(folder, today)
     document = read(folder)
     by_name, unchecked = _by_sigstore(folder, document, options)

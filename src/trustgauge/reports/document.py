@@ -129,6 +129,7 @@ def check_gate_levels(scales: Sequence[tuple[str, Sequence[str]]], fail_on: Sequ
             valid = [each for name, scale in gated if target in ("", name) for each in scale]
             if level not in (*valid, "worst"):
                 faults.append(unknown("--fail-on", "level", demand, (*dict.fromkeys(valid), "worst")))
+            faults += _never_passes(demand, [one for one in gated if target in ("", one[0])])
     for name, scale in gated if fail_on and not faults else ():
         if gate_level(fail_on, name, scale) is None:
             must = "a level for each method: " + ", ".join(scale)
@@ -138,6 +139,19 @@ def check_gate_levels(scales: Sequence[tuple[str, Sequence[str]]], fail_on: Sequ
             )
     if faults:
         raise PlanError(tuple(dict.fromkeys(faults)))
+
+
+def _never_passes(demand: str, scales: Sequence[tuple[str, Sequence[str]]]) -> list[Fault]:
+    """That a gate fails at the best level of a scale, so whatever the rating."""
+    target, _, level = demand.rpartition(":")
+    faults = []
+    for name, scale in scales:
+        if level == scale[0] and len(scale) > 1:
+            sensible = [f"{target}:{each}" if target else each for each in (*scale[1:], "worst")]
+            what = f"{level} is the best level of {name}, so the gate would always fail"
+            do = f"--fail-on {sensible[0]} passes at {level} only"
+            faults.append(Fault("--fail-on", what, "one of: " + ", ".join(sensible), demand, do))
+    return faults
 
 
 def gate(rating: RatingEntry, fail_on: str | None, need_certainty: float | None) -> GateEntry:

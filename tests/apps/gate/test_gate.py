@@ -292,6 +292,37 @@ def test_the_newest_run_of_a_plan_is_meant_by_the_plan(tmp_path: Path) -> None:
     assert gate(str(tmp_path / "strong.toml"), *asked)[0] == 10
 
 
+def test_a_plan_whose_runs_had_other_options_names_them(tmp_path: Path) -> None:
+    file = tmp_path / "plan.toml"
+    file.write_text(tomli_w.dumps(two_step(0.9)), "utf-8")
+    other = rated(tmp_path, 0.9, seed=7)
+    asking: list[list[str]] = [["gate", "--fail-on", "BS"], ["verify"], ["show"]]
+    for command in asking:
+        with pytest.raises(PlanError, match="rated with other options") as caught:
+            CliRunner().invoke(
+                group,
+                [*command, str(file), "--ratings", str(tmp_path)],
+                standalone_mode=False,
+                catch_exceptions=False,
+            )
+        assert f"{other} (seed 7)" in caught.value.faults[0].must
+    run = rated(tmp_path, 0.9)
+    for verb in ("verify", "show"):
+        asked = [verb, str(file), "--ratings", str(tmp_path)]
+        told = CliRunner().invoke(group, asked, standalone_mode=False, catch_exceptions=False).output
+        assert told.startswith("ok") or f"trustgauge verify {run}" in told
+
+
+def test_a_gate_at_the_best_level_is_refused(tmp_path: Path) -> None:
+    run = rated(tmp_path, 0.9)
+    for level, must in (("UCS", "one of: DSBS, BS, worst"), ("two-step:UCS", "two-step:DSBS")):
+        with pytest.raises(
+            PlanError, match="best level of two-step, so the gate would always fail"
+        ) as caught:
+            gate(run, "--fail-on", level, "--ratings", str(tmp_path))
+        assert must in caught.value.faults[0].must
+
+
 @pytest.mark.parametrize(
     "asked", [("--fail-on", "BS"), ("--fail-on", "two-step:BS"), ("--only", "bot", "--need-certainty", "0.9")]
 )

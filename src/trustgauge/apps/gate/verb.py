@@ -72,6 +72,7 @@ def gate_verb(target: str, **options: Any) -> Exit:
     from trustgauge.apps.gate import outputs
     from trustgauge.apps.gate.checks import CODES, GateOptions, checks, exit_of_checks
     from trustgauge.reports import sanitize, terminal
+    from trustgauge.terminal.plan_runs import run_of_target
 
     asked = GateOptions(
         options["against"],
@@ -82,7 +83,7 @@ def gate_verb(target: str, **options: Any) -> Exit:
         options["error"],
         options["only"],
     )
-    target = _run_meant(target, options)
+    target = run_of_target(target, options)
     found = checks(target, options["ratings"], asked, datetime.now(UTC).date())
     ended = exit_of_checks(found)
     if options["junit"]:
@@ -117,22 +118,6 @@ def gate_verb(target: str, **options: Any) -> Exit:
             lines += [terminal.line("next", sanitize.terminal(one.following))] if one.following else []
         say(lines, options)
     return ended
-
-
-def _run_meant(target: str, options: dict[str, Any]) -> str:
-    """A target as it is, or of a plan its newest run."""
-    if Path(target).suffix != ".toml":
-        return target
-    from trustgauge.catalogue import index, unfinished_runs
-    from trustgauge.errors import Fault, PlanError
-    from trustgauge.terminal.options import plan_of
-
-    plan, ratings = plan_of(target, options), options["ratings"]
-    runs = [(run.started, name) for name, run in index(ratings).items() if run.plan == plan.hash]
-    runs += [(run.began, run.folder.name) for run in unfinished_runs(ratings) if run.plan == plan.hash]
-    if not runs:
-        raise PlanError((Fault(target, "no run of this plan", do=f"`trustgauge rate {target}` makes one"),))
-    return str(ratings / max(runs)[1])
 
 
 def _append(path: Path, text: str) -> None:

@@ -70,11 +70,48 @@ def test_a_run_whose_document_lacks_its_services_hides_no_other(ratings: Path, t
     assert compose_chain("ollama/llama3:8b > ollama/llama3", folder, TODAY).inference.levels == ("UCS",)
 
 
-@pytest.mark.parametrize("name", ["ollama/llama3:70b", "ollama/llama", "ollama/llama3:8b:x", "bot:1"])
-def test_a_name_that_no_two_step_rating_has_is_refused(ratings: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["ollama/llama3:70b", "ollama/llama", "ollama/llama3:8b:x"])
+def test_a_name_that_no_rating_has_is_refused(ratings: Path, name: str) -> None:
     with pytest.raises(PlanError, match=f'no rated service "{name}"') as caught:
         compose_chain(f"{name} > ollama/llama3", ratings, TODAY)
     assert "ollama/llama3:8b" in caught.value.faults[0].must
+    assert caught.value.faults[0].must.startswith("a service with a level by two-step")
+
+
+def test_a_name_that_no_two_step_rating_has_is_refused(ratings: Path) -> None:
+    with pytest.raises(PlanError, match='"bot:1" cannot be part of a chain') as caught:
+        compose_chain("bot:1 > ollama/llama3", ratings, TODAY)
+    assert "ollama/llama3:8b" in caught.value.faults[0].must
+    assert caught.value.faults[0].got.startswith("rated by trust")
+
+
+def test_what_cannot_be_composed_says_why(ratings: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(ratings, tmp_path / "ratings"))
+    scorer = {"use": "sentiment-anchor", "behaviour": "constant"}
+    experiment = {"method": "causal", "services": ["scorer"], "groups": [1]}
+    plan = {"name": "t", "seed": 1, "services": {"scorer": scorer}, "experiments": [experiment]}
+    rate(load_plan(plan), RunOptions(ratings=folder))
+    with pytest.raises(PlanError, match='"scorer" cannot be part of a chain') as caught:
+        compose_chain("ollama/llama3 > scorer", folder, TODAY)
+    assert "rated by causal" in caught.value.faults[0].got
+    with pytest.raises(PlanError, match='no rated service "nothing"') as caught:
+        compose_chain("ollama/llama3 > nothing", folder, TODAY)
+    assert "Not composable: scorer (rated by causal" in caught.value.faults[0].do
+
+
+def test_a_service_without_a_level_cannot_be_composed(ratings: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(ratings, tmp_path / "ratings"))
+    empty = tmp_path / "answers.csv"
+    empty.write_text("text,output\n", "utf-8")
+    people = {"use": "replay", "file": str(empty), "task": "translate"}
+    experiment = {**PLAN["experiments"][0], "services": ["people"]}
+    rate(
+        load_plan({**PLAN, "services": {"people": people}, "experiments": [experiment]}),
+        RunOptions(ratings=folder),
+    )
+    with pytest.raises(PlanError, match='"people" cannot be part of a chain') as caught:
+        compose_chain("ollama/llama3 > people", folder, TODAY)
+    assert caught.value.faults[0].got == "no level yet"
 
 
 BRAINS = """

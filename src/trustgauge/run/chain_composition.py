@@ -139,11 +139,7 @@ def compose_chain(
     """
     names = chain_names(chain)
     known = [
-        one
-        for one in entries(ratings)
-        if one.rating["method"]["name"] == METHOD
-        and not one.rating["withdrawn"]
-        and one.rating["id"] not in withdrawn
+        one for one in entries(ratings) if not one.rating["withdrawn"] and one.rating["id"] not in withdrawn
     ]
     found: list[CatalogueEntry] = []
     notes: list[Reason] = []
@@ -160,7 +156,8 @@ def compose_chain(
         terms = replace(terms, margin=experiment.margin, settle=experiment.settle, draws=experiment.draws)
     told = tuple(one for place, one in enumerate(notes) if one not in notes[:place])
     composed = ComposedChain(names, tuple(found), links, infer(links, rule, terms), rule, notes=told)
-    return replace(composed, measured=_measured(composed, known, today))
+    own = [one for one in known if one.rating["method"]["name"] == METHOD]
+    return replace(composed, measured=_measured(composed, own, today))
 
 
 def chain_forecast(composed: ComposedChain, ratings: Path) -> Estimate | None:
@@ -239,19 +236,55 @@ def _rated(
 
     What was translated one way came out in another language, so it can be no part of a chain of texts in one.
     """
-    known = [one for one in known if not one.rating["method"]["options"].get("one_way")]
-    found = [one for one in named_entries(known, name) if name in _names(one)]
+    able = [one for one in known if one.rating["method"]["name"] == METHOD and not _is_one_way(one)]
+    found = [one for one in named_entries(able, name) if name in _names(one)]
+    if not any(not _why_not(name, one) for one in found):
+        raise PlanError((_not_composable(name, known, ratings),))
     if fitting := [one for one in found if attribute in (None, one.rating["issue"]["attribute"])]:
         return fitting
-    if found:
-        must = "one of: " + ", ".join(sorted({str(one.rating["issue"]["attribute"]) for one in found}))
-        what = f'"{name}" was not rated for the attribute "{attribute}"'
-        raise PlanError((Fault("CHAIN", what, must=must, do="choose one that all parts have (--attribute)"),))
-    names = tuple(dict.fromkeys(each for one in known for each in _names(one)))
-    if not names:
-        do = "rate the services of the chain first"
-        raise PlanError((Fault("CHAIN", f'no rating of "{name}" in {ratings}', do=do),))
-    raise PlanError((plugins.unknown("CHAIN", "rated service", name, names),))
+    must = "one of: " + ", ".join(sorted({str(one.rating["issue"]["attribute"]) for one in found}))
+    what = f'"{name}" was not rated for the attribute "{attribute}"'
+    raise PlanError((Fault("CHAIN", what, must=must, do="choose one that all parts have (--attribute)"),))
+
+
+def _not_composable(name: str, known: Sequence[CatalogueEntry], ratings: Path) -> Fault:
+    """That a name means nothing that can be part of a chain, which names do, and why others do not."""
+    reasons: dict[str, str] = {}
+    for entry in known:
+        for each in _names(entry):
+            why = _why_not(each, entry)
+            reasons[each] = reasons.get(each, why) if why else ""  # one rating that can be composed is enough
+    if not reasons:
+        return Fault(
+            "CHAIN", f'no rating of "{name}" in {ratings}', do="rate the services of the chain first"
+        )
+    names = tuple(each for each, why in reasons.items() if not why)
+    others: dict[str, list[str]] = {}
+    for service in dict.fromkeys(str(one.rating["service"]["key"]) for one in known):
+        if service != name and not any(f"{each}:".startswith(f"{service}:") for each in names):
+            others.setdefault(reasons[service], []).append(service)
+    must = f"a service with a level by {METHOD}: {', '.join(names) or 'none yet'}"
+    do = "" if name in reasons else plugins.unknown("CHAIN", "service", name, names).do or ""
+    if others:
+        told = "; ".join(f"{', '.join(services)} ({why})" for why, services in others.items())
+        do = f"{do} Not composable: {told}".strip()
+    if own := reasons.get(name):
+        return Fault("CHAIN", f'"{name}" cannot be part of a chain', must=must, got=own, do=do)
+    return Fault("CHAIN", f'no rated service "{name}"', must=must, do=do)
+
+
+def _is_one_way(entry: CatalogueEntry) -> bool:
+    return bool(entry.rating["method"]["options"].get("one_way"))
+
+
+def _why_not(name: str, entry: CatalogueEntry) -> str:
+    """Why a rating cannot be that of a part of a chain; "" if it can."""
+    method = str(entry.rating["method"]["name"])
+    if method != METHOD:
+        return f"rated by {method}, which does not measure what is passed on"
+    if _is_one_way(entry):
+        return "translated one way, into another language"
+    return "" if _chosen(name, entry)[0]["level"] else "no level yet"
 
 
 def _in_use(name: str, found: Sequence[CatalogueEntry], rule: Rule) -> tuple[CatalogueEntry, Reason | None]:
@@ -259,7 +292,14 @@ def _in_use(name: str, found: Sequence[CatalogueEntry], rule: Rule) -> tuple[Cat
 
     With it a Reason to tell, if a newer one by the same rule is not settled.
     """
-    used = min(found, key=lambda one: (one.rating["method"]["rule"] != rule, not _settled(name, one)))
+    used = min(
+        found,
+        key=lambda one: (
+            bool(_why_not(name, one)),
+            one.rating["method"]["rule"] != rule,
+            not _settled(name, one),
+        ),
+    )
     newest = next(one for one in found if one.rating["method"]["rule"] == used.rating["method"]["rule"])
     if newest.folder == used.folder or _settled(name, newest):
         return used, None

@@ -33,7 +33,7 @@ from trustgauge.methods.trust.issues.leakage_levels import (
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.methods.two_step.audit import LabelledPart
 from trustgauge.methods.two_step.method import TwoStep
-from trustgauge.methods.two_step.score import ABSTAINS, LABEL
+from trustgauge.methods.two_step.score import ABSTAINS, LABEL, UNREAD_LABEL
 from trustgauge.methods.two_step.transition_model import (
     LEVELS,
     DeclaredDistributions,
@@ -188,7 +188,11 @@ def trips(setting: Trips, seed: int) -> tuple[list[bool], float, str]:
     drawn = [int(one) for one in drawn_elements(frame, setting.labels, seed)]
     label = pl.when(pl.col("element").is_in(drawn)).then("meant").otherwise(pl.lit(-1, pl.Int8))
     part = LabelledPart(
-        rows.with_columns(label.alias(LABEL)).drop("element", "meant"), method.spec, setting.labels
+        rows.with_columns(label.alias(LABEL), pl.lit(-1, pl.Int8).alias(UNREAD_LABEL)).drop(
+            "element", "meant"
+        ),
+        method.spec,
+        setting.labels,
     )
     assert part.finished
     rng = np.random.default_rng([seed, 1])

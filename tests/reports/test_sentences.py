@@ -294,7 +294,18 @@ def test_loss_stands_beside_a_part() -> None:
 def test_a_part_open_for_unread_answers_says_how_many_to_label(number: int, words: str) -> None:
     reason: ReasonEntry = {"code": "unread-matters", "facts": {"to_read": number}, "evidence": []}
     part: Any = STATES["parts"][1] | {"state": "not settled", "reasons": [reason]}
+    assert f"not settled: {words}" in sentences.notes(part, STATES)  # numbers, which people cannot read
+    reason["facts"]["option"] = "--unread"
     assert f"not settled: {words} to label" in sentences.notes(part, STATES)
+
+
+def test_a_command_is_that_of_the_rating_it_stands_in() -> None:
+    facts = {"unread": 5, "planned": 50, "to_read": 4}
+    label = sentences.reason(Reason("unread-matters", facts | {"option": "--unread"}), STATES)
+    assert f"(trustgauge audit {STATES['id']} --unread)" in label
+    alone = sentences.reason(Reason("unread-matters", facts), STATES)
+    assert "If 4 of them could be interpreted" in alone
+    assert "trustgauge" not in alone
 
 
 def test_masked_text_tells_only_its_length() -> None:

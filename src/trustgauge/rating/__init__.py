@@ -89,6 +89,10 @@ def unread_facts(unread: int, planned: int) -> dict[str, Json]:
     return {"share": unread / planned, "unread": unread, "planned": planned}
 
 
+READ_BY_PEOPLE: Mapping[str, Json] = {"option": "--unread"}
+"""Further facts of `unread-matters` where people can read these answers: the option of `audit` for them."""
+
+
 Levels = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
 HowToAggregate = Literal["worst", "mean", "vote"]

@@ -346,6 +346,7 @@ def reason(one: ReasonEntry | Reason, rating: RatingEntry | None = None) -> str:
     code, given = (one.code, one.facts) if isinstance(one, Reason) else (one["code"], one["facts"])
     view = _speaker(code, rating)
     facts = dict(view.fact_words(code, given, rating))
+    facts["audit_command"] = " ".join(["trustgauge audit", *([name(rating["id"])] if rating else [])])
     if rating is not None:
         if not view_of(rating).lettered and facts.get("level") in levels(rating):
             facts["level"] = level(rating, str(facts["level"])).short
@@ -383,7 +384,7 @@ def unknown(code: str, facts: Mapping[str, object]) -> str:
     return f'The method gives the reason "{name(code)}"' + (f" ({told})." if told else ".")
 
 
-_ADDED = frozenset({"attribute", "noun"})
+_ADDED = frozenset({"attribute", "noun", "audit_command"})
 _KEYS = frozenset({"part", "parts", "excluded"})
 
 
@@ -426,7 +427,8 @@ def _to_settle(part: PartEntry) -> str:
     facts = {one["code"]: one["facts"] for one in part["reasons"]}
     to_read, more = facts.get("unread-matters", {}).get("to_read"), part["more_texts"]
     if to_read:
-        return f"not settled: {numbers.count(to_read)} unread answer{'s' * (to_read != 1)} to label"
+        label = " to label" * ("option" in facts["unread-matters"])
+        return f"not settled: {numbers.count(to_read)} unread answer{'s' * (to_read != 1)}{label}"
     labels = next((one for one in facts.values() if one.keys() & {"to_label", "all_labels"}), {})
     if "to_label" in labels:
         return f"not settled: label about {numbers.count(labels['to_label'])} answers in all"

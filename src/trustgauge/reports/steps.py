@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 STEPS = COMMON.table("steps")
 """Steps by the code of a reason; a method may say its own in a table of this name."""
-LABELS = ("to_read", "to_label", "audit")
+LABELS = ("to_label", "audit", "sample")
 """Facts of a reason that say how many labels would take it away."""
+OF_UNREAD = (frozenset({"to_read", "option"}), frozenset({"each"}))
+"""Facts that say how many labels of answers that could not be interpreted would, or of each sentence."""
 
 CAUSES = frozenset({"error", "limit"})
 """Facts that say why a run ended early: of a reason with one of them the step is `code-fact`."""
@@ -36,7 +38,10 @@ def _step(one: ReasonEntry, known: dict[str, str]) -> str:
             return known[f"{one['code']}-{fact}"]
     if one["code"] in known:
         return known[one["code"]]
-    return known["labels"] if any(fact in one["facts"] for fact in LABELS) else ""
+    facts = one["facts"].keys()
+    if any(needed <= facts for needed in OF_UNREAD):
+        return known["unread"]
+    return known["labels"] if facts & set(LABELS) else ""
 
 
 def _in_the_way(rating: RatingEntry) -> Iterator[ReasonEntry]:

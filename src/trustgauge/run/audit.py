@@ -370,7 +370,7 @@ class Audit:
         method = self.method
         if not (isinstance(method, UnreadLabelUser) and method.fills_unread):
             must, do = (
-                "a social-bias rating under the rule sound",
+                "a rating by social-bias or two-step in which a program reads words, under the rule sound",
                 "Leave it out: `trustgauge audit ID` draws a sample",
             )
             raise PlanError((Fault("--unread", "not for this rating", must, do=do),))

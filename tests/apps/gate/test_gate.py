@@ -243,7 +243,11 @@ def test_what_is_next_follows_from_the_reason(tmp_path: Path) -> None:
     assert "--fresh" in told("incomplete", "same-answer", answer="Hello.", questions=60)
     assert told("incomplete", "not-finished") == "Run the same command to continue."
     assert told("incomplete", "unheard-of") == f"Do what its reasons ask for: trustgauge show {run}"
-    assert told("not settled", "unread-matters", to_read=83) == (
+    assert told("not settled", "unread-matters", to_read=83, option="--unread") == (
+        f"Have people label the answers that could not be interpreted: trustgauge audit {run} --unread"
+    )
+    assert told("not settled", "unread-matters", to_read=83).startswith("Do what its reasons ask for")
+    assert told("not settled", "instrument-not-measured", audit=300) == (
         f"Have people label its answers: trustgauge audit {run}"
     )
     assert "no longer changes" in told("not settled", "changed-during-the-run", p=0.001)

@@ -54,11 +54,14 @@ def unaudited(turned: float, named: float) -> tuple[TwoStep, pl.DataFrame, pl.Da
     return method, said, read, plain
 
 
-def audited(turned: float, named: float, size: int, unresolved: int = 0) -> tuple[Rating, Rating]:
-    """The ratings before and after so many mentions are labelled."""
+def audited(
+    turned: float, named: float, size: int, unresolved: int = 0, *, of_read: bool = False
+) -> tuple[Rating, Rating]:
+    """The ratings before and after so many mentions are labelled, or of those that the reader read."""
     method, said, read, plain = unaudited(turned, named)
     frame = method.audit_frame(read, plain)
     assert frame.schema == AUDIT_FRAME
+    frame = frame.filter(~pl.col("unread")) if of_read else frame
     drawn = set(drawn_elements(frame, size, 1))
     labels = {
         (part, name): read_by_person(answer, a.rpartition("sentence ")[2].rstrip(")"))
@@ -69,8 +72,21 @@ def audited(turned: float, named: float, size: int, unresolved: int = 0) -> tupl
     again = known.score(said)
     (rating,) = known.rate(known.merge([known.summarise(again)]), 7)
     table = known.evidence(again)
-    assert table["misread"].any() == (named > 0)
+    assert table["misread"].any() == (named > 0 and not of_read)
     return plain, rating
+
+
+def read_by_people(turned: float, named: float, count: int, unresolved: int = 0) -> Rating:
+    """The rating after people labelled so many of the mentions that the reader abstained from."""
+    method, said, read, plain = unaudited(turned, named)
+    frame = method.audit_frame(read, plain).filter(pl.col("unread")).head(count)
+    labels = {
+        (part, name): read_by_person(answer, a.rpartition("sentence ")[2].rstrip(")"))
+        for part, name, a, answer in frame.select("part", "id", "a", "answer").iter_rows()
+    }
+    known = method.with_labels({"it": AuditLabels({}, 0, unresolved=unresolved, unread=labels)})
+    (rating,) = known.rate(known.merge([known.summarise(known.score(said))]), 7)
+    return rating
 
 
 def codes(rating: Rating) -> list[str]:
@@ -104,10 +120,54 @@ def test_names_that_the_reader_does_not_know_are_settled_by_an_audit() -> None:
 
 
 def test_too_few_labels_change_nothing_and_say_so() -> None:
-    plain, rating = audited(turned=0.8, named=0.5, size=30)
+    plain, rating = audited(turned=0.8, named=0.5, size=30, of_read=True)
     assert "audit-unfinished" in codes(rating)
     assert rating.parts[0].details["rates"] == plain.parts[0].details["rates"]
     assert rating.details["instrument"]["words"] == "not audited"
+
+
+def test_mentions_that_people_read_count_as_they_read_them_and_the_rest_as_before() -> None:
+    method, _, read, plain = unaudited(turned=0.0, named=0.1)
+    unread = method.audit_frame(read, plain)["unread"].sum()
+    assert (plain.level, plain.state) == ("DSBS", "not settled")
+    rating = read_by_people(turned=0.0, named=0.1, count=10_000)
+    told = rating.details["instrument"]
+    assert (rating.level, rating.state) == ("DSBS", "rated")
+    assert rating.parts[0].details["rates"][:2] == [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    assert rating.parts[0].details["unread"] == {}
+    assert (told["by_people"], told["unread"], told["audited"]) == (unread, 0, False)
+    assert told["words"] == "not audited"
+    assert "unread-labelled" in codes(rating)
+    assert not {"unread-matters", "audit-unfinished", "instrument-audited"} & {*codes(rating)}
+
+
+def test_some_mentions_that_people_read_leave_the_rest_bounded() -> None:
+    before = sum(unaudited(turned=0.8, named=0.5)[3].parts[0].details["unread"].values())
+    rating = read_by_people(turned=0.8, named=0.5, count=10)
+    assert sum(rating.parts[0].details["unread"].values()) == before - 10
+    assert (rating.details["instrument"]["by_people"], rating.state) == (10, "not settled")
+    assert "unread-matters" in codes(rating)
+
+
+def test_as_many_labels_as_the_reason_asks_for_settle_the_level() -> None:
+    (reason,) = [one for one in unaudited(0.0, 0.1)[3].parts[0].reasons if one.code == "unread-matters"]
+    assert reason.facts["option"] == "--unread"
+    asked = int(str(reason.facts["to_read"]))
+    assert read_by_people(turned=0.0, named=0.1, count=asked + 5).state == "rated"
+    assert read_by_people(turned=0.0, named=0.1, count=asked // 2).state == "not settled"
+
+
+def test_what_two_people_read_differently_keeps_the_level_open() -> None:
+    rating = read_by_people(turned=0.0, named=0.1, count=10_000, unresolved=1)
+    assert rating.state == "not settled"
+    assert "audit-unresolved" in codes(rating)
+
+
+def test_labels_of_a_sample_too_small_count_where_the_reader_abstained() -> None:
+    plain, rating = audited(turned=0.8, named=0.5, size=30)
+    before, after = (sum(one.parts[0].details["unread"].values()) for one in (plain, rating))
+    assert before - after == rating.details["instrument"]["by_people"] > 0
+    assert {"unread-labelled", "audit-unfinished"} <= {*codes(rating)}
 
 
 def test_labels_of_a_right_reader_leave_the_level_and_open_ones_keep_it_open() -> None:
@@ -132,6 +192,15 @@ def test_comparisons_stand_on_the_labels_too() -> None:
     summary = known.summarise(known.score(said))
     bad = known.badness_draws(summary, 7)["it"]
     assert np.mean(bad) == pytest.approx(0.5, abs=0.02)  # every mention came back as She
+
+
+def test_comparisons_stand_on_what_people_read_of_unread_mentions() -> None:
+    method, said, read, plain = unaudited(turned=0.0, named=0.5)
+    unread = method.audit_frame(read, plain).filter(pl.col("unread"))
+    labels = dict.fromkeys(unread.select("part", "id").iter_rows(), "she")
+    known = method.with_labels({"it": AuditLabels({}, 0, unread=labels)})
+    bad = known.badness_draws(known.summarise(known.score(said)), 7)["it"]
+    assert np.mean(bad) == pytest.approx(0.25, abs=0.04)  # half of He came back as She
 
 
 @pytest.mark.parametrize("setting", [LEAKS[0], LEAKS[3], TRIPS[5]], ids=["leaks", "samples", "trips"])

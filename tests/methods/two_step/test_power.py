@@ -14,6 +14,7 @@ from trustgauge.methods.two_step import power, rating
 from trustgauge.methods.two_step.operating_characteristics import SPECS
 from trustgauge.methods.two_step.power import BS, smallest_effect
 from trustgauge.methods.two_step.published_rule import DecisionTree, resample_levels
+from trustgauge.methods.two_step.reasons import two_digits
 from trustgauge.methods.two_step.simulation import Sizes, simulate
 from trustgauge.methods.two_step.transition_model import (
     LEVELS,
@@ -156,7 +157,7 @@ def test_what_lies_on_the_margin_cannot_be_settled() -> None:
     ("value", "rounded"), [(7.2, 8), (37.5, 38), (101, 110), (1250, 1300), (20_000, 20_000)]
 )
 def test_sizes_are_rounded_up_to_two_digits(value: float, rounded: int) -> None:
-    assert rating._two_digits(value) == rounded
+    assert two_digits(value) == rounded
 
 
 def test_a_large_plan_is_scaled_from_a_smaller_one() -> None:

@@ -20,6 +20,7 @@ from trustgauge.methods.two_step import view_stereotypes
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.stereotypes import movement
 from trustgauge.records import Rating
+from trustgauge.reports import sentences
 
 ITEMS = settings().table.item_list
 SHARES = {item: round(0.05 + 0.9 * place / (len(ITEMS) - 1), 3) for place, item in enumerate(ITEMS)}
@@ -77,6 +78,30 @@ def test_the_example_of_the_guide_has_enough_occupations() -> None:
         few, many = ({item for item in kept if (shares[item] > 0.5) == women} for women in (False, True))
         part = sorting({item: shares[item] for item in kept}, few, many).parts[0]
         assert ("two-step.stereotypes" in {one.code for one in part.reasons}) == said
+
+
+@pytest.mark.parametrize(
+    ("texts", "shares"), [(60, SHARES), (190, dict(list(SHARES.items())[::15])), (60, {})]
+)
+def test_too_few_texts_to_see_occupations_say_how_many_are_needed(
+    texts: int, shares: dict[str, float]
+) -> None:
+    def rated(number: int) -> Rating:
+        method = settings(texts=number, stereotypes=True, item_shares=shares)
+        probes = pl.concat(list(method.design(5, "translate")))
+        asked = answers(probes, probes["message"].to_list())
+        return method.rate(method.summarise(method.score(asked)), 3)[0]
+
+    found = rated(texts)
+    (facts,) = [one.facts for one in found.parts[0].reasons if one.code == "two-step.too-few-by-item"]
+    assert facts["enough"] < (facts["least"] if shares else 1)
+    assert ("least" in facts) == bool(shares)
+    assert (found.state, found.level) == ("rated", "DSBS")
+    said = map(sentences.reason, found.parts[0].reasons)
+    assert any(f"About {facts['texts']} texts per block would do" in one for one in said)
+    enough = rated(int(str(facts["texts"])))
+    assert "two-step.too-few-by-item" not in [one.code for one in enough.parts[0].reasons]
+    assert len(enough.parts[0].details["stereotypes"]["items"]) >= (8 if shares else 1)
 
 
 def test_tau_is_that_of_scipy(sorted_out: Rating) -> None:

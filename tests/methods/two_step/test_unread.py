@@ -97,6 +97,18 @@ def test_the_sentence_counts_mentions_as_its_numbers_do(tmp_path: Path) -> None:
     assert f"{reason['facts']['unread']} of 360 mentions could not be interpreted" in said
 
 
+def test_where_people_cannot_read_instead_no_labels_are_asked_for() -> None:
+    """Labels count under `sound` alone; and what is no score, nobody can read as one."""
+    published = settings(rule="published")
+    rating = rated(IDENTITY, published, unread=range(0, 180, 3))
+    (reason,) = [one for one in rating.parts[0].reasons if one.code == "unread-matters"]
+    assert "option" not in reason.facts
+    assert "trustgauge" not in sentences.reason(reason)
+    assert not published.fills_unread
+    assert not settings(attribute="valence").fills_unread
+    assert settings().fills_unread
+
+
 def test_unread_is_neither_other_nor_missing() -> None:
     """All He were Other at 30 %: that is lost, and BS. As unread ones they leave the level open."""
     lost = np.array([0.7 * HE + 0.3 * OTHER, 0.7 * SHE + 0.3 * OTHER, OTHER])

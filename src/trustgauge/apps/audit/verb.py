@@ -85,7 +85,12 @@ def audit_verb(name: str, **options: Any) -> Any:
         rows = labelling.export(export_to, overwrite=options["force"])
         chosen = [f"--{one} {shlex.quote(options[one])}" for one in ("service", "method") if options[one]]
         chosen += ["--unread"] if options["unread"] else []
-        again = " ".join(["trustgauge audit", name, *chosen, "--import", shlex.quote(str(export_to))])
+        meant = folder.name if name == "latest" else name  # tomorrow another run may be the latest
+        elsewhere = options["ratings"] != Path("ratings")
+        chosen += ["--ratings", shlex.quote(str(options["ratings"]))] if elsewhere else []
+        again = " ".join(
+            ["trustgauge audit", shlex.quote(meant), *chosen, "--import", shlex.quote(str(export_to))]
+        )
         after = f"fill in the column label, then {again} --by NAME"
         return _lines([("wrote", f"{export_to}: {rows:,} answers"), ("next", after)], {"rows": rows}, options)
     if import_from is not None:

@@ -13,6 +13,7 @@ import polars as pl
 
 from trustgauge.methods.social_bias import votes
 from trustgauge.rating import (
+    READ_BY_PEOPLE,
     MissingCell,
     cell_reasons,
     class_reasons,
@@ -96,7 +97,7 @@ def unread_reasons(rows: pl.DataFrame, to_read: int | None) -> Iterator[Reason]:
     if to_read is None:
         yield Reason("unread-does-not-matter", facts)
         return
-    yield Reason("unread-matters", facts | {"to_read": to_read, "how": "trustgauge audit --unread"})
+    yield Reason("unread-matters", facts | {"to_read": to_read, **READ_BY_PEOPLE})
     yield from _groups(_sums(rows.filter(RELATIVE), "group_a", UNREAD), "unread-differs")
 
 

@@ -225,7 +225,7 @@ def _audited(marks: pl.DataFrame) -> dict[str, pl.Expr]:
     if LABEL not in marks.columns:
         return {}
     label = pl.when(pl.col(LABEL) == "").then(LABEL_OF_UNREAD).otherwise(LABEL)
-    return {"audited": label, "misread": misread()}
+    return {"audited": label, "misread": misread() | (pl.col(LABEL_OF_UNREAD) != "")}
 
 
 def evidence(settings: SocialBiasSettings, marks: pl.DataFrame) -> pl.DataFrame:

@@ -16,7 +16,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.methods.two_step.score import ABSTAINS, KEPT, LABEL, LABELS, LOST
+from trustgauge.methods.two_step.score import (
+    ABSTAINS,
+    KEPT,
+    LABEL,
+    LABELS,
+    LOST,
+    PEOPLE,
+    UNREAD_LABEL,
+    UNREAD_LABELS,
+)
 from trustgauge.methods.two_step.transition_model import (
     DeclaredDistributions,
     LevelDraws,
@@ -59,10 +68,9 @@ READ = ("answered", "refused", "unreadable")
 
 def choices(settings: TwoStepSettings) -> Mapping[str, Sequence[Choice]]:
     """The values of the attribute; none where scores are read, or the rule is not `sound`."""
-    table = settings.table
-    if settings.rule != "sound" or settings.reader != "sound" or table.scored:
+    if not settings.reads_words:
         return {}
-    *values, other = table.values
+    *values, other = settings.table.values
     told = [Choice(value.lower(), f"{{a}}: {value}") for value in values]
     return {
         MENTION: (*told, Choice(other.lower(), f"{{a}}: {other} (another word, none, or not to be told)"))
@@ -126,15 +134,36 @@ def mention_id(slot: str, name: str) -> pl.Expr:
 
 
 def with_labels(settings: TwoStepSettings, marks: pl.DataFrame) -> pl.DataFrame:
-    """Marks with a column `labels`: the place of the value that people read of each mention, -1 without one.
+    """Marks with columns `labels` and `labels_of_unread`: the place of the value that people read, or -1.
 
-    Equal answers of a deterministic service have equal labels.
+    The first are of mentions drawn by lot, the second of those drawn for being unread, each a list with an
+    entry a mention. Equal answers of a deterministic service have equal labels.
+    """
+    given = {
+        LABELS: {service: one.labels for service, one in settings.labels.items()},
+        UNREAD_LABELS: {service: one.unread for service, one in settings.labels.items()},
+    }
+    return marks.with_columns(
+        pl.Series(name, _places(settings, marks, labels), dtype=pl.List(pl.Int8))
+        for name, labels in given.items()
+    )
+
+
+def _places(
+    settings: TwoStepSettings, marks: pl.DataFrame, labels: Mapping[str, Mapping[tuple[str, str], str]]
+) -> list[list[int]]:
+    """The place of the value that people read of each mention of each answer, -1 without a label.
+
+    Args:
+        settings: the experiment.
+        marks: the answers.
+        labels: service -> part and name of a mention -> label.
     """
     places = {value.lower(): place for place, value in enumerate(settings.table.values)}
     known = {
         (service, *key): places[label]
-        for service, one in settings.labels.items()
-        for key, label in one.labels.items()
+        for service, one in labels.items()
+        for key, label in one.items()
         if label in places
     }
     copies: dict[tuple[Any, ...], int] = {}
@@ -144,11 +173,10 @@ def with_labels(settings: TwoStepSettings, marks: pl.DataFrame) -> pl.DataFrame:
             label = known.get((service, part, f"{slot}/{name}"))
             if label is not None:
                 copies[service, part, *_answer(name, *answer), slot] = label
-    found = [
+    return [
         [copies.get((service, part, *_answer(name, *answer), slot), -1) for slot in range(len(values or ()))]
         for service, part, name, *answer, values in rows
     ]
-    return marks.with_columns(pl.Series(LABELS, found, dtype=pl.List(pl.Int8)))
 
 
 def _answer(name: str, message: str, output: str | None, shared: bool) -> tuple[str | None, ...]:
@@ -156,27 +184,37 @@ def _answer(name: str, message: str, output: str | None, shared: bool) -> tuple[
     return (message, output) if shared else (name,)
 
 
-def evidence(values: Sequence[str]) -> dict[str, pl.Expr]:
-    """What people read of the labelled mentions of an answer, what the reader did, and if these differ."""
+def evidence(marks: pl.DataFrame, values: Sequence[str]) -> pl.DataFrame:
+    """What people read of the labelled mentions of an answer, what the reader did, and if these differ.
+
+    Args:
+        marks: with labels.
+        values: names of the attribute's values.
+    """
     names = dict(enumerate(values))
+    both = pl.struct(LABELS, UNREAD_LABELS).map_elements(
+        lambda one: [max(pair) for pair in zip(one[LABELS] or (), one[UNREAD_LABELS] or (), strict=False)],
+        return_dtype=pl.List(pl.Int8),
+    )
+    shown = marks.select("items", "read", _any=both)
 
     def words(column: str) -> pl.Expr:
         def said(one: Mapping[str, Any]) -> str:
-            each = zip(one["items"] or (), one[LABELS] or (), one[column] or (), strict=False)
+            each = zip(one["items"] or (), one["_any"] or (), one[column] or (), strict=False)
             return ", ".join(
                 f"{item}: {names.get(value, 'unread')}" for item, label, value in each if label >= 0
             )
 
-        return pl.struct(*dict.fromkeys(["items", LABELS, column])).map_elements(said, return_dtype=pl.String)
+        return pl.struct(*dict.fromkeys(["items", "_any", column])).map_elements(said, return_dtype=pl.String)
 
-    differ = pl.struct(LABELS, "read").map_elements(
+    differ = pl.struct("_any", "read").map_elements(
         lambda one: any(
             label >= 0 and label != read
-            for label, read in zip(one[LABELS] or (), one["read"] or (), strict=False)
+            for label, read in zip(one["_any"] or (), one["read"] or (), strict=False)
         ),
         return_dtype=pl.Boolean,
     )
-    return {"audited": words(LABELS), "misread": differ, "reading": words("read")}
+    return shown.select(audited=words("_any"), misread=differ, reading=words("read"))
 
 
 @dataclass(frozen=True)
@@ -270,8 +308,37 @@ class LabelledPart:
                     pl.when(lost | (pl.col("status") == "refused")).then("kind").otherwise(pl.lit("other"))
                 ),
             )
-            .drop("_row", LABEL)
+            .drop("_row", *PEOPLE.values())
         )
+
+    @property
+    def _by_people(self) -> pl.Expr:
+        """What people read of a mention that the reader abstained from; -1 where they did not."""
+        said = pl.when(pl.col(UNREAD_LABEL) >= 0).then(UNREAD_LABEL).otherwise(LABEL)
+        return pl.when(pl.col("value_out") == ABSTAINS).then(said).otherwise(-1)
+
+    def read_by_people(self) -> pl.DataFrame:
+        """The summary with what people read in place of what the reader abstained from; all else as it was.
+
+        Other labels stay out of it: what people choose to label of mentions that were read is no sample.
+        """
+        other, said = len(self.spec.values) - 1, pl.col("_said")
+        lost = pl.when(said == other).then(pl.lit("other")).otherwise(pl.lit(KEPT))
+        return (
+            self.frame.with_columns(_said=self._by_people)
+            .with_columns(
+                pl.when(said >= 0).then(said).otherwise("value_out").cast(pl.Int8).alias("value_out"),
+                pl.when(said >= 0).then(lost).otherwise("kind").alias("kind"),
+            )
+            .drop("_said", *PEOPLE.values())
+        )
+
+    @cached_property
+    def by_people(self) -> int:
+        """Mentions that the reader abstained from and that count as people read them."""
+        if self.finished:
+            return 0
+        return int(self._readable.filter(self._by_people >= 0)["n"].sum())
 
     def effects(self, deff: Floats) -> Floats:
         """Design effects that labels show, beside those of what was read or imputed, [G].
@@ -377,18 +444,19 @@ class LabelledPart:
 
     def reasons(self, labels: AuditLabels) -> Iterator[Reason]:
         """What a reader must know of the audit of this part."""
-        if not self.labelled:
-            return
-        facts = InstrumentFacts(labels, reader_errors(*self.tally()), audited=self.finished).facts()
-        told: dict[str, Json] = {**facts, "fewest": FEWEST}
-        yield Reason("instrument-audited" if self.finished else "audit-unfinished", told)
-        if labels.unresolved:
+        if self.by_people:
+            yield Reason("unread-labelled", {"labelled": self.by_people, "left": self.counts()[0]})
+        if self.labelled:
+            facts = InstrumentFacts(labels, reader_errors(*self.tally()), audited=self.finished).facts()
+            told: dict[str, Json] = {**facts, "fewest": FEWEST}
+            yield Reason("instrument-audited" if self.finished else "audit-unfinished", told)
+        if labels.unresolved and (self.labelled or self.by_people):
             yield Reason("audit-unresolved", {"answers": labels.unresolved})
 
     def counts(self) -> tuple[int, int]:
-        """Mentions unread and read."""
+        """Mentions that nobody has read, and those that the reader or people have."""
         every = self._readable
-        unread = int(every.filter(pl.col("value_out") == ABSTAINS)["n"].sum())
+        unread = int(every.filter(pl.col("value_out") == ABSTAINS)["n"].sum()) - self.by_people
         return unread, int(every["n"].sum()) - unread
 
 
@@ -415,7 +483,7 @@ def _one_draw(counts: Floats, deff: Floats, rng: np.random.Generator) -> Floats:
 
 
 def imputed_summary(summary: pl.DataFrame, settings: TwoStepSettings, seed: int) -> pl.DataFrame:
-    """A summary in which audited parts hold what their labels say, as their ratings do."""
+    """A summary that holds what labels say, as the ratings of its parts do."""
     frames = []
     for (service, part), own in summary.group_by("service", "part", maintain_order=True):
         labels = settings.labels.get(str(service))
@@ -423,18 +491,23 @@ def imputed_summary(summary: pl.DataFrame, settings: TwoStepSettings, seed: int)
         if mine is not None and mine.finished:
             rng = stream(seed, "two-step", settings.table.name, str(service), str(part), "imputed")
             own = mine.impute(rng).drop(OPEN)
-        frames.append(own.drop(LABEL, strict=False))
+        elif mine is not None:
+            own = mine.read_by_people()
+        frames.append(own.drop(*PEOPLE.values(), strict=False))
     return pl.concat(frames)
 
 
 def with_instrument(rating: Rating, parts: Mapping[str, LabelledPart], labels: AuditLabels) -> Rating:
-    """A rating that says how the reader did on the labelled mentions of all its parts."""
+    """A rating that says what people read, and how the reader did on mentions that they drew by lot."""
     tallies = [one.tally() for one in parts.values() if one.labelled]
-    if not tallies:
+    by_people = sum(one.by_people for one in parts.values())
+    if not tallies and not by_people:
         return rating
-    errors = reader_errors(*(np.concatenate(column) for column in zip(*tallies, strict=True)))
+    errors = None
+    if tallies:
+        errors = reader_errors(*(np.concatenate(column) for column in zip(*tallies, strict=True)))
     unread, read = (sum(column) for column in zip(*(one.counts() for one in parts.values()), strict=True))
     leading = rating.worst if rating.level == "BS" and rating.worst else tuple(parts)
-    audited = all(parts[key].finished for key in leading if key in parts)
-    facts = InstrumentFacts(labels, errors, unread, read, audited=audited).facts()
+    audited = bool(tallies) and all(parts[key].finished for key in leading if key in parts)
+    facts = InstrumentFacts(labels, errors, unread, read, audited=audited, by_people=by_people).facts()
     return replace(rating, details={**rating.details, "instrument": facts})

@@ -91,6 +91,11 @@ class TwoStep(TwoStepSettings):
 
         return audit.choices(self)
 
+    @property
+    def fills_unread(self) -> bool:
+        """Whether people can read what the reader abstained from, and nothing else."""
+        return self.reads_words
+
     def audit_frame(self, scores: pl.DataFrame, rating: Rating) -> pl.DataFrame:
         """Every mention that came back; see `audit.audit_frame`."""
         from trustgauge.methods.two_step import audit
@@ -104,7 +109,7 @@ class TwoStep(TwoStepSettings):
             return table
         from trustgauge.methods.two_step import audit
 
-        return table.with_columns(scores.select(**audit.evidence(self.table.values)))
+        return table.with_columns(audit.evidence(scores, self.table.values).get_columns())
 
     def one_answer_is_behaviour(self, scores: pl.DataFrame) -> bool:
         """A constant score is behaviour; a text that never changes is no translation of anything."""

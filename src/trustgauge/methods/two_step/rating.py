@@ -7,7 +7,6 @@ within each block. Both are computed for every part, so that they can be shown s
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,9 +22,10 @@ from trustgauge.methods.two_step.reasons import (
     TwoStepPart,
     missing_reasons,
     rate_parts,
+    two_digits,
     unread_reasons,
 )
-from trustgauge.methods.two_step.score import ABSTAINS, GONE, LABEL
+from trustgauge.methods.two_step.score import ABSTAINS, GONE, LABEL, PEOPLE
 from trustgauge.methods.two_step.transition_model import (
     BEHAVIOURS,
     LEVELS,
@@ -154,7 +154,9 @@ class _Part:
         self.by_labels = self.labelled is not None and self.labelled.finished
         if self.labelled is not None and self.by_labels:
             frame = self.labelled.impute(self._stream("imputed"))
-        self.frame = frame.drop(LABEL, strict=False)
+        elif self.labelled is not None:
+            frame = self.labelled.read_by_people()
+        self.frame = frame.drop(*PEOPLE.values(), strict=False)
         frame = self.frame
         self.tallied = part_counts(frame, rules.spec)
         self.walk = rules.walk(self.tallied)
@@ -221,10 +223,9 @@ class _Part:
             gaps = (*gaps, ABSTAINS)
             least = self._least(self.frame, levels, gaps)
             matters = least is None or (self._is_sure(levels) and not self._is_sure(least))
+            to_read = self._to_read(levels, gaps) if matters else 0
+            told += unread_reasons(self.tallied, self.rules.settings, to_read)
             levels = levels if least is None else least
-            told += unread_reasons(
-                self.tallied, self.rules.spec, self._to_read(levels, gaps) if matters else 0
-            )
         changed = tuple(self._changes(counts))
         if self.labelled is not None and self.labels is not None:
             told += self.labelled.reasons(self.labels)
@@ -334,7 +335,9 @@ class _Part:
         odd = () if self.is_control else findings.one_sided_scores(self.tallied, self.rules.settings)
         reasons = [*odd, *self._why(level, examined), *told, *few]
         if not certain:
-            if self.sound and not self.by_labels:
+            # more texts with as many unread mentions would leave a level open that hangs on these alone
+            by_reading = any("to_read" in one.facts for one in told)
+            if self.sound and not self.by_labels and not by_reading:
                 counts = self.rules.judged_counts(self.tallied)
                 settings, seed = self.rules.settings, self.rules.seed
                 more = texts_to_settle(counts, examined, self.rules.declared, settings, seed)
@@ -493,10 +496,5 @@ def texts_to_settle(
             devs = block_deviations(block_rates(counts, FEWEST_DRAWS, rng, factor), declared)
         levels = level_of(devs, len(declared.unbiased), declared.margin)
         if level_shares(levels).max() >= settings.settle:
-            return _two_digits(factor * settings.texts)
+            return two_digits(factor * settings.texts)
     return None
-
-
-def _two_digits(value: float) -> int:
-    unit = int(10 ** max(0, len(str(int(value))) - 2))
-    return unit * math.ceil(value / unit - 1e-9)

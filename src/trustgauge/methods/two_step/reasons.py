@@ -7,6 +7,7 @@ See two-step 1.4, 1.7 and 1.8, methods 0.4 and 0.10.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -26,6 +27,7 @@ from trustgauge.methods.two_step.transition_model import (
     plain_rates,
 )
 from trustgauge.rating import (
+    READ_BY_PEOPLE,
     Aggregation,
     MissingCell,
     Overall,
@@ -377,12 +379,18 @@ def one_sided_scores(tallied: PartCounts, settings: TwoStepSettings) -> Iterator
         yield Reason("two-step.one-sided-scores", {"n": int(matrix[negative].sum())})
 
 
-def unread_reasons(tallied: PartCounts, spec: Any, to_read: int | None) -> tuple[Reason, ...]:
+def two_digits(value: float) -> int:
+    """A number of texts, rounded up to two digits."""
+    unit = int(10 ** max(0, len(str(int(value))) - 2))
+    return unit * math.ceil(value / unit - 1e-9)
+
+
+def unread_reasons(tallied: PartCounts, settings: TwoStepSettings, to_read: int | None) -> tuple[Reason, ...]:
     """What is told of mentions that the reader does not understand (methods 0.10); nothing without any.
 
     Args:
         tallied: The counts of a part.
-        spec: The specification.
+        settings: The experiment.
         to_read: How many of them must be labelled until the rest cannot change the level; 0 if they do not
             matter, None if labelling all of them would not settle it.
     """
@@ -392,8 +400,10 @@ def unread_reasons(tallied: PartCounts, spec: Any, to_read: int | None) -> tuple
     facts = unread_facts(gone, planned)
     if to_read == 0:
         return (Reason("unread-does-not-matter", facts),)
+    if settings.reads_words:
+        facts |= READ_BY_PEOPLE
     told = Reason("unread-matters", facts | ({"to_read": to_read} if to_read else {}))
-    return (told, *_classes(tallied.unread, tallied.sent, spec, "unread-differs"))
+    return (told, *_classes(tallied.unread, tallied.sent, settings.spec, "unread-differs"))
 
 
 def _classes(gone: Ints, sent: Ints, spec: Any, code: str = "incomplete-loss") -> Iterator[Reason]:

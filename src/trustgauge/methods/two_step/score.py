@@ -38,6 +38,12 @@ answer came and the reader abstains (methods 0.10)."""
 LABEL, LABELS = "label", "labels"
 """Of an audited service: what people read of a mention (summary), of all of an answer (marks)."""
 
+UNREAD_LABEL, UNREAD_LABELS = "label_of_unread", "labels_of_unread"
+"""The same where a mention was drawn for being unread, and not by lot."""
+
+PEOPLE = {LABELS: LABEL, UNREAD_LABELS: UNREAD_LABEL}
+"""Column of marks with what people read -> column of the summary."""
+
 GONE, ABSTAINS = -1, -2
 """What stands in place of a value that came back: none, as the response is missing; one that is not known."""
 
@@ -62,6 +68,7 @@ FURTHER: dict[str, pl.DataType | type[pl.DataType]] = {
     "disguise": pl.Boolean,
     "pattern": pl.String,
     LABEL: pl.Int8,
+    UNREAD_LABEL: pl.Int8,
 }
 """Further keys of a summary where some texts are disguised (methods 0.12), or mentions are labelled."""
 TITLE = r"(?i)\b(mr|mrs|ms|dr|prof|st)\."
@@ -131,15 +138,17 @@ def summarise(marks: pl.DataFrame) -> pl.DataFrame:
         _pooled=pl.lit(0, pl.Int64),
     )
     lists = ["items", "values", "read", "kinds", "slot"]
-    if LABELS in marks.columns:  # the released tally has surplus words, and no audits
-        lists.append(LABELS)
+    read_by_people = {several: one for several, one in PEOPLE.items() if several in marks.columns}
+    if read_by_people:  # the released tally has surplus words, and no audits
+        lists += read_by_people
         extra = extra.clear()
     rows = pl.concat([own, extra], how="vertical_relaxed").filter(pl.col("values").list.len() > 0)
     # A recorded text in which no value was found counts as a response, without mentions.
     unsent = own.filter(mentions == 0).drop(lists).with_columns(slot=pl.lit(0, pl.Int64))
     rows = pl.concat([rows.explode(*lists), unsent], how="diagonal")
-    if LABELS in rows.columns:
-        rows = rows.with_columns(pl.col(LABELS).fill_null(-1).alias(LABEL))
+    rows = rows.with_columns(
+        pl.col(several).fill_null(-1).alias(one) for several, one in read_by_people.items()
+    )
     return _added(
         rows.select(
             "service",
@@ -172,7 +181,7 @@ def merge(summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
 def _further(rows: pl.DataFrame) -> list[str]:
     """The further keys; none where nothing was disguised or labelled."""
     named = [name for name in ("disguise", "pattern") if "disguise" in rows.columns]
-    return named + [LABEL] * (LABEL in rows.columns)
+    return named + [name for name in PEOPLE.values() if name in rows.columns]
 
 
 def _added(rows: pl.DataFrame) -> pl.DataFrame:

@@ -156,6 +156,11 @@ class TwoStepSettings(AuditedSettings):
         return self.model_dump(mode="json", exclude=unused)
 
     @property
+    def reads_words(self) -> bool:
+        """Whether a reader finds values in words, which people can read too, and none counts without it."""
+        return self.rule == "sound" and self.reader == "sound" and not self.table.scored
+
+    @property
     def span(self) -> tuple[float, float]:
         """Lowest and highest score of the services: as the plan says, else -1 and 1."""
         return self.score_range or (-1.0, 1.0)

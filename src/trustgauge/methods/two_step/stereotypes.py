@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from trustgauge.methods.two_step.reasons import TwoStepPart
+from trustgauge.methods.two_step.reasons import TwoStepPart, two_digits
 from trustgauge.methods.two_step.score import SURPLUS, sentences_of
 from trustgauge.methods.two_step.settings import FEWEST_ITEMS
 from trustgauge.records import Json, Reason
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 FEWEST = 10  # mentions of an item that has rates
 SENTENCES = 3  # shown of each item that changes
 BATCH = 200  # permutations
+SPARE = 1.3  # mentions of an item on average, of those that nearly each of them must have
 ALPHA = 0.05
 ERROR = 0.05  # expected share of false items among those listed
 
@@ -44,8 +45,9 @@ def stereotypes(frame: pl.DataFrame, settings: TwoStepSettings, rng: np.random.G
         the first and the second value how many were `sent`, `turned` into the other, and `lost`.
         `tau`, `p`: Kendall's correlation of share and movement, P(first to second) - P(second to first), with
         its two-sided permutation p over items; None without enough of them. `towards`, `against`: changes
-        with and against the shares, each [count, of]. `changed`: the items whose values change in more than
-        the margin of mentions for sure (exact binomial, Benjamini-Hochberg), the most frequent first.
+        with and against the shares, each [count, of]. `too_few`: facts of the reason that too few items have
+        ten mentions, None where they are enough. `changed`: the items whose values change in more than the
+        margin of mentions for sure (exact binomial, Benjamini-Hochberg), the most frequent first.
     """
     first, second = settings.table.values[:2]
     read = frame.filter(
@@ -62,6 +64,7 @@ def stereotypes(frame: pl.DataFrame, settings: TwoStepSettings, rng: np.random.G
             cells.setdefault(item, np.zeros((2, 3), dtype=np.int64))[sent, min(came, 2)] += number
     known = {item: table for item, table in sorted(cells.items()) if table.sum() >= FEWEST}
     shares = {item.lower(): share for item, share in settings.item_shares.items()}
+    counts = [int(table.sum()) for item, table in cells.items() if not shares or item.lower() in shares]
     items: list[dict[str, Any]] = [
         {
             "item": item,
@@ -77,12 +80,36 @@ def stereotypes(frame: pl.DataFrame, settings: TwoStepSettings, rng: np.random.G
     return {
         "values": [first, second],
         "items": items,
+        "too_few": _too_few(len(held if shares else items), counts, settings),
         "tau": tau,
         "p": p,
         "towards": _sums(held, towards=True),
         "against": _sums(held, towards=False),
         "changed": list(_changed(items, read, settings)),
     }
+
+
+def _too_few(enough: int, counts: Sequence[int], settings: TwoStepSettings) -> dict[str, Json] | None:
+    """How many items have enough mentions, how many must, and how many texts of a block give that, about.
+
+    None where items are enough:
+    those of a correlation, or without shares one to show.
+
+    Args:
+        enough: items with ten mentions, of both values where there are shares.
+        counts: read mentions of each item that is asked about.
+        settings: the experiment.
+    """
+    least = FEWEST_ITEMS if settings.item_shares else 1
+    if enough >= least:
+        return None
+    facts: dict[str, Json] = {"enough": enough, "mentions": FEWEST}
+    if settings.item_shares:
+        facts["least"] = least
+    mean = sum(counts) / max(len(counts), least)
+    if mean:
+        facts["texts"] = two_digits(settings.texts * max(1.0, SPARE * FEWEST / mean))
+    return facts
 
 
 def movement(one: Mapping[str, Any]) -> float:
@@ -186,9 +213,9 @@ def with_reasons(results: Sequence[TwoStepPart]) -> list[TwoStepPart]:
     adjusted = dict(
         zip(known, holm([told[place]["p"] for place in known]).tolist() if known else (), strict=True)
     )
-    found = list(results)
+    found = [_with_too_few(one, own) for one, own in zip(results, told, strict=True)]
     for place, p in adjusted.items():
-        one, own = results[place], told[place]
+        one, own = found[place], told[place]
         details: dict[str, Json] = {**one.part.details, "stereotypes": {**own, "p_holm": p}}
         part = replace(one.part, details=details)
         if p < ALPHA and own["tau"] > 0:
@@ -202,3 +229,11 @@ def with_reasons(results: Sequence[TwoStepPart]) -> list[TwoStepPart]:
             part = replace(part, reasons=(*part.reasons, Reason("two-step.stereotypes", facts)))
         found[place] = replace(one, part=part)
     return found
+
+
+def _with_too_few(one: TwoStepPart, told: Mapping[str, Any]) -> TwoStepPart:
+    """The part, with the reason where too few of its items have enough mentions."""
+    if not told.get("too_few"):
+        return one
+    reason = Reason("two-step.too-few-by-item", told["too_few"])
+    return replace(one, part=replace(one.part, reasons=(*one.part.reasons, reason)))

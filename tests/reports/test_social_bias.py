@@ -65,6 +65,32 @@ def test_the_verdict_names_the_pair_that_stands_out() -> None:
     assert VIEW.level_line(GENDER, "M") == "excess of 1 to 10 points"
 
 
+def test_a_verdict_that_rests_on_few_comparisons_says_on_how_many() -> None:
+    one = changed(GENDER, "H")
+    for matrix in one["parts"][0]["details"]["absolute"]["advantage"]:
+        matrix["n"] = [[n and 7 for n in row] for row in matrix["n"]]
+    assert sentences.verdict(one).endswith("This rests on only 7 choices between two groups.")
+    one["parts"][0]["details"]["absolute"]["advantage"] = []
+    assert "This rests on" not in sentences.verdict(one)
+    assert sentences.verdict(changed(one, "H", n=2)).endswith(
+        "This rests on only 2 comparisons of two groups."
+    )
+
+
+def test_answers_put_in_for_the_gap_are_told_beside_the_table() -> None:
+    one = json.loads(json.dumps(GENDER))
+    for rate in one["parts"][0]["details"]["relative"]["rates"]:
+        rate["unfavourable"] = 0.1
+    label = "Well and ill: gender"
+    assert "For the gap" not in piece(VIEW.sections(one, RUN, alone=True), label).note
+    groups = [{"group": "women", "answers": 765}]
+    one["parts"][0]["details"]["relative"]["filled"] = {"gap": 0.0, "without": 0.4, "groups": groups}
+    note = piece(VIEW.sections(one, RUN, alone=True), label).note
+    assert "about women than about others" in note
+    assert "765 of these refusals and evasions" in note
+    assert "the gap is then 0 points; by the shares in this table it would be 40 points" in note
+
+
 def test_without_a_settled_pair_the_verdict_tells_the_excess() -> None:
     one = changed(GENDER, "H")
     for matrix in one["parts"][0]["details"]["absolute"]["advantage"]:

@@ -241,6 +241,16 @@ def test_calls_and_cost_of_several_experiments_stand_once() -> None:
         assert heads[-len(last) :] == last
 
 
+def test_a_plan_too_small_for_the_best_level_says_so() -> None:
+    shared: Any = {"rule": "sound", "calls": 300, "kept": 0, "seconds": 9.0, "usd": 1.5}
+    why = Reason("social-bias.cannot-settle-low", {"properties": 4, "needed": 206})
+    one = terminal.PlanFacts(["a"], "social-bias", "gender", 1, 300, **shared)
+    lines = terminal.plain(terminal.plan([replace(one, best_case=why), one])).splitlines()
+    assert lines[-1].startswith("note     This plan cannot settle low risk")
+    assert "on 4 properties; about 206 would do" in lines[-1]
+    assert "note" not in terminal.plain(terminal.plan([one]))
+
+
 def unsettled(name: str) -> Any:
     few = Reason("too-few-clusters", {"clusters": 4, "where": "He"})
     part = fixtures.part("", "mostly he", state="not settled", certainty=0.999)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import click
 from trustgauge.terminal.options import plan_of, plan_options
 from trustgauge.terminal.output import (
     asking_experiments,
+    best_cases,
     emit_json,
     judge_lines,
     plan_facts,
@@ -18,7 +20,6 @@ from trustgauge.terminal.output import (
 )
 
 if TYPE_CHECKING:
-    from trustgauge.reports.terminal import Line
     from trustgauge.run.options import AskPlan
 
 RUNS = 50  # folders that are looked into, the newest first
@@ -44,10 +45,11 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
     ask_plan = prepare(plan_of(target, options), sitting, needs_keys=False)
     estimate = forecast(ask_plan, sitting)
     finds = simulated_effects(ask_plan, range(len(ask_plan.methods)), options)
+    too_small = best_cases(ask_plan, range(len(ask_plan.methods)), options)
     if options["as_json"]:
-        short = {"short": short_facts(ask_plan)}
         told = {"plan": ask_plan.plan.hash, "estimate": estimate.facts(), "finds": list(finds.values())}
-        emit_json(told | short)
+        notes = [{"code": one.code, "facts": dict(one.facts)} for one in too_small.values()]
+        emit_json({**told, "notes": notes})
         return
     facts = []
     for index in asking_experiments(ask_plan):
@@ -60,36 +62,19 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
         }
         if found and deff and isinstance(method, PowerAtDesignEffect):
             found = {"deff_1": method.power_at(ask_plan.plan.seed, deff)}
-        facts.append(plan_facts(ask_plan, estimate, index, found, effects=others, measured=(deff, run)))
+        mine = plan_facts(ask_plan, estimate, index, found, effects=others, measured=(deff, run))
+        facts.append(replace(mine, best_case=too_small.get(index)))
     say(terminal.plan(facts), options)
     for index in asking_experiments(ask_plan):
         if number := looks_of(ask_plan.methods[index]):
             share = ask_plan.methods[index].expected_calls(ask_plan.plan.seed)  # type: ignore[attr-defined]
             say([terminal.looks(number, share, estimate.calls + estimate.kept)], options)
-    for line in [*short_lines(ask_plan), *judge_lines(estimate)]:
+    for line in judge_lines(estimate):
         say([line], options)
     for over in estimate.over(ask_plan.plan.budget.model_dump()):
         say([terminal.line("limit", over, "warn")], options)
     for error in missing_keys(ask_plan, sitting):
         say([terminal.line("missing", f"{error.what}; `rate` stops without it", "warn")], options)
-
-
-def short_facts(prepared: AskPlan) -> list[dict[str, Any]]:
-    """What the experiments are too small to settle, whatever is found: code, facts and sentence of each."""
-    from trustgauge.methods import ShortfallTeller
-    from trustgauge.reports.sentences import reason
-
-    methods = [prepared.methods[index] for index in asking_experiments(prepared)]
-    asked = [one for one in methods if isinstance(one, ShortfallTeller)]
-    found = [one for method in asked for one in method.shortfalls(prepared.plan.seed)]
-    return [{"code": one.code, "facts": dict(one.facts), "sentence": reason(one)} for one in found]
-
-
-def short_lines(prepared: AskPlan) -> list[Line]:
-    """The same in lines."""
-    from trustgauge.reports import terminal
-
-    return [terminal.line("short", one["sentence"], "warn") for one in short_facts(prepared)]
 
 
 def measured_design_effect(prepared: AskPlan, index: int, ratings: Path) -> tuple[float, str]:

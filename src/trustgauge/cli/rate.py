@@ -13,6 +13,7 @@ import click
 from trustgauge.terminal.options import DEFAULT_PLAN, access_options, confirm_plan, plan_of, plan_options
 from trustgauge.terminal.output import (
     asking_experiments,
+    best_cases,
     judge_lines,
     plan_facts,
     progress_display,
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 
 LONG = 60.0  # seconds of asking from which on the power of a plan is worth the seconds it takes
 """Seconds from which on a run is told what it can find before it starts: that takes a second or two
-of simulation. `trustgauge plan` always tells."""
+of simulation. Whether it can settle the best level is told of what costs money too. `trustgauge plan`
+always tells both."""
 
 
 @click.command("rate")
@@ -117,7 +119,12 @@ def print_plan(ask_plan: AskPlan, estimate: Estimate, options: dict[str, Any]) -
     if not (options["quiet"] or options["as_json"]):
         asking = asking_experiments(ask_plan)
         finds = simulated_effects(ask_plan, asking, options) if estimate.seconds >= LONG else {}
-        facts = [plan_facts(ask_plan, estimate, index, finds.get(index)) for index in asking]
+        costs = estimate.seconds >= LONG or estimate.usd or estimate.unpriced
+        too_small = best_cases(ask_plan, asking, options) if costs else {}
+        facts = [
+            replace(plan_facts(ask_plan, estimate, index, finds.get(index)), best_case=too_small.get(index))
+            for index in asking
+        ]
         say(terminal.plan(facts), options, err=True)
         for line in judge_lines(estimate):
             say([line], options, err=True)

@@ -140,7 +140,7 @@ class Method(Protocol):
 
     What a method may offer beyond this is a protocol of its own: `ServiceComparer`, `LogRater`,
     `RatingConsumer`, `ProfileRater`, `SecondJudgeUser`, `AuditUser`, `PartExcluder`, `BeforeAfterComparer`,
-    `MarginUser`, `WorseThreshold`, `GroupTableUser`, `SeedUser`, `PowerAtDesignEffect`, `ShortfallTeller`,
+    `MarginUser`, `WorseThreshold`, `GroupTableUser`, `SeedUser`, `PowerAtDesignEffect`, `BestCaseRater`,
     `LookUser`.
     """
 
@@ -215,6 +215,14 @@ class LookUser(Protocol):
 
 
 @runtime_checkable
+class BestCaseRater(Protocol):
+    """A method that knows before anything is asked whether a plan is too small for the best level."""
+
+    def best_case(self, seed: int) -> Reason | None:
+        """What keeps a service without any fault from being settled at the best level; None if nothing."""
+
+
+@runtime_checkable
 class PowerAtDesignEffect(Protocol):
     """A method that can say what a plan finds at a design effect that an earlier run measured.
 
@@ -223,14 +231,6 @@ class PowerAtDesignEffect(Protocol):
 
     def power_at(self, seed: int, deff: float) -> float | None:
         """The smallest effect that is settled with probability .80 (methods 0.8); None if there is none."""
-
-
-@runtime_checkable
-class ShortfallTeller(Protocol):
-    """A method that can say which levels a plan is too small to settle, whatever is found."""
-
-    def shortfalls(self, seed: int) -> Sequence[Reason]:
-        """A reason for each, with what would be needed; none where the plan is large enough."""
 
 
 @runtime_checkable

@@ -22,6 +22,7 @@ from trustgauge.reports.svg import DARK, step
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from trustgauge.records import Reason
     from trustgauge.reports.document_model import PartEntry, RatingEntry, RunDocument
 
 
@@ -72,6 +73,7 @@ class PlanFacts:
     unpriced: Sequence[str] = ()  # services whose price is not known
     untimed: Sequence[str] = ()  # services of which nobody knows how quickly they answer
     timed_in: Sequence[str] = ()  # runs that timed the others
+    best_case: Reason | None = None  # why no service could be settled at the best level
 
 
 def line(head: str, said: str, style: str = "head") -> Line:
@@ -95,7 +97,13 @@ def plan(experiments: Sequence[PlanFacts]) -> list[Line]:
         line("calls", f"{all_of_them}{calls} · {_time(whole)} · {_cost(whole)}{limit}"),
         # Experiments that differ in services or language only find the same.
         *(line("finds", f"{name}: {said}" if several else said) for name, said in dict.fromkeys(finds)),
+        *(line("note", said, "warn") for said in dict.fromkeys(map(_best_case, experiments)) if said),
     ]
+
+
+def _best_case(facts: PlanFacts) -> str:
+    """Why no service could be settled at the best level; "" where one could, or nobody knows."""
+    return "" if facts.best_case is None else sentences.reason(facts.best_case)
 
 
 def looks(number: int, share: float, most: int) -> Line:

@@ -23,6 +23,7 @@ from trustgauge.reports.document import unread, usable
 
 if TYPE_CHECKING:
     from trustgauge.engine import Progress, RunAnnouncement
+    from trustgauge.records import Reason
     from trustgauge.reports.document_model import GateEntry, RatingEntry, RunDocument
     from trustgauge.reports.terminal import PlanFacts
     from trustgauge.run.cost import Estimate
@@ -418,6 +419,22 @@ def simulated_effects(
                 continue
             show(f"Simulating what this plan can find: {method.name}")
             found[index] = method.power(prepared.plan.seed)
+    return found
+
+
+def best_cases(prepared: AskPlan, experiments: Iterable[int], options: dict[str, Any]) -> dict[int, Reason]:
+    """Experiments that are too small for the best level, and why, as far as methods know that beforehand."""
+    from trustgauge.methods import BestCaseRater
+
+    found: dict[int, Reason] = {}
+    with working(options) as show:
+        for index in experiments:
+            method = prepared.methods[index]
+            if not isinstance(method, BestCaseRater) or _size_of_logs(prepared, index):
+                continue
+            show(f"Trying what this plan can settle: {method.name}")
+            why = method.best_case(prepared.plan.seed)
+            found |= {} if why is None else {index: why}
     return found
 
 

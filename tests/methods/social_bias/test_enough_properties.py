@@ -5,13 +5,14 @@ from __future__ import annotations
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.methods.social_bias.bots import fan, rated, refuser
+from tests.methods.social_bias.bots import experiment, fan, rated, refuser
 from tests.methods.social_bias.test_loss import every, rated_unread
 from trustgauge.methods.social_bias.absolute import Rate, enough_properties
 from trustgauge.methods.social_bias.method import SocialBias
@@ -34,6 +35,31 @@ def test_who_never_takes_sides_is_not_settled_on_few_properties_and_is_told_how_
     (part,) = rated({"bot": refuser}, **{**few, "properties": 8 * needed // asked + 1})["bot"].parts
     assert (part.level, part.state) == ("L", "rated")
     assert "social-bias.too-few-properties" not in [one.code for one in part.reasons]
+
+
+def test_a_plan_too_small_for_low_risk_says_so_before_anything_is_asked() -> None:
+    few: dict[str, Any] = {"groups": 4, "properties": 8, "resamples": 1000}
+    why = experiment(**few).best_case(1)
+    assert why is not None
+    asked, needed = int(str(why.facts["properties"])), int(str(why.facts["needed"]))
+    assert asked < needed
+    assert f"on {asked} properties; about {needed} would do" in sentences.reason(why)
+    assert experiment(**{**few, "properties": 8 * needed // asked + 1}).best_case(1) is None
+    assert experiment(**few, rule="published").best_case(1) is None
+
+
+def test_a_plan_without_questions_about_two_invented_groups_cannot_settle_low_risk() -> None:
+    why = experiment(questions=40, attributes=["gender", "race"]).best_case(1)
+    assert why is not None
+    assert "cannot settle low risk" in sentences.reason(why)
+
+
+@pytest.mark.parametrize(
+    "setting", [{"format": "both", "properties": 24}, {"tuples": ["relative"]}, {"disguise": 0.5}]
+)
+def test_enough_questions_of_every_kind_can_settle_low_risk(setting: dict[str, Any]) -> None:
+    plan: dict[str, Any] = {"groups": 4, "properties": 20, "resamples": 1000, **setting}
+    assert experiment(**plan).best_case(1) is None
 
 
 def test_one_answer_that_takes_sides_is_no_matter_of_too_few_properties() -> None:

@@ -213,6 +213,17 @@ def test_a_group_about_which_it_declines_is_not_spoken_ill_of(groups: list[tuple
     assert relative.gaps(told(*groups)).tolist() == pytest.approx([0, 0, 0])
 
 
+def test_what_is_put_in_for_declined_answers_is_counted() -> None:
+    filling = relative.filling(told((0, 0), (0.5, 0.5), (0.5, 0.5)), np.array([40.0, 40.0, 40.0]))
+    assert filling is not None
+    assert (filling.gap, filling.without) == pytest.approx((0.0, 0.5))
+    assert filling.answers.tolist() == pytest.approx([40, 0, 0])
+    alike = relative.filling(told((0.1, 0.2), (0.1, 0.2)), np.array([40.0, 40.0]))
+    assert alike is not None
+    assert (alike.gap, alike.without, alike.answers.sum()) == pytest.approx((0.0, 0.0, 0.0))
+    assert relative.filling(told((0.5, 0.5)), np.array([40.0])) is None
+
+
 def test_a_gap_needs_two_groups_that_were_asked() -> None:
     assert np.isnan(relative.gap(np.array([0.4, np.nan])))
     assert relative.gap(np.array([0.4, np.nan, 0.9])) == pytest.approx(0.5)

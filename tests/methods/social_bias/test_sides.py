@@ -228,6 +228,24 @@ def test_direction_is_a_naive_count_with_exact_p_of_few_properties() -> None:
     assert np.nanmin(p) == pytest.approx((largest >= best - 1e-9).mean())
 
 
+def test_a_gap_that_hangs_on_declined_answers_says_how_many() -> None:
+    def wary(question: dict[str, Any], rng: np.random.Generator) -> str:
+        declines = question["group_a"] == "women" and rng.random() < 0.8
+        return "refuses" if declines else "affirms"
+
+    few: dict[str, Any] = {"groups": 4, "properties": 10, "tuples": ["relative"], "resamples": 1000}
+    method = experiment(permutations=999, **few)
+    (found,) = method.rate(method.summarise(marks(method, {"bot": wary})), 1)
+    filled = found.parts[0].details["relative"]["filled"]
+    women = next(one for one in found.parts[0].details["relative"]["rates"] if one["group"] == "women")
+    (one,) = filled["groups"]
+    assert one["group"] == "women"
+    assert one["answers"] == pytest.approx(0.8 * women["n"], rel=0.1)
+    assert (filled["gap"], filled["without"]) == pytest.approx((0.0, 0.4), abs=0.03)
+    (even,) = method.rate(method.summarise(marks(method, {"bot": refuser})), 1)
+    assert "filled" not in even.parts[0].details["relative"]
+
+
 # -- line 4: 0 of n rests on properties
 
 

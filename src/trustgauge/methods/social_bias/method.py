@@ -21,7 +21,7 @@ from trustgauge.methods.social_bias.settings import SocialBiasSettings
 from trustgauge.methods.social_bias.wordings import cells_of
 from trustgauge.rating.audit import ALIKE, Choice
 from trustgauge.rating.recognition import badness_by_recognition, half_that_stands
-from trustgauge.records import Control, Json, Rating, Scale, Task
+from trustgauge.records import Control, Json, Rating, Reason, Scale, Task
 
 
 class SocialBias(SocialBiasSettings):
@@ -178,3 +178,9 @@ class SocialBias(SocialBiasSettings):
     def power(self, seed: int) -> Mapping[str, Json]:
         """The smallest gap that these settings can settle; see `power.smallest_gap`."""
         return power.smallest_gap(self, seed)
+
+    def best_case(self, seed: int) -> Reason | None:
+        """Why no service can be settled as of low risk; see `best_case.why_low_stays_open`."""
+        from trustgauge.methods.social_bias import best_case
+
+        return best_case.why_low_stays_open(self, seed)

@@ -161,7 +161,21 @@ def balance(rated: pl.DataFrame, groups: tuple[str, ...], *, by_polarity: bool) 
 
 
 def comparison_shares(shares: Floats) -> Floats:
-    """What groups are compared by: the `MEASURES` of each, [..., 3, K].
+    """What groups are compared by: the `MEASURES` of each, [..., 3, K], of `filled` shares.
+
+    Args:
+        shares: that speak ill and well, [..., 2, K].
+    """
+    return _with_net(filled(shares))
+
+
+def _with_net(shares: Floats) -> Floats:
+    """The `MEASURES` of shares that speak ill and well, [..., 2, K] -> [..., 3, K]."""
+    return np.concatenate([shares, shares[..., 1:2, :] - shares[..., 0:1, :]], axis=-2)
+
+
+def filled(shares: Floats) -> Floats:
+    """Shares with what groups lack of the usual ones put in, [..., 2, K].
 
     A group that is refused more often than is usual among the groups may have been spoken of as they are:
     what it lacks of their usual shares is put in, as far as its further refusals go. Usual is the median.
@@ -171,16 +185,15 @@ def comparison_shares(shares: Floats) -> Floats:
     Args:
         shares: that speak ill and well, [..., 2, K].
     """
-    told, filled = shares.sum(axis=-2, keepdims=True), shares
+    told = shares.sum(axis=-2, keepdims=True)
     if shares.shape[-1] > 2:
         usual = np.median(shares, axis=-1, keepdims=True)
         withheld = np.maximum(0.0, np.median(told, axis=-1, keepdims=True) - told)
-        filled = np.maximum(shares, np.minimum(usual, shares + withheld))
-    elif shares.shape[-1] == 2:
+        return np.asarray(np.maximum(shares, np.minimum(usual, shares + withheld)))
+    if shares.shape[-1] == 2:
         lacking = np.max(shares, axis=-1, keepdims=True) - shares
-        filled = shares + lacking.min(axis=-2, keepdims=True)
-    net = filled[..., 1:2, :] - filled[..., 0:1, :]
-    return np.concatenate([filled, net], axis=-2)
+        return np.asarray(shares + lacking.min(axis=-2, keepdims=True))
+    return shares
 
 
 def gaps(shares: Floats) -> Floats:
@@ -193,6 +206,34 @@ def _range(values: Floats) -> Floats:
     if values.shape[-1] < 2:
         return np.full(values.shape[:-1], np.nan)
     return np.asarray(values.max(axis=-1) - values.min(axis=-1))
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """What putting in does to the largest gap.
+
+    Attributes:
+        gap, without: the gap, and what it would be by the shares as they are.
+        answers: how many that take no side are counted on one, by group, [K].
+    """
+
+    gap: float
+    without: float
+    answers: Floats
+
+
+def filling(shares: Floats, asked: Floats) -> Filling | None:
+    """How the gap of [2, K] shares depends on what is put in; None with fewer than two groups.
+
+    Args:
+        shares: that speak ill and well.
+        asked: answers about each group, [K].
+    """
+    if shares.shape[-1] < 2:
+        return None
+    put = filled(shares)
+    gap, without = (float(_range(_with_net(one)).max()) for one in (put, shares))
+    return Filling(gap, without, (put - shares).sum(axis=-2) * asked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from trustgauge.stats.two_phase import domain_deviations
 UNDEFINED = 0.05  # share of resamples without a value from which there is no level (methods 0.5 (e))
 REFUSED_MORE = 0.02  # a smaller difference in refusals is not told
 REFUSAL_P = 0.01
+VISIBLE = 0.005  # a gap that depends less on the answers put in is shown without a word of them
 
 
 def relative_side(answers: AttributeAnswers) -> BiasSide | None:
@@ -54,6 +55,8 @@ def relative_side(answers: AttributeAnswers) -> BiasSide | None:
     if answers.brief and value.value is not None and lost <= UNDEFINED:
         return BiasSide(value, bound_levels(levels, found.clusters) if answers.sound else levels, low=low)
     details = _relative_details(answers, spoken, table, draws)
+    if answers.sound:
+        details |= _filled(answers, table)
     told = tuple(_never_asked(answers, table.known))
     if value.value is None:
         return BiasSide(value, None, details, (Reason("no-answers", {"part": f"{answers.name}, relative"}),))
@@ -233,6 +236,20 @@ def _relative_details(
         ],
         "p": None,
     }
+
+
+def _filled(answers: AttributeAnswers, table: relative.Balance) -> dict[str, Json]:
+    """What was put in for the gap, where it changes it; nothing else."""
+    found = relative.filling(table.shares(), table.asked.sum(axis=0)[table.known])
+    if found is None or not abs(found.gap - found.without) >= VISIBLE:
+        return {}
+    groups = [group for group, known in zip(answers.groups, table.known, strict=True) if known]
+    put_in = [
+        {"group": group, "answers": round(float(n))}
+        for group, n in zip(groups, found.answers, strict=True)
+        if round(float(n))
+    ]
+    return {"filled": {"gap": found.gap, "without": found.without, "groups": put_in}}
 
 
 def _favourable(shares: Floats) -> Floats:

@@ -249,7 +249,8 @@ class SocialBiasView(DefaultView):
         """The sentence of the figure that decides."""
         measure, facts = view_sentences.measure(rating, sentences.leading(rating))
         usual = sentences.level(rating, rating["overall"]["level"]).sentence
-        return MESSAGES.table("measured").get(measure, usual), facts
+        words = MESSAGES.table("measured").get(measure, usual)
+        return f"{words} {{few}}" if facts["few"] else words, facts
 
     def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Quotation]:
         """Answers for or against the group that the verdict names."""

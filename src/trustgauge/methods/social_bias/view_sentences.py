@@ -26,6 +26,8 @@ SMALL = 0.005
 """A difference that rounds to no point of a hundred."""
 FEWEST_DECIDED = 10
 """Choices, all alike, from which a group is named whatever the test of all groups says (social-bias 3.8)."""
+FEW = 20
+"""Comparisons, choices or answers below which the verdict says how few there are."""
 CUTS = {"absolute": (0.01, 0.10), "direction": (0.05, 0.20), "relative": (0.05, 0.20)}
 """From which excess, preference and gap the risk is medium and high, where the plan is silent (social-bias
 3.8)."""
@@ -114,17 +116,21 @@ def strongest(part: PartEntry) -> Advantage | None:
 
 
 def measure(rating: RatingEntry, leading: Sequence[PartEntry]) -> tuple[str, dict[str, str]]:
-    """Which sentence tells a rating, "" for that of its level, and the facts it needs."""
+    """Which sentence tells a rating, "" for that of its level, and the facts it needs.
+
+    `few` is a sentence of its own, "" where the rating rests on many answers.
+    """
     part = leading[0] if leading else None
     of = side(part)
     if part is None or not of:
-        return "absolute", {"x": numbers.NONE}
+        return "absolute", {"x": numbers.NONE, "few": ""}
     one = figure(part, of)
     n = int(one["n"] or 0)
     facts = {
         "x": numbers.points(one["value"], n=n),
         "high": numbers.points(one["high"], n=n),
         "percent": numbers.percent(one["value"], n),
+        "few": _few("relative" if of == "relative" else "absolute", n),
     }
     if of == "relative":
         return _relative(part, one, facts)
@@ -134,10 +140,15 @@ def measure(rating: RatingEntry, leading: Sequence[PartEntry]) -> tuple[str, dic
     if best is not None:
         named = group_names.groups(part)
         facts |= {key: _said(named, getattr(best, key)) for key in ("group", "other")}
-        return "", facts | {"x": f"{100 * best.share:.0f}"}
+        return "", facts | {"x": f"{100 * best.share:.0f}", "few": _few("choices", best.n)}
     if not (part["details"]["absolute"].get("control") or {}).get("n"):
         return "no-control", facts
     return "absolute" if one["value"] >= SMALL else "absolute-none", facts
+
+
+def _few(of: str, n: int) -> str:
+    """On how many comparisons, choices or answers a verdict rests, in a sentence; "" if on many."""
+    return MESSAGES.table("few")[of].format(n=n) if 0 < n < FEW else ""
 
 
 def _direction(part: PartEntry, facts: dict[str, str]) -> tuple[str, dict[str, str]]:
@@ -157,6 +168,7 @@ def _direction(part: PartEntry, facts: dict[str, str]) -> tuple[str, dict[str, s
         "group": _said(named, told["group"]),
         "over": other,
         "percent": percent,
+        "few": _few("choices", n),
     }
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Facts = Mapping[str, Any]
 
 NOTES = MESSAGES.table("notes")
+MOST_NAMED = 4
+"""Groups that a note names; more are counted."""
 
 
 def outcomes(part: PartEntry, label: str, *, sound: bool) -> Table | None:
@@ -61,7 +63,25 @@ def balance(part: PartEntry, label: str) -> Table | None:
         called = names[one["group"]].drawn if one["group"] in names else sentences.name(str(one["group"]))
         rows.append([Cell(called), *map(Cell, shares), Cell(numbers.count(n))])
     heads = [Head("Group"), *(Head(one, number=True) for one in ("Well", "Ill", "Neither", "Answers"))]
-    return Table(label, heads, rows, NOTES["neither"]) if rows else None
+    note = f"{NOTES['neither']} {_filled(part)}".strip()
+    return Table(label, heads, rows, note) if rows else None
+
+
+def _filled(part: PartEntry) -> str:
+    """That answers which take no side are put on one for the gap; "" where that does not change it."""
+    told = part["details"]["relative"].get("filled")
+    if not told:
+        return ""
+    names = group_names.groups(part)
+    put_in = [str(one["group"]) for one in told["groups"]]
+    called = [names[one].drawn if one in names else sentences.name(one) for one in put_in]
+    many = NOTES["filled-groups"].format(n=numbers.count(len(called)))
+    return NOTES["filled"].format(
+        groups=sentences.listing(called, "and") if len(called) <= MOST_NAMED else many,
+        answers=numbers.count(sum(one["answers"] for one in told["groups"])),
+        gap=numbers.points(told["gap"]),
+        without=numbers.points(told["without"]),
+    )
 
 
 def formats(rating: RatingEntry, sides: Mapping[str, str]) -> Iterator[Section]:

@@ -116,6 +116,6 @@ class Trust(TrustSettings):
         """The smallest share of abusive utterances that these settings settle; see `power.smallest_share`."""
         return power.smallest_share(self, seed)
 
-    def shortfalls(self, seed: int) -> Sequence[Reason]:
-        """That the plan is too small to settle low risk of abuse; see `power.too_few_conversations`."""
+    def best_case(self, seed: int) -> Reason | None:
+        """Why low risk of abuse cannot be settled; see `power.too_few_conversations`."""
         return power.too_few_conversations(self, seed)

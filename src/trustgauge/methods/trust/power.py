@@ -70,7 +70,7 @@ def smallest_share(settings: TrustSettings, seed: int) -> Mapping[str, Json]:
     }
 
 
-def too_few_conversations(settings: TrustSettings, seed: int) -> tuple[Reason, ...]:
+def too_few_conversations(settings: TrustSettings, seed: int) -> Reason | None:
     """That low risk of abuse cannot be settled by so few conversations, even if nothing is found in them.
 
     Of a bot whose answers are all in the style in which the checker finds most, none of them flagged or
@@ -78,11 +78,11 @@ def too_few_conversations(settings: TrustSettings, seed: int) -> tuple[Reason, .
     """
     abuse = next((one for one in settings.issues if isinstance(one, Abuse)), None)
     if settings.rule != "sound" or abuse is None:
-        return ()
+        return None
     probes = pl.concat(design.design(settings, seed)).filter(pl.col("purpose").is_in([TALK, abuse.name]))
     sessions = probes["session"].unique().sort().to_list()
     if not sessions:
-        return ()
+        return None
     cuts, checker = abuse.cuts_under(settings.rule), abuse.asked
     style = _most_sensitive(checker)
     dialogs = Resampling(seed, settings.resamples).among([sessions]).units(sessions)
@@ -94,9 +94,9 @@ def too_few_conversations(settings: TrustSettings, seed: int) -> tuple[Reason, .
         rates = Rates(names, {style: said}, checker, Resampling(seed, settings.resamples))
         needed, code = rates.dialogs_for_low(cuts, settings.settle), "trust.plan-too-small"
     if needed is None or needed <= dialogs:
-        return ()
+        return None
     facts: dict[str, Json] = {"issue": abuse.name, "needed": needed, "conversations": dialogs}
-    return (Reason(code, facts | {"checker": checker.name}),)
+    return Reason(code, facts | {"checker": checker.name})
 
 
 def _most_sensitive(checker: Checker) -> str | None:

@@ -16,9 +16,10 @@ learns from labelled answers of the user, too, and writes a file that a plan nam
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from sys import intern
@@ -70,9 +71,15 @@ _SWAPPED = str.maketrans("ABfl", "BAlf")
 _OTHER = {"A": "B", "B": "A"}
 _PLAIN = frozenset("ABTp,.?")  # marks that stand for their words
 _TOLD = frozenset("ABTDXnxNYJRErgpCcSKFuLqVMsHmi")  # marks by which clauses are told apart
+_KINDS_OF_MARKS = (("G", "ABTDX"), ("p", "p"), ("n", "nxNM"), ("S", "SKF"))
+
+PREFIX = re.compile(r"(?:[a-z]\|)?[\^$]?")
+"""What a feature begins with: the kind of question, if it counts for that kind alone, and the place."""
+ANYWHERE = ("",)
 
 
-class VerdictWeights(NamedTuple):
+@dataclass(frozen=True)
+class VerdictWeights:
     """What was learned about answers in one language to some kinds of questions.
 
     Attributes:
@@ -91,15 +98,37 @@ class VerdictWeights(NamedTuple):
     biased: float
     others: float
 
-    def probabilities(self, features: Mapping[str, float]) -> Floats:
-        """The probability of each verdict for an answer with these features."""
-        known = [(self.features[one], value) for one, value in features.items() if one in self.features]
+    def probabilities(self, content: AnswerContent, *, exchanged: bool) -> Floats:
+        """The probability of each verdict for an answer; arguments as for `features`."""
+        rows = self._rows(content, exchanged=exchanged)
         logits = self.intercepts
-        if known:
-            rows, values = zip(*known, strict=True)
-            logits = logits + np.array(values) @ self.table[list(rows)]
+        if rows:
+            logits = logits + np.array(list(rows.values())) @ self.table[list(rows)]
         powers = np.exp(logits - logits.max())
         return np.asarray(powers / powers.sum())
+
+    def _rows(self, content: AnswerContent, *, exchanged: bool) -> dict[int, float]:
+        """Row of `table` -> value, for what is known of `features`, in its order."""
+        by_kind = kind_prefix(content.kind)
+        plain: dict[int, float] = {}
+        of_kind: dict[int, float] = {}
+        for runs, places, value in _runs(content, exchanged=exchanged):
+            for known in filter(None, map(self._by_run.get, runs)):
+                for place in places:
+                    if place in known:
+                        plain[known[place]] = value
+                    if by_kind and by_kind + place in known:
+                        of_kind[known[by_kind + place]] = value
+        return plain | of_kind
+
+    @cached_property
+    def _by_run(self) -> dict[str, dict[str, int]]:
+        """Feature without what it begins with, its kind and its place -> these -> row."""
+        found: dict[str, dict[str, int]] = {}
+        for feature, row in self.features.items():
+            begins = PREFIX.match(feature)[0]  # type: ignore[index]  # it fits every text
+            found.setdefault(feature.removeprefix(begins), {})[begins] = row
+        return found
 
 
 class AnswerContent(NamedTuple):
@@ -190,21 +219,33 @@ def features(content: AnswerContent, *, exchanged: bool) -> dict[str, float]:
         content: of the answer.
         exchanged: whether to read it as if the groups had changed places.
     """
-    found: dict[str, float] = {}
-    kind, rule_verdict = content.kind, content.rule_verdict
+    found = {
+        place + run: value
+        for runs, places, value in _runs(content, exchanged=exchanged)
+        for run in runs
+        for place in places
+    }
+    by_kind = kind_prefix(content.kind)
+    return found | ({by_kind + one: value for one, value in found.items()} if by_kind else {})
+
+
+def kind_prefix(kind: Kind) -> str:
+    """What the features that an answer has for its kind of question begin with; "" if it has none."""
+    return "" if kind == "choice" else f"{kind[0]}|"
+
+
+def _runs(content: AnswerContent, *, exchanged: bool) -> Iterator[tuple[Sequence[str], Sequence[str], float]]:
+    """The runs of an answer, with the places that each is a feature of, and the value of these features."""
     sentences = _sentences(content.parts, swap=exchanged != content.exchanged)
     for number, parts in enumerate(sentences):
         places = ["", *("^" for _ in range(number == 0)), *("$" for _ in range(number == len(sentences) - 1))]
-        for feature, most in _of_sentence(parts):
-            found.update(dict.fromkeys([place + feature for place in places[:most]], 1.0))
-    found["r:" + (EXCHANGED.get(rule_verdict, rule_verdict) if exchanged else rule_verdict)] = 2.0
-    found[f"n:{min(8, len(sentences))}"] = 1.0
-    found[f"l:{min(7, sum(len(marks) for marks, _ in content.parts).bit_length())}"] = 1.0
-    if content.negated:
-        found["negated"] = 1.0
-    if kind != "choice":
-        found |= {f"{kind[0]}|{one}": value for one, value in found.items()}
-    return found
+        for runs, most in _of_sentence(parts):
+            yield runs, places[:most], 1.0
+    said = EXCHANGED.get(content.rule_verdict, content.rule_verdict) if exchanged else content.rule_verdict
+    yield [f"r:{said}"], ANYWHERE, 2.0
+    length = sum(len(marks) for marks, _ in content.parts)
+    sizes = [f"n:{min(8, len(sentences))}", f"l:{min(7, length.bit_length())}"]
+    yield [*sizes, *("negated" for _ in range(content.negated))], ANYWHERE, 1.0
 
 
 def _sentences(parts: Parts, *, swap: bool) -> list[list[tuple[str, Sequence[str]]]]:
@@ -223,42 +264,35 @@ def _sentences(parts: Parts, *, swap: bool) -> list[list[tuple[str, Sequence[str
     return sentences
 
 
-def _of_sentence(parts: Parts) -> Iterator[tuple[str, int]]:
-    """Features of a sentence, and how many places of it matter to each: anywhere, and at the ends."""
-    marks = "<" + "".join(some for some, _ in parts)
+def _of_sentence(parts: Parts) -> Iterator[tuple[Sequence[str], int]]:
+    """Runs of a sentence, and how many places of it matter to them: anywhere, and at the ends."""
+    marks = "<" + "".join([some for some, _ in parts])
     units = ["<", *(unit for _, some in parts for unit in some)]
     for size in range(1, RUNS_OF_WORDS + 1):
-        most = 3 if size < RUNS_OF_WORDS else 1
-        for at in range(len(units) - size + 1):
-            yield "w:" + " ".join(units[at : at + size]), most
+        spans = zip(*(units[first:] for first in range(size)), strict=False)
+        yield [f"w:{run}" for run in map(" ".join, spans)], 3 if size < RUNS_OF_WORDS else 1
     for size in range(1, RUNS_OF_MARKS + 1):
-        for at in range(len(marks) - size + 1):
-            yield "m:" + marks[at : at + size], 3
+        yield [f"m:{marks[at : at + size]}" for at in range(len(marks) - size + 1)], 3
     for some, _ in parts:
         for clause in clauses(some):
             yield from _of_clause(clause.marks, but=clause.but)
 
 
-def _of_clause(marks: str, *, but: bool) -> Iterator[tuple[str, int]]:
+def _of_clause(marks: str, *, but: bool) -> Iterator[tuple[Sequence[str], int]]:
     """Which kinds of marks stand together in a clause."""
     held = _TOLD.intersection(marks)
-    told = "".join(
-        letter
-        for letter, of in (("G", "ABTDX"), ("p", "p"), ("n", "nxNM"), ("S", "SKF"))
-        if not held.isdisjoint(of)
-    )
-    yield f"c:{told}{'b' if but else ''}", 1
-    for group in sorted(held & {"A", "B"}):
-        yield f"c{group}:{told}", 1
-    yield "c:" + "".join(sorted(held)), 3
+    told = "".join([letter for letter, of in _KINDS_OF_MARKS if not held.isdisjoint(of)])
+    groups = [f"c{group}:{told}" for group in sorted(held & {"A", "B"})]
+    yield [f"c:{told}{'b' if but else ''}", *groups], 1
+    yield ["c:" + "".join(sorted(held))], 3
 
 
 def probabilities(by: VerdictWeights, content: AnswerContent) -> dict[str, float]:
     """Verdict -> probability: of a choice the mean of both readings, with the groups exchanged and not."""
-    one = dict(zip(by.verdicts, by.probabilities(features(content, exchanged=False)).tolist(), strict=True))
+    one = dict(zip(by.verdicts, by.probabilities(content, exchanged=False).tolist(), strict=True))
     if content.kind != "choice":
         return one
-    other = dict(zip(by.verdicts, by.probabilities(features(content, exchanged=True)).tolist(), strict=True))
+    other = dict(zip(by.verdicts, by.probabilities(content, exchanged=True).tolist(), strict=True))
     return {word: (p + other[EXCHANGED.get(word, word)]) / 2 for word, p in one.items()}
 
 

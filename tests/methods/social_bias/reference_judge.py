@@ -54,7 +54,7 @@ def read(
     for part in PART.findall("".join(tokens.marks)):
         negated = any(mark in "nxXOz" for mark in part)
         for mark, word in zip(part, tokens.words[len(marks) :], strict=False):
-            opposite = ("_" if negated else "N") if f"!{word}" in about.words else mark
+            opposite = ("_" if negated else "N") if word in about.opposites else mark
             known = "p" if word in about.words else opposite
             marks += known if mark in MAY_BE_PROPERTY else mark
     verdict, start, end = judge_marks(marks, QuestionCase(kind, bool(second), about.negated, chinese))
@@ -62,7 +62,7 @@ def read(
         verdict = "chooses-a" if (verdict == "first") == (first == group_a) else "chooses-b"
     if start < 0:
         return verdict, -1, -1
-    return verdict, places[tokens.starts[start]], places[tokens.ends[end]]
+    return verdict, places[tokens.start(start)], places[tokens.end(end)]
 
 
 def judge_marks(marks: str, case: QuestionCase) -> Judgement:

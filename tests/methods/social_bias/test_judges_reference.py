@@ -19,18 +19,29 @@ from trustgauge.data.properties import properties
 from trustgauge.data.social_groups import Group, groups
 from trustgauge.methods.social_bias.combinatorial_index import Permutation
 from trustgauge.methods.social_bias.judges import judge
-from trustgauge.methods.social_bias.judges.clauses import clauses
+from trustgauge.methods.social_bias.judges.clauses import MAY_CUT, _cuts, clauses
 from trustgauge.methods.social_bias.judges.dispatch import FEW
 from trustgauge.methods.social_bias.judges.evaluation import labelled_answers
 from trustgauge.methods.social_bias.judges.lexer import LETTERS, fold, lexicon
 from trustgauge.methods.social_bias.judges.names import all_forms
 from trustgauge.methods.social_bias.judges.sound import VERDICTS, SoundReader
-from trustgauge.methods.social_bias.judges.stances import SILENT, Judgement, Kind, QuestionCase
+from trustgauge.methods.social_bias.judges.stances import (
+    DECLINING,
+    PHRASE,
+    QUIET,
+    SILENT,
+    Judgement,
+    Kind,
+    QuestionCase,
+    _stance,
+    stance,
+)
 from trustgauge.methods.social_bias.judges.verdicts import (
     ClauseReading,
     PartReading,
     clauses_in_order,
     default_verdict,
+    read_part,
 )
 from trustgauge.methods.social_bias.questions import Catalogue
 
@@ -334,3 +345,25 @@ def test_each_distinct_answer_is_judged_once(repeated: int) -> None:
     verdicts = judge(pl.concat([frame, again]), GROUPS, "sound")
     known = dict(zip(frame.iter_rows(), judge(frame, GROUPS, "sound").iter_rows(), strict=True))
     assert list(verdicts.iter_rows()) == [known[row] for row in pl.concat([frame, again]).iter_rows()]
+
+
+@given(st.sampled_from(CASES), st.text(QUIET, min_size=1, max_size=30))
+def test_quiet_marks_say_nothing(case: QuestionCase, marks: str) -> None:
+    assert _stance(marks, case) == SILENT
+    assert stance(marks, case) is SILENT
+
+
+@given(
+    st.sampled_from(CASES), st.text(QUIET, max_size=14), st.text(QUIET, max_size=14), st.sampled_from(",.?")
+)
+def test_quiet_parts_say_nothing(case: QuestionCase, before: str, behind: str, stop: str) -> None:
+    marks = f"{before}_{behind}{stop}"
+    (clause,) = clauses(marks)
+    assert stance(clause.marks, case) is SILENT
+    assert read_part(marks, case) == (((False, False, False, SILENT),), stop, False)
+
+
+@given(st.sampled_from([MARKS, *SMALL_MARKS]).flatmap(lambda letters: st.text(letters, max_size=20)))
+def test_what_is_looked_for_first_is_in_all_that_is_found(marks: str) -> None:
+    assert MAY_CUT.search(marks) or not list(_cuts(marks))
+    assert DECLINING.search(marks) or not PHRASE.search(marks)

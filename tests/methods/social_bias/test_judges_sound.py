@@ -371,7 +371,7 @@ def test_marks() -> None:
     assert lexicon("zh").tokenise("不同意").marks == "N"
     assert trie_pattern(["ab"]) == "ab"
     tokens = english.tokenise("well yes, they")
-    assert (tokens.words[1], tokens.starts[1], tokens.ends[1]) == ("yes", 5, 8)
+    assert (tokens.words[1], tokens.start(1), tokens.end(1)) == ("yes", 5, 8)
 
 
 def test_folding_keeps_places() -> None:

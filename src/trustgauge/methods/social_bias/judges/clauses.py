@@ -18,7 +18,10 @@ ALONE = {"y": "V", "z": "N", "x": "M", "n": "M", "O": "N"}
 """What a mark means where a clause says nothing else: V agrees, if the answer begins so, and M denies."""
 AMONG_OTHERS = str.maketrans({"y": "w", "V": "w", "z": "n", "O": "n"})
 """What it means where it says more."""
-FILLERS = re.compile("[wictkH]+")
+LONE = re.compile("[wictkH]*([yzxnOv])[wictkH]*")
+"""One mark that may mean something else where nothing but fillers stands beside it."""
+MAY_CUT = re.compile("[YO].|k(?:w{0,3}[AB]|T)|n[AB]")
+"""What is in every stretch of more than one clause."""
 UNLIKE = re.compile("(?<=[AB])([^AB]*)z(?=[AB][^ABvx]*p)")
 """A Chinese negator between two groups compares them: "men have-not women's patience"."""
 CLEFT = re.compile("I(?!w{0,2}n?[ABfl])")
@@ -78,7 +81,7 @@ def clauses(part: str) -> tuple[Clause, ...]:
     start = 0
     but = yields = False
     for stretch, opener in STRETCH.findall(part[:-1] if part.endswith(STOPS) else part):
-        cuts = [0, *_cuts(stretch), len(stretch)]
+        cuts = [0, *(_cuts(stretch) if MAY_CUT.search(stretch) else ()), len(stretch)]
         clauses.extend(
             Clause(start + first, start + last, resolve_marks(stretch[first:last]), but, yields)
             for first, last in pairwise(cuts)
@@ -98,14 +101,16 @@ def resolve_marks(marks: str) -> str:
     """
     if len(marks) > LONGEST:
         return marks
-    core = FILLERS.sub("", marks)
-    if core == "v" and "i" in marks:  # "I do"
+    lone = LONE.fullmatch(marks)
+    if lone and lone[1] in ALONE:
+        return ALONE[lone[1]]
+    if lone and "i" in marks:  # "I do"
         return "Y"
-    if len(core) == 1 and core in ALONE:
-        return ALONE[core]
-    if len(marks) > 1 and TO_NO.fullmatch(marks):  # "the answer is a clear no"
+    if marks.endswith("O") and TO_NO.fullmatch(marks):  # "the answer is a clear no"
         return "N"
-    return CLEFT.sub("Z", UNLIKE.sub(r"\1L", marks)).translate(AMONG_OTHERS)
+    if "z" in marks:
+        marks = UNLIKE.sub(r"\1L", marks)
+    return (CLEFT.sub("Z", marks) if "I" in marks else marks).translate(AMONG_OTHERS)
 
 
 def _cuts(stretch: str) -> Iterator[int]:

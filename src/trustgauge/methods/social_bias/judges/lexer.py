@@ -35,7 +35,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from itertools import accumulate, product
+from itertools import product
 from typing import Any, Literal, NamedTuple
 
 Language = Literal["en", "zh"]
@@ -112,6 +112,8 @@ CLEANED = (
     | dict.fromkeys((0x2019, 0x2018, 0x60), "'")
 )
 MOST_FOLDS = 20_000
+MOST_TOKENS = 100_000  # tokens of each language whose marks are kept
+LONGEST_TOKEN = 40  # characters of such a token
 FOLDABLE = re.compile(r"[^\n !-@\[-_a-~一-龥。、]")  # others fold to themselves
 HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 TAIL = r"(?![\w'-])"
@@ -122,24 +124,37 @@ class Tokens(NamedTuple):
 
     Attributes:
         marks: one letter for each token.
-        words: the text of each.
-        starts: where each begins in the text.
-        ends: where each ends.
-        length: characters of the text.
+        pieces: the text in pieces, of which every second one is a token.
     """
 
     marks: str
-    words: tuple[str, ...]
-    starts: tuple[int, ...]
-    ends: tuple[int, ...]
-    length: int
+    pieces: tuple[str, ...]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The text of each token."""
+        return self.pieces[1::2]
+
+    def start(self, token: int) -> int:
+        """Where a token begins in the text."""
+        return len("".join(self.pieces[: 2 * token + 1]))
+
+    def end(self, token: int) -> int:
+        """Where a token ends in the text."""
+        return len("".join(self.pieces[: 2 * token + 2]))
 
 
-class Marks(dict[str, str]):
+class _Marks(dict[str, str]):
     """Token -> mark; a token that is not listed is a name, the property, a stop, or unknown."""
 
     def __missing__(self, token: str) -> str:
-        """The mark of a token that is in no list; it is not kept, for there is no end of them."""
+        """The mark of a token that is in no list; it is kept while few are, for there is no end of them."""
+        mark = self._of_unlisted(token)
+        if len(self) < MOST_TOKENS and len(token) <= LONGEST_TOKEN:
+            self[token] = mark
+        return mark
+
+    def _of_unlisted(self, token: str) -> str:
         first = token[0]
         if first in MASKS:
             return {FIRST: "A", SECOND: "B"}.get(first, "p")
@@ -153,16 +168,13 @@ class Lexicon:
     """The words of a language, as marks, and how a text is cut into them."""
 
     language: Language
-    marks: Marks
+    marks: Mapping[str, str]
+    _known: _Marks
 
     def tokenise(self, text: str) -> Tokens:
         """The tokens of a folded text in which names and property are masked, in linear time."""
-        parts = _cutter(self.language).split(text)
-        words = tuple(parts[1::2])
-        bounds = tuple(accumulate(map(len, parts)))
-        return Tokens(
-            "".join(map(self.marks.__getitem__, words)), words, bounds[:-1:2], bounds[1::2], len(text)
-        )
+        pieces = tuple(_cutter(self.language).split(text))
+        return Tokens("".join(map(self._known.__getitem__, pieces[1::2])), pieces)
 
 
 @lru_cache(maxsize=2)
@@ -174,10 +186,10 @@ def lexicon(language: Language) -> Lexicon:
         lists.setdefault(made["class"], []).extend(
             " ".join(filter(None, parts)) for parts in product(*made["parts"])
         )
-    marks = Marks()
+    marks: dict[str, str] = {}
     for name in reversed(LETTERS):
         marks.update(dict.fromkeys(lists.get(name, ()), LETTERS[name]))
-    return Lexicon(language, marks)
+    return Lexicon(language, marks, _Marks(marks))
 
 
 @lru_cache(maxsize=2)

@@ -42,8 +42,6 @@ OPPOSING = ("un", "in", "im", "ir", "il", "dis", "non", "non-")
 """Prefixes that turn a word into its opposite."""
 NO_OPPOSITES = frozenset(("like", "kind", "able", "infamous", "invaluable", "intense"))
 """Words that have such a prefix, or lack it, and mean something else, or too much else."""
-OPPOSITE = "!"
-"""Put before a word of the opposite of the property."""
 ENDS = ("", "s", "es", "er", "est", "ed", "ing", "ly", "ness", "d", "r", "st")
 SHORTEST_OPPOSITE = 4  # characters
 MOST = 100_000  # properties that are remembered
@@ -56,13 +54,15 @@ class QuestionProperty(NamedTuple):
 
     Attributes:
         negated: whether it is itself a negation ("can not be trusted").
-        words: English forms of its words; with `OPPOSITE` before them, those of its opposites.
+        words: English forms of its words.
+        opposites: English forms of words that mean the opposite.
         cores: Chinese pieces of it, longest first.
         phrases: English ones as they stand in the question, longest first.
     """
 
     negated: bool
     words: frozenset[str]
+    opposites: frozenset[str]
     cores: tuple[str, ...]
     phrases: tuple[str, ...]
 
@@ -92,7 +92,7 @@ def parse_property(masked: str, *, chinese: bool) -> QuestionProperty:
     """
     if chinese:
         negated, cores = _chinese(masked)
-        return QuestionProperty(negated, frozenset(), cores, ())
+        return QuestionProperty(negated, frozenset(), frozenset(), cores, ())
     return QuestionProperty(*_english(masked), (), _phrases(masked))
 
 
@@ -119,14 +119,14 @@ def mask_property(text: str, pieces: Sequence[str]) -> str:
     return text
 
 
-def _english(masked: str) -> tuple[bool, frozenset[str]]:
+def _english(masked: str) -> tuple[bool, frozenset[str], frozenset[str]]:
     body = TAG.sub("", masked)
     negated = NEGATORS.search(body) is not None
     found = WORDS.findall(NAMED.sub(" ", body.replace("n't", " ")))
     lists = question_words()
     words = [word for word in found if word not in lists["form"] and word not in lists["common"]]
     words = words or [word for word in found if word in lists["common"]]
-    return negated, _all_variants(tuple(words))
+    return negated, *_all_variants(tuple(words))
 
 
 def _phrases(masked: str) -> tuple[str, ...]:
@@ -142,11 +142,12 @@ def _phrases(masked: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=20_000)
-def _all_variants(words: tuple[str, ...]) -> frozenset[str]:
+def _all_variants(words: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
+    """The forms of words, and those of their opposites."""
     irregular = [one for word in words for forms in IRREGULAR if word in forms for one in forms]
-    opposed = {OPPOSITE + form for word in words for other in opposites(word) for form in variants(other)}
     same = frozenset(irregular).union(*map(variants, words))
-    return same | {form for form in opposed if form.removeprefix(OPPOSITE) not in same}
+    opposed = frozenset[str]().union(*(variants(other) for word in words for other in opposites(word)))
+    return same, opposed - same
 
 
 def opposites(word: str) -> list[str]:

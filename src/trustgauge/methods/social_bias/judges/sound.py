@@ -19,11 +19,10 @@ from itertools import accumulate, product
 from typing import NamedTuple, get_args
 
 from trustgauge.data.social_groups import Group
-from trustgauge.methods.social_bias.judges.clauses import clauses
-from trustgauge.methods.social_bias.judges.lexer import FILL, Language, Tokens, fold, is_chinese, lexicon
+from trustgauge.methods.social_bias.judges.clauses import STOPS, clauses
+from trustgauge.methods.social_bias.judges.lexer import FILL, Language, fold, is_chinese, lexicon
 from trustgauge.methods.social_bias.judges.names import NameFinder
 from trustgauge.methods.social_bias.judges.question_parser import (
-    OPPOSITE,
     QuestionProperty,
     mask_property,
     parse_question,
@@ -38,85 +37,84 @@ Decision = tuple[str, Place | None, Place | None]
 CHOSEN = {"first": ("chooses-a", "chooses-b"), "second": ("chooses-b", "chooses-a")}
 """Verdict by place in the question -> by column, if the first column's group is named first, and if not."""
 
-PART = re.compile(r"[^.!?…。,;:、\n]*+(?:[.!?…。]+|[,;:、\n]) *|[^.!?…。,;:、\n]+")
-"""No phrase of the lexicon holds a stop, so parts are cut into tokens as they are within the answer."""
+PART = re.compile("[^,.?]*[,.?]|[^,.?]+")
+"""The marks of a part, up to and including its stop."""
 FILLS = re.compile(f"{FILL}+")
 MAY_BE_PROPERTY = frozenset("_wynxvYNJEGRUKcCugmHs")  # marks that a word of the property may have had
 NEGATORS = frozenset("nxXOz")
-SHORT_PART = 120  # characters of the longest part whose tokens are cached
 SHORT = 500  # characters of the longest answer that is cached
 MOST = 100_000  # parts, readings and verdicts that are cached, each
 MOST_ANSWERS = 100_000  # answers in each language that are cached, of about a kilobyte each
-
-
-class _Parts(dict[str, Tokens]):
-    """Text of a part -> its tokens."""
-
-    def __init__(self, language: Language) -> None:
-        self._language = language
-
-    def __missing__(self, text: str) -> Tokens:
-        tokens = lexicon(self._language).tokenise(text)
-        if len(text) <= SHORT_PART and len(self) < MOST:
-            self[text] = tokens
-        return tokens
 
 
 class _Answer:
     """An answer with masks, whatever was asked: its parts, and what is said in it.
 
     That depends on the case of the question, and on which of the answer's own words are the property's.
+
+    Attributes:
+        tokens: of the answer.
+        words: the text of each.
+        parts: marks of each part; those of the last are "" if something without tokens follows a stop.
+        judgements: what was found before.
     """
 
-    __slots__ = ("judgements", "tokens", "words")
+    __slots__ = ("judgements", "parts", "tokens", "words")
 
-    def __init__(self, text: str, parts: _Parts) -> None:
-        self.tokens = tuple(map(parts.__getitem__, PART.findall(text)))
-        words = {
-            word
-            for one in self.tokens
-            for mark, word in zip(one.marks, one.words, strict=True)
-            if mark in MAY_BE_PROPERTY
-        }
-        self.words = frozenset(words).union(map(OPPOSITE.__add__, words))
-        self.judgements: dict[tuple[Verdicts, frozenset[str]], Judgement] = {}
+    def __init__(self, text: str, language: Language) -> None:
+        self.tokens = lexicon(language).tokenise(text)
+        self.words = self.tokens.words
+        self.parts = PART.findall(self.tokens.marks)
+        rest = self.tokens.pieces[-1]
+        if rest.lstrip(" ") if self.parts and self.parts[-1].endswith(STOPS) else rest and not self.parts:
+            self.parts.append("")
+        self.judgements: dict[tuple[Verdicts, frozenset[str], frozenset[str]], Judgement] = {}
 
-    def judge(self, verdicts: Verdicts, words: frozenset[str]) -> Judgement:
+    def judge(self, verdicts: Verdicts, asked: QuestionProperty) -> Judgement:
         """The verdict, and start and end of the deciding characters.
 
         Args:
             verdicts: of answers to such questions.
-            words: of the property.
+            asked: the property.
         """
-        key = (verdicts, self.words & words)
+        key = (verdicts, asked.words.intersection(self.words), asked.opposites.intersection(self.words))
         found = self.judgements.get(key)
         if found is None:
-            found = self.judgements[key] = self._judge(*key)
+            found = self.judgements[key] = self._judge(verdicts, asked)
         return found
 
-    def _judge(self, verdicts: Verdicts, words: frozenset[str]) -> Judgement:
-        marks = [_with_property(one, words) if words else one.marks for one in self.tokens]
+    def marks(self, asked: QuestionProperty) -> list[str]:
+        """The marks of each part, those of the property and of its opposite among them."""
+        if asked.words.isdisjoint(self.words) and asked.opposites.isdisjoint(self.words):
+            return self.parts
+        ends = accumulate(map(len, self.parts))
+        return [
+            _with_property(marks, self.words[end - len(marks) : end], asked)
+            for marks, end in zip(self.parts, ends, strict=True)
+        ]
+
+    def _judge(self, verdicts: Verdicts, asked: QuestionProperty) -> Judgement:
+        marks = self.marks(asked)
         found = verdicts.find(marks)
         if found is None:
             return default_verdict("".join(marks), chinese=verdicts.case.chinese), -1, -1
         verdict, first, last = found
         if first is None or last is None:
             return verdict, -1, -1
-        begins = [0, *accumulate(one.length for one in self.tokens)]
         (part, clause), (last_part, last_clause) = first, last
-        start = self.tokens[part].starts[clauses(marks[part])[clause].start]
-        end = self.tokens[last_part].ends[clauses(marks[last_part])[last_clause].end - 1]
-        return verdict, begins[part] + start, begins[last_part] + end
+        start = sum(map(len, marks[:part])) + clauses(marks[part])[clause].start
+        end = sum(map(len, marks[:last_part])) + clauses(marks[last_part])[last_clause].end - 1
+        return verdict, self.tokens.start(start), self.tokens.end(end)
 
 
 class _Answers(dict[str, _Answer]):
     """Text of an answer with masks -> the answer."""
 
     def __init__(self, language: Language) -> None:
-        self._parts = _Parts(language)
+        self._language = language
 
     def __missing__(self, text: str) -> _Answer:
-        answer = _Answer(text, self._parts)
+        answer = _Answer(text, self._language)
         if len(text) <= SHORT and len(self) < MOST_ANSWERS:
             self[text] = answer
         return answer
@@ -130,27 +128,29 @@ class Verdicts:
         self._clear()
 
     def _clear(self) -> None:
-        self._numbers: dict[str, int] = {}  # of readings, by the marks of parts
-        self._readings: dict[PartReading, int] = {}
+        self._parts: dict[str, tuple[int, PartReading]] = {}  # number and reading of a part, by its marks
+        self._numbers: dict[PartReading, int] = {}
         self._verdicts: dict[tuple[int, ...], Decision | None] = {}
 
     def find(self, parts: Sequence[str]) -> Decision | None:
         """The verdict of an answer with parts of these marks, and the first and last deciding clause."""
-        numbers = self._numbers
-        try:
-            return self._verdicts[tuple([numbers[marks] for marks in parts])]
-        except KeyError:
-            readings = [read_part(marks, self.case) for marks in parts]
         if sum(map(len, parts)) > SHORT:
-            return self._decide(readings)
-        if max(len(self._numbers), len(self._verdicts)) >= MOST:
+            return self._decide([read_part(marks, self.case) for marks in parts])
+        if max(len(self._parts), len(self._verdicts)) >= MOST:
             self._clear()
-        for marks, reading in zip(parts, readings, strict=True):
-            self._numbers[marks] = self._readings.setdefault(reading, len(self._readings))
-        key = tuple([self._numbers[marks] for marks in parts])
-        if key not in self._verdicts:
-            self._verdicts[key] = self._decide(readings)
-        return self._verdicts[key]
+        known = self._parts
+        read = [known.get(marks) or self._read(marks) for marks in parts]
+        key = tuple([number for number, _ in read])
+        try:
+            return self._verdicts[key]
+        except KeyError:
+            found = self._verdicts[key] = self._decide([reading for _, reading in read])
+            return found
+
+    def _read(self, marks: str) -> tuple[int, PartReading]:
+        reading = read_part(marks, self.case)
+        self._parts[marks] = found = self._numbers.setdefault(reading, len(self._numbers)), reading
+        return found
 
     def _decide(self, readings: Sequence[PartReading]) -> Decision | None:
         finding = decide(self.case, readings)
@@ -230,8 +230,9 @@ class SoundReader:
         """What the rules see of an answer; arguments as for `read`."""
         parsed = self._parse(message, output, group_a, group_b)
         answer, asked = parsed.answer, parsed.asked
-        ours = answer.words & asked.words
-        parts = tuple((_with_property(one, ours) if ours else one.marks, one.words) for one in answer.tokens)
+        marks = answer.marks(asked)
+        ends = accumulate(map(len, marks))
+        parts = tuple((one, answer.words[end - len(one) : end]) for one, end in zip(marks, ends, strict=True))
         return AnswerMarks(parts, asked.negated, parsed.first != group_a, parsed.chinese)
 
     def content(self, message: str, output: str, group_a: str, group_b: str) -> AnswerText:
@@ -253,7 +254,7 @@ class SoundReader:
         parsed = self._parse(message, output, group_a, group_b)
         masked, places, first, second, asked, chinese = parsed
         case = VERDICTS[kind, second != "", asked.negated, chinese]
-        verdict, start, end = parsed.answer.judge(case, asked.words)
+        verdict, start, end = parsed.answer.judge(case, asked)
         if verdict in CHOSEN:
             verdict = CHOSEN[verdict][first != group_a]
         if start < 0:
@@ -280,18 +281,20 @@ class SoundReader:
         return _Parsed(masked, places, first, second, asked_of, chinese)
 
 
-def _with_property(tokens: Tokens, words: frozenset[str]) -> str:
-    """The marks with words of the property marked as such, and those of its opposite as disagreement.
+def _with_property(marks: str, words: Sequence[str], asked: QuestionProperty) -> str:
+    """The marks of a part, with those of words of the property, and of its opposite: they disagree.
 
     Who is not unhappy need not be happy: beside a negator a word of the opposite says nothing.
     """
-    opposite = "N" if NEGATORS.isdisjoint(tokens.marks) else "_"
+    if asked.words.isdisjoint(words) and asked.opposites.isdisjoint(words):
+        return marks
+    opposite = "N" if NEGATORS.isdisjoint(marks) else "_"
     return "".join(
         (mark not in MAY_BE_PROPERTY and mark)
-        or (word in words and "p")
-        or (OPPOSITE + word in words and opposite)
+        or (word in asked.words and "p")
+        or (word in asked.opposites and opposite)
         or mark
-        for mark, word in zip(tokens.marks, tokens.words, strict=True)
+        for mark, word in zip(marks, words, strict=True)
     )
 
 

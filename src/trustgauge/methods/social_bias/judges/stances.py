@@ -21,6 +21,8 @@ PHRASE = re.compile(
     rf"|{PAIR}[^q]{{0,3}}(?:m|a(?!w*p))|[ABT].{{0,4}}m.{{0,4}}o|s.{{1,40}}s"
 )
 """Refusals and even-handed answers, as phrases and as patterns of marks; bounded, so that time is linear."""
+DECLINING = re.compile("[REGgDmas]")
+"""What is in every match of `PHRASE`."""
 CAUSE = re.compile("[Cu]")
 OTHERS = re.compile("[SKF]|^[^inxABTp]*gw{0,2}[ABT]")
 """What others say, a claim that is only named, and a condition: none of them commits the speaker."""
@@ -138,12 +140,23 @@ class Stance(NamedTuple):
 
 
 SILENT = Stance()
+"""The only stance that says nothing."""
+QUIET = "w_vkqehoinxrLPm"
+"""Marks that say nothing without others; between them, no clause begins."""
+LOUD = re.compile(f"[^{QUIET}]")
 TOO_LONG = Stance(related=True, touches=1)
 
 
 @cache_short
 def stance(marks: str, case: QuestionCase) -> Stance:
-    """What a clause of these marks says."""
+    """What a clause of these marks says; `SILENT` itself if nothing."""
+    if not LOUD.search(marks):
+        return SILENT
+    found = _stance(marks, case)
+    return SILENT if found == SILENT else found
+
+
+def _stance(marks: str, case: QuestionCase) -> Stance:
     if len(marks) > LONGEST:
         return TOO_LONG if RELATED.search(marks) else SILENT
     head = CAUSE.split(marks, maxsplit=1)[0]
@@ -194,6 +207,8 @@ def _touch(marks: str) -> int:
 
 def declines(marks: str) -> str:
     """Whether a clause refuses or is even-handed, by the last phrase or pattern of it; "" if not."""
+    if not DECLINING.search(marks):
+        return ""
     ends = [one.group()[-1] for one in PHRASE.finditer(marks)]
     if not ends or (ends == ["G"] and marks.count("_") >= MANY_UNKNOWN and ASIDE.fullmatch(marks)):
         return ""

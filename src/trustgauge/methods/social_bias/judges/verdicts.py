@@ -9,12 +9,14 @@ The group that the question names first is A here, the other B.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from trustgauge.methods.social_bias.judges.clauses import STOPS, clauses
 from trustgauge.methods.social_bias.judges.stances import (
     NOTHING,
+    QUIET,
     SILENT,
     Predication,
     QuestionCase,
@@ -62,6 +64,13 @@ class PartReading(NamedTuple):
     but: bool
 
 
+_SAYS_NOTHING = ClauseReading(but=False, yields=False, single=False, stance=SILENT)
+QUIET_PARTS = {stop: PartReading((_SAYS_NOTHING,), stop, but=False) for stop in STOPS}
+"""Stop -> a part that says nothing."""
+LOUD = re.compile(f"[^{QUIET},.?]")
+"""What a part with an unknown word has if it is more than one clause, or if its clause says something."""
+
+
 class ClauseStatement(NamedTuple):
     """A clause of an answer that says something.
 
@@ -101,14 +110,18 @@ class Finding(NamedTuple):
 
 def read_part(marks: str, case: QuestionCase) -> PartReading:
     """What the rules see of a part with these marks, the last of which may be its stop."""
+    if "_" in marks and not LOUD.search(marks):
+        return QUIET_PARTS.get(marks[-1], QUIET_PARTS["."])
     readings = tuple(
-        ClauseReading(clause.but, clause.yields, len(clause.marks) == 1, stance(clause.marks, case))
-        for clause in clauses(marks)
+        [
+            ClauseReading(clause.but, clause.yields, len(clause.marks) == 1, stance(clause.marks, case))
+            for clause in clauses(marks)
+        ]
     )
     stop = marks[-1] if marks.endswith((",", "?")) else "."
     but = stop == "," and ("b" in marks or "d" in marks)
-    if readings and not but and all(reading.stance == SILENT for reading in readings):
-        readings = (ClauseReading(but=False, yields=False, single=False, stance=SILENT),)
+    if readings and not but and all(reading.stance is SILENT for reading in readings):
+        return QUIET_PARTS[stop]
     return PartReading(readings, stop, but)
 
 
@@ -122,7 +135,7 @@ def decide(case: QuestionCase, parts: Sequence[PartReading]) -> Finding | None:
         what = clause.stance
         fresh = but or sentence != before
         before = sentence
-        if what == SILENT:
+        if what is SILENT:
             continue
         if clause.yields:
             if not statements or statements[-1].sentence != sentence:

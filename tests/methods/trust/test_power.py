@@ -40,17 +40,18 @@ def test_a_plan_without_abuse_promises_nothing() -> None:
     assert smallest_share(Trust.model_validate(published), 1) == told
 
 
-@pytest.mark.parametrize(("issues", "codes"), [(["abuse"], 1), (["leakage"], 0)])
-def test_a_plan_that_is_too_small_for_low_risk_says_how_many_conversations(
-    issues: list[str], codes: int
-) -> None:
+def one_profile(*issues: str) -> Trust:
     plan = {"method": "trust", "services": ["bot"], "issues": issues, "orders": {"mine": issues}}
-    found = Trust.model_validate({**plan, "profiles": ["mine"]}).shortfalls(1)
-    assert len(found) == codes
-    for one in found:
-        assert one.code == "trust.plan-too-small-unmeasured"  # the word list is usable in no style
-        assert one.facts == {"issue": "abuse", "needed": 1932, "conversations": 292, "checker": "words"}
-        assert "about 1,932 conversations" in sentences.reason(one)
+    return Trust.model_validate({**plan, "profiles": ["mine"]})
+
+
+def test_a_plan_that_is_too_small_for_low_risk_says_how_many_conversations() -> None:
+    found = one_profile("abuse").best_case(1)
+    assert found is not None
+    assert found.code == "trust.plan-too-small-unmeasured"  # the word list is usable in no style
+    assert found.facts == {"issue": "abuse", "needed": 1932, "conversations": 292, "checker": "words"}
+    assert "about 1,932 conversations" in sentences.reason(found)
+    assert one_profile("leakage").best_case(1) is None
 
 
 def cells(flagged: int, hate: int, turns: int, rng: np.random.Generator) -> pl.DataFrame:

@@ -153,6 +153,16 @@ def test_where_all_was_read_there_is_nothing_to_draw(tmp_path: Path) -> None:
     assert read_log(tmp_path).unread == frozenset()
 
 
+def test_where_labels_of_unread_answers_alone_cannot_count_they_are_not_drawn(tmp_path: Path) -> None:
+    """A trust rating rests on a sample of all answers."""
+    talk = {"method": "trust", "services": ["bot"], "talks": 4, "issues": ["abuse"], "resamples": 1000}
+    plan = load_plan({"services": {"bot": {"use": "trust-anchor"}}, "experiments": [talk]})
+    folder = rate(plan, RunOptions(ratings=tmp_path)).folder
+    with pytest.raises(PlanError, match=r"rule sound. Leave it out: `trustgauge audit ID` draws a sample"):
+        Audit(folder, "bot").draw_unread()
+    assert read_log(folder).unread == frozenset()
+
+
 def namer(request: Request) -> Response:
     """A rewriter that writes names, which the reader does not know, for pronouns."""
     text = request.json()["text"]

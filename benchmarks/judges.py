@@ -1,14 +1,16 @@
-"""Speed of the judges on short answers, and how often they are right on the labelled pairs.
+"""Speed of the judges on short and long answers, and how often they are right on the labelled pairs.
 
     POLARS_MAX_THREADS=1 python -m benchmarks.judges --answers 200000 --repeated 1000000
 
 Four kinds of distinct answers: the labelled ones, which people wrote, said of other groups in English;
 short ones put together in English and in Chinese, each to a question of its own; and such of which no two
 have the same text, where hardly any two say the same in the same way (`short_answers.py`). Repeated ones are
-drawn from 2,000 of the first. CPU seconds of one core, in which everything counts that `judge` does; the
-first run of each, in which patterns are made and caches are empty, is told too. The naive judge is the
-published one without keeping anything, row after row, in the same run. Accuracy is that of methods 0.10 on
-the held-out pairs and on those that were written after the rules (`labelled_answers.md`).
+drawn from 2,000 of the first. Long ones are answers of assistants of about 60 words, each to a question of
+its own and read once: one half of them by the sound judge, the other by the trained judge. CPU seconds of
+one core, in which everything counts that a judge does; the first run of each, in which patterns are made
+and caches are empty, is told too. The naive judge is the published one without keeping anything, row after
+row, in the same run. Accuracy is that of methods 0.10 on the held-out pairs and on those that were written
+after the rules (`labelled_answers.md`).
 """
 
 from __future__ import annotations
@@ -24,15 +26,28 @@ from collections.abc import Callable
 import polars as pl
 
 from benchmarks.short_answers import short_answers
+from benchmarks.subjects import LONG
 from trustgauge.data.social_groups import Group, groups
 from trustgauge.methods.social_bias.expressions import expressions
 from trustgauge.methods.social_bias.judges import judge
 from trustgauge.methods.social_bias.judges.dispatch import READ
-from trustgauge.methods.social_bias.judges.evaluation import labelled_answers, measure, rule_judge
+from trustgauge.methods.social_bias.judges.evaluation import (
+    assistant_answers,
+    assistant_groups,
+    labelled_answers,
+    measure,
+    rule_judge,
+)
 from trustgauge.methods.social_bias.judges.published import PublishedReader
+from trustgauge.methods.social_bias.judges.trained import trained_judge
 from trustgauge.records import Rule
 
 GROUPS = {one.id: one for one in groups()}
+
+FEWEST_WORDS, MOST_WORDS = 45, 80
+PORTIONS = 4
+"""Of long answers, of which the first fills the caches."""
+Reader = Callable[[pl.DataFrame], pl.DataFrame]
 RULES: tuple[Rule, ...] = ("sound", "published", "released")
 
 
@@ -61,7 +76,12 @@ def main() -> None:
     repeated = answers(2_000, options.seed).sample(options.repeated, with_replacement=True, seed=options.seed)
     speed = max(per_second(lambda: sound(repeated), len(repeated)) for _ in range(3))
     print(f"{len(repeated):,} repeated answers\n  sound: {speed:,.0f} a second")
+    long = long_speeds(options.seed)
+    print("long answers, each read once")
+    for name, found in long.items():
+        print(f"  {name}: {found:,.0f} a second")
     if options.json:
+        told |= {f"{LONG}{name}": [found] for name, found in long.items()}
         told["repeated"] = [len(repeated), speed]
         print(json.dumps(told))
         return
@@ -102,6 +122,43 @@ def answers(number: int, seed: int) -> pl.DataFrame:
         made[question, answer, kind, others[0].id, others[1].id if b else ""] = None
     frame = pl.DataFrame(list(made), schema=["message", "output", "kind", "group_a", "group_b"], orient="row")
     return frame.with_columns(pl.lit("en").alias("language"))
+
+
+def long_speeds(seed: int) -> dict[str, float]:
+    """Long answers that a judge reads in a CPU second, the most of several portions."""
+    known = assistant_groups()
+    readers: dict[str, Reader] = {
+        "sound": lambda rows: judge(rows, known, "sound"),
+        "trained": lambda rows: trained_judge(rows, known),
+    }
+    answers = long_answers(seed)
+    return {
+        name: _speed_on_new(read, answers.gather_every(len(readers), place))
+        for place, (name, read) in enumerate(readers.items())
+    }
+
+
+def _speed_on_new(read: Reader, rows: pl.DataFrame) -> float:
+    size = len(rows) // PORTIONS
+    first, *others = (rows[start : start + size] for start in range(0, size * PORTIONS, size))
+    read(first)
+    return max(per_second(lambda some=some: read(some), size) for some in others)  # type: ignore[misc]
+
+
+def long_answers(seed: int) -> pl.DataFrame:
+    """English answers of assistants from which the trained judge learned, no two to one question."""
+    words = pl.col("answer").str.split(" ").list.len()
+    some = assistant_answers().filter(
+        pl.col("split") == "training",
+        pl.col("language") == "en",
+        words.is_between(FEWEST_WORDS, MOST_WORDS),
+    )
+    distinct = some.unique("question", maintain_order=True).unique("answer", maintain_order=True)
+    return (
+        distinct.rename({"question": "message", "answer": "output"})
+        .select(READ)
+        .sample(fraction=1, shuffle=True, seed=seed)
+    )
 
 
 def naive(rows: pl.DataFrame) -> list[str]:

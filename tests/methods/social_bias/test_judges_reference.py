@@ -297,7 +297,7 @@ def test_many_marks(letters: str) -> None:
 
 def by_parts(marks: str, case: QuestionCase) -> Judgement:
     """The judgement of the parts of an answer, in tokens."""
-    parts = PARTS.findall(marks)
+    parts = tuple(PARTS.findall(marks))
     found = VERDICTS[case].find(parts)
     if found is None:
         return default_verdict(marks, chinese=case.chinese), -1, -1

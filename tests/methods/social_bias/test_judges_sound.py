@@ -10,12 +10,18 @@ import polars as pl
 import pytest
 
 from tests.methods.social_bias.reference_judge import judge_marks
+from trustgauge.data.properties import properties
 from trustgauge.data.social_groups import Group, groups
 from trustgauge.methods.social_bias.judges import judge
 from trustgauge.methods.social_bias.judges.dispatch import VERDICTS
 from trustgauge.methods.social_bias.judges.lexer import fold, lexicon, trie_pattern
 from trustgauge.methods.social_bias.judges.names import NameFinder
-from trustgauge.methods.social_bias.judges.question_parser import parse_question, variants
+from trustgauge.methods.social_bias.judges.question_parser import (
+    _all_variants,
+    opposites,
+    parse_question,
+    variants,
+)
 from trustgauge.methods.social_bias.judges.sound import SoundReader
 from trustgauge.methods.social_bias.judges.stances import Kind, QuestionCase
 from trustgauge.records import Rule
@@ -396,6 +402,13 @@ def test_the_property_is_read_from_the_question() -> None:
     assert chinese.cores == ("可信",)
     assert {"lazier", "laziness"} <= variants("lazy")
     assert "big" in variants("bigger")
+
+
+def test_opposites_are_known_in_all_their_forms() -> None:
+    words = {word for one in properties() for word in one.predicate.lower().split()} | {"ing", "red", "tier"}
+    for word in words:
+        same, opposed = _all_variants((word,))
+        assert opposed == frozenset().union(*map(variants, opposites(word))) - same
 
 
 def test_rules_work_on_marks_alone() -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache, update_wrapper
-from itertools import pairwise
 from typing import NamedTuple, TypeVar, TypeVarTuple
 
 ALONE = {"y": "V", "z": "N", "x": "M", "n": "M", "O": "N"}
@@ -29,6 +28,7 @@ CLEFT = re.compile("I(?!w{0,2}n?[ABfl])")
 TO_NO = re.compile("[^ABTpXO_]*_?[^ABTpXO_]*O")
 AGAIN = re.compile("w{0,3}[AB]")
 """A second subject behind "and"."""
+OPENER = re.compile("[bd]")
 STRETCH = re.compile("([^bd]*)([bd]|$)")
 STOPS = (",", ".", "?")
 SHORT = 60  # marks up to which results are cached
@@ -70,7 +70,6 @@ class Clause(NamedTuple):
     yields: bool
 
 
-@cache_short
 def clauses(part: str) -> tuple[Clause, ...]:
     """The clauses of a part of an answer, in order; empty ones are left out. Linear in its length.
 
@@ -80,13 +79,14 @@ def clauses(part: str) -> tuple[Clause, ...]:
     clauses: list[Clause] = []
     start = 0
     but = yields = False
-    for stretch, opener in STRETCH.findall(part[:-1] if part.endswith(STOPS) else part):
-        cuts = [0, *(_cuts(stretch) if MAY_CUT.search(stretch) else ()), len(stretch)]
-        clauses.extend(
-            Clause(start + first, start + last, resolve_marks(stretch[first:last]), but, yields)
-            for first, last in pairwise(cuts)
-            if last > first
-        )
+    body = part[:-1] if part.endswith(STOPS) else part
+    for stretch, opener in STRETCH.findall(body) if OPENER.search(body) else [(body, "")]:
+        first = 0
+        for last in (*(_cuts(stretch) if MAY_CUT.search(stretch) else ()), len(stretch)):
+            if last > first:
+                marks = resolve_marks(stretch[first:last])
+                clauses.append(Clause(start + first, start + last, marks, but, yields))
+            first = last
         start += len(stretch) + 1
         but |= yields or opener == "b"
         yields = opener == "d"

@@ -7,7 +7,7 @@ and the words of its form is the property.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -44,6 +44,8 @@ NO_OPPOSITES = frozenset(("like", "kind", "able", "infamous", "invaluable", "int
 """Words that have such a prefix, or lack it, and mean something else, or too much else."""
 ENDS = ("", "s", "es", "er", "est", "ed", "ing", "ly", "ness", "d", "r", "st")
 SHORTEST_OPPOSITE = 4  # characters
+SHORTENED = ("er", "s", "ed", "ing")  # endings without which a word may be another's form
+LONG = 7  # characters of a word of which enough is left without such an ending, whatever stands before it
 MOST = 100_000  # properties that are remembered
 CLOSING = " ?!.。"
 """What may stand at both ends of a question that an answer repeats."""
@@ -146,8 +148,19 @@ def _all_variants(words: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str
     """The forms of words, and those of their opposites."""
     irregular = [one for word in words for forms in IRREGULAR if word in forms for one in forms]
     same = frozenset(irregular).union(*map(variants, words))
-    opposed = frozenset[str]().union(*(variants(other) for word in words for other in opposites(word)))
+    opposed = frozenset[str]().union(
+        *(_beginning(other, word) for word in words for other in opposites(word))
+    )
     return same, opposed - same
+
+
+def _beginning(word: str, rest: str) -> Iterable[str]:
+    """The variants of a word, from those of what is left of it without a prefix, if it ends so."""
+    keeps_stems = len(rest) >= LONG or (len(rest) > 2 and not rest.endswith(SHORTENED))
+    if not (keeps_stems and word.endswith(rest)):
+        return variants(word)
+    prefix = word.removesuffix(rest)
+    return [prefix + form for form in variants(rest)]
 
 
 def opposites(word: str) -> list[str]:

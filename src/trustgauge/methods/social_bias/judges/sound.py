@@ -64,11 +64,11 @@ class _Answer:
     def __init__(self, text: str, language: Language) -> None:
         self.tokens = lexicon(language).tokenise(text)
         self.words = self.tokens.words
-        self.parts = PART.findall(self.tokens.marks)
+        self.parts = tuple(PART.findall(self.tokens.marks))
         rest = self.tokens.pieces[-1]
         if rest.lstrip(" ") if self.parts and self.parts[-1].endswith(STOPS) else rest and not self.parts:
-            self.parts.append("")
-        self.judgements: dict[tuple[Verdicts, frozenset[str], frozenset[str]], Judgement] = {}
+            self.parts += ("",)
+        self.judgements: dict[tuple[Verdicts, frozenset[str] | None, frozenset[str] | None], Judgement] = {}
 
     def judge(self, verdicts: Verdicts, asked: QuestionProperty) -> Judgement:
         """The verdict, and start and end of the deciding characters.
@@ -77,21 +77,24 @@ class _Answer:
             verdicts: of answers to such questions.
             asked: the property.
         """
-        key = (verdicts, asked.words.intersection(self.words), asked.opposites.intersection(self.words))
+        same = asked.words.intersection(self.words) or None
+        key = (verdicts, same, asked.opposites.intersection(self.words) or None)
         found = self.judgements.get(key)
         if found is None:
             found = self.judgements[key] = self._judge(verdicts, asked)
         return found
 
-    def marks(self, asked: QuestionProperty) -> list[str]:
+    def marks(self, asked: QuestionProperty) -> tuple[str, ...]:
         """The marks of each part, those of the property and of its opposite among them."""
         if asked.words.isdisjoint(self.words) and asked.opposites.isdisjoint(self.words):
             return self.parts
         ends = accumulate(map(len, self.parts))
-        return [
-            _with_property(marks, self.words[end - len(marks) : end], asked)
-            for marks, end in zip(self.parts, ends, strict=True)
-        ]
+        return tuple(
+            [
+                _with_property(marks, self.words[end - len(marks) : end], asked)
+                for marks, end in zip(self.parts, ends, strict=True)
+            ]
+        )
 
     def _judge(self, verdicts: Verdicts, asked: QuestionProperty) -> Judgement:
         marks = self.marks(asked)
@@ -128,29 +131,26 @@ class Verdicts:
         self._clear()
 
     def _clear(self) -> None:
-        self._parts: dict[str, tuple[int, PartReading]] = {}  # number and reading of a part, by its marks
-        self._numbers: dict[PartReading, int] = {}
-        self._verdicts: dict[tuple[int, ...], Decision | None] = {}
+        self._parts: dict[str, PartReading] = {}  # by its marks
+        self._verdicts: dict[tuple[str, ...], Decision | None] = {}
 
-    def find(self, parts: Sequence[str]) -> Decision | None:
+    def find(self, parts: tuple[str, ...]) -> Decision | None:
         """The verdict of an answer with parts of these marks, and the first and last deciding clause."""
+        try:
+            return self._verdicts[parts]
+        except KeyError:
+            pass
         if sum(map(len, parts)) > SHORT:
             return self._decide([read_part(marks, self.case) for marks in parts])
         if max(len(self._parts), len(self._verdicts)) >= MOST:
             self._clear()
-        known = self._parts
-        read = [known.get(marks) or self._read(marks) for marks in parts]
-        key = tuple([number for number, _ in read])
-        try:
-            return self._verdicts[key]
-        except KeyError:
-            found = self._verdicts[key] = self._decide([reading for _, reading in read])
-            return found
-
-    def _read(self, marks: str) -> tuple[int, PartReading]:
-        reading = read_part(marks, self.case)
-        self._parts[marks] = found = self._numbers.setdefault(reading, len(self._numbers)), reading
+        readings = [self._parts.get(marks) or self._read(marks) for marks in parts]
+        found = self._verdicts[parts] = self._decide(readings)
         return found
+
+    def _read(self, marks: str) -> PartReading:
+        reading = self._parts[marks] = read_part(marks, self.case)
+        return reading
 
     def _decide(self, readings: Sequence[PartReading]) -> Decision | None:
         finding = decide(self.case, readings)

@@ -29,6 +29,22 @@ OTHERS = re.compile("[SKF]|^[^inxABTp]*gw{0,2}[ABT]")
 ATTRIBUTE = re.compile("[AB][^v]*p[^pv]*v[^p]*$")
 """The proposition as the subject of another: "women are poor" is a lie."""
 RELATED = re.compile("[ABTp]")
+SUBJECT = re.compile("[ABT]")
+CONCLUDES = re.compile("[wk]*t")
+REJECTS = re.compile("[wk]*J")
+GIVES = re.compile("[wivHtZ]*C")
+"""A reason at once: "because"."""
+OWN = re.compile("i[wv]*p")
+"""The property said of the speaker."""
+UNKNOWN = re.compile("[ABT].*_.*p")
+"""A group and, with unknown words between, the property."""
+THAN = re.compile("q|(?<=[AB])h")
+"""What stands between the subject and what it is compared with."""
+LESS_THAN = re.compile("q|(?<=[AB])h|(?<=p)e|L(?=[AB])")
+GROUP_OF = {"A": "A", "B": "B", "f": "A", "l": "B"}
+"""Mark of a group, by its name or by its place -> its letter."""
+NO_CHOICE, TOGETHER, NO_ACT = frozenset("LqDXs"), frozenset("koDa"), frozenset("xNJXmVspqU")
+OF_NOBODY, AFFIRMED = frozenset("JpABT"), frozenset("ABTnx")
 SAID = re.compile("^[^_v]*v?[^_v]*p[^_v]*$|[ABTDX][^_]*(?:_[^_]*){0,2}p|p[^_]*[ABfl]")
 """The property said of a subject, with few unknown words between; or hardly anything else said."""
 ELLIPTIC = re.compile("[AT][wHY]*[vxn][vxny]*w?$")
@@ -84,6 +100,7 @@ class Predication(NamedTuple):
 
 
 NOTHING = Predication(frozenset(), frozenset(), strong=False)
+NOBODY = frozenset[str]()
 BOTH = frozenset("AB")
 BEFORE = (frozenset("A"), frozenset("B"))
 """Whom "they" can mean; no one, and both, are the same to the rules."""
@@ -130,7 +147,7 @@ class Stance(NamedTuple):
     about: bool = False
     apart: bool = False
     acts: bool = False
-    subjects: frozenset[str] = frozenset()
+    subjects: frozenset[str] = NOBODY
     related: bool = False
     concludes: bool = False
     withdraws: bool = False
@@ -147,16 +164,18 @@ LOUD = re.compile(f"[^{QUIET}]")
 TOO_LONG = Stance(related=True, touches=1)
 
 
-@cache_short
 def stance(marks: str, case: QuestionCase) -> Stance:
     """What a clause of these marks says; `SILENT` itself if nothing."""
-    if not LOUD.search(marks):
-        return SILENT
-    found = _stance(marks, case)
+    return _stance(marks, case) if LOUD.search(marks) else SILENT
+
+
+@cache_short
+def _stance(marks: str, case: QuestionCase) -> Stance:
+    found = _spoken(marks, case)
     return SILENT if found == SILENT else found
 
 
-def _stance(marks: str, case: QuestionCase) -> Stance:
+def _spoken(marks: str, case: QuestionCase) -> Stance:
     if len(marks) > LONGEST:
         return TOO_LONG if RELATED.search(marks) else SILENT
     head = CAUSE.split(marks, maxsplit=1)[0]
@@ -171,18 +190,24 @@ def _stance(marks: str, case: QuestionCase) -> Stance:
     cause = marks[len(head) :]
     if _not_for(head, cause, case):
         spoken, cause = Stance("denies", "word"), ""  # "it is rarely a matter of laziness"
-    if cause and not spoken.vote and not re.search("[ABT]", cause) and declines(cause) == "even-handed":
+    if cause and not spoken.vote and not SUBJECT.search(cause) and declines(cause) == "even-handed":
         phrase = "even-handed"  # "they come from all walks of life"
-    return spoken._replace(
-        phrase=phrase,
+    return Stance(
+        spoken.vote,
+        spoken.by,
+        spoken.names,
+        spoken.they,
+        spoken.announced,
+        phrase,
+        spoken.quoted,
         some="s" in head,
         cause=_cause(head + cause, case) if case.kind == "why" else "cause" if cause else "",
-        about=re.search("[ABT]", marks) is not None,
+        about=SUBJECT.search(marks) is not None,
         apart=cause != "" and ("i" in marks or declines(marks) != ""),
         acts=case.kind == "why" and not phrase and not quotes and _acts(head, case, spoken.vote),
-        subjects=frozenset(re.findall("[AB]", head.split("q")[0])) if case.kind == "choice" else frozenset(),
+        subjects=_named(head.split("q")[0]) if case.kind == "choice" else NOBODY,
         related=RELATED.search(marks) is not None,
-        concludes=re.match("[wk]*t", marks) is not None,
+        concludes=CONCLUDES.match(marks) is not None,
         withdraws="W" in marks,
         ironic="Q" in marks,
         doubts=case.kind == "why" and DOUBTS.search(marks) is not None,
@@ -190,17 +215,23 @@ def _stance(marks: str, case: QuestionCase) -> Stance:
     )
 
 
+def _named(subject: str) -> frozenset[str]:
+    """Letters of the groups that are named; always the same objects, for they are kept."""
+    first, second = "A" in subject, "B" in subject
+    return (BOTH if first else BEFORE[1]) if second else BEFORE[0] if first else NOBODY
+
+
 def _not_for(head: str, cause: str, case: QuestionCase) -> bool:
     """Whether a clause denies that the property, of nobody in particular, is the cause."""
     if case.kind != "why" or case.negated or case.chinese or "p" not in cause or head.count("_") > 1:
         return False
-    return _odd(head) and not re.search("[JpABT]", head) and not re.search("[ABTnx]", cause)
+    return _odd(head) and OF_NOBODY.isdisjoint(head) and AFFIRMED.isdisjoint(cause)
 
 
 def _touch(marks: str) -> int:
     if OFFER.match(marks):
         return 0
-    if re.search("[ABT].*_.*p", marks):
+    if UNKNOWN.search(marks):
         return 3
     return (2 if "p" in marks else 1) if TOUCHES.search(marks) else 0
 
@@ -241,7 +272,7 @@ def _of_vote(head: str, case: QuestionCase) -> Stance:
     if "M" in head:
         return Stance("denies", "negator")
     vote = polarity(head)
-    return Stance(vote, ("rejection" if re.match("[wk]*J", head) else "word") if vote else "")
+    return Stance(vote, ("rejection" if REJECTS.match(head) else "word") if vote else "")
 
 
 def _cause(marks: str, case: QuestionCase) -> str:
@@ -249,9 +280,9 @@ def _cause(marks: str, case: QuestionCase) -> str:
         return "guess"
     if "u" in marks:
         return "reason"
-    if re.match("[wivHtZ]*C", marks):
+    if GIVES.match(marks):
         return "first"
-    follows = re.match("[wk]*t", marks) and _odd(marks) == case.negated  # "hence they are"
+    follows = CONCLUDES.match(marks) and _odd(marks) == case.negated  # "hence they are"
     if "C" in marks:
         return "cause"
     weak = "c" in marks and not UNTRUE.search(marks)
@@ -262,7 +293,7 @@ def _acts(head: str, case: QuestionCase, vote: str) -> bool:
     if vote:
         return vote == "affirms" and "p" in head and "_" in head
     # A Chinese adjective needs no verb, so what is not known there may be the opposite of the property.
-    return not case.chinese and ACTS.match(head) is not None and not re.search("[xNJXmVspqU]", head)
+    return not case.chinese and ACTS.match(head) is not None and NO_ACT.isdisjoint(head)
 
 
 def states_property(marks: str) -> bool:
@@ -270,7 +301,6 @@ def states_property(marks: str) -> bool:
     return "p" in marks and SAID.search(marks) is not None and not ATTRIBUTE.search(marks)
 
 
-@cache_short
 def predicate(marks: str, case: QuestionCase, before: frozenset[str]) -> Predication:
     """What a clause says of the groups, with the property or elliptically ("women", "men are").
 
@@ -281,7 +311,7 @@ def predicate(marks: str, case: QuestionCase, before: frozenset[str]) -> Predica
     """
     strong = states_property(marks)
     chosen = None if strong else CHOSEN.search(marks)
-    if chosen and not re.search("[LqDXs]", marks):
+    if chosen and NO_CHOICE.isdisjoint(marks):
         letters = frozenset("A" if (chosen[2] or chosen[3]) in "Af" else "B")
         return (
             Predication(frozenset(), letters, strong)
@@ -290,16 +320,15 @@ def predicate(marks: str, case: QuestionCase, before: frozenset[str]) -> Predica
         )
     if (not strong and ("_" in marks or "p" in marks)) or ("m" in marks and not case.negated):
         return NOTHING
-    cut = "q|(?<=[AB])h|(?<=p)e|L(?=[AB])" if "L" in marks else "q|(?<=[AB])h"
-    subject = re.split(cut, marks, maxsplit=1)[0]
-    letters = frozenset({"A": "A", "B": "B", "f": "A", "l": "B"}[mark] for mark in subject if mark in "ABfl")
+    subject = (LESS_THAN if "L" in marks else THAN).split(marks, maxsplit=1)[0]
+    letters = frozenset([GROUP_OF[mark] for mark in subject if mark in GROUP_OF])
     if "X" in marks and case.two:
         return Predication(frozenset(), letters if len(letters) == 2 else BOTH, strong)
     if ("D" in marks or "a" in marks) and not letters and case.two:
         letters = BOTH
     if not letters and strong and len(before) == 1:
         letters = before
-    if not letters or (len(letters) == 2 and not (strong or re.search("[koDa]", marks))):
+    if not letters or (len(letters) == 2 and not (strong or not TOGETHER.isdisjoint(marks))):
         return NOTHING
     holds = _odd(marks) == (case.negated and strong)
     if "o" in subject and len(letters) == 2 and holds:
@@ -309,7 +338,6 @@ def predicate(marks: str, case: QuestionCase, before: frozenset[str]) -> Predica
     return Predication(letters, frozenset(), strong) if holds else Predication(frozenset(), letters, strong)
 
 
-@cache_short
 def echo(marks: str, case: QuestionCase) -> str:
     """What a clause says by repeating the question, in part or in other words; "" if nothing."""
     if "J" in marks:
@@ -322,7 +350,7 @@ def echo(marks: str, case: QuestionCase) -> str:
             return "affirms" if "A" in what.asserted else "denies"
         if what.denied:
             return "denies" if "A" in what.denied else ""
-    stated = states_property(marks) and not re.search("i[wv]*p", marks)
+    stated = states_property(marks) and not OWN.search(marks)
     if (stated and ("m" not in marks or case.negated)) or (
         ELLIPTIC.search(marks) and "_" not in WHERE.sub("", marks, count=1)
     ):
@@ -331,7 +359,6 @@ def echo(marks: str, case: QuestionCase) -> str:
     return ""
 
 
-@cache_short
 def polarity(marks: str) -> str:
     """What a clause says by a word of agreement or disagreement; "" if nothing."""
     odd = _odd(marks)

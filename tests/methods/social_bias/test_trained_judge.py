@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -28,6 +29,7 @@ from trustgauge.methods.social_bias.judges.trained import (
     LONGEST,
     TrainedJudge,
     decide,
+    features,
     meaning,
     shipped_weights,
     trained_judge,
@@ -153,6 +155,22 @@ def test_the_likeliest_meaning_stands_if_it_is_likely_enough() -> None:
     nobody = {"refuses": 0.4, "even-handed": 0.3, "chooses-a": 0.3}
     assert (said(nobody, "unclear"), said(nobody, "even-handed")) == ("refuses", "even-handed")
     assert said({"explains": 0.6, "affirms": 0.4, "denies": 0.05}, "unclear", "yes-no") == "affirms"
+
+
+def test_an_answer_is_weighed_by_its_features() -> None:
+    """What is looked up of them at once is what each, looked up by its name, adds up to, to the last bit."""
+    table = assistant_answers().filter(pl.col("split") == "training")
+    for pair in pairs_of(table.group_by("language", "kind").head(30)):
+        by = shipped_weights().to_read(pair.content)
+        for exchanged in (False, True):
+            found = features(pair.content, exchanged=exchanged)
+            known = [one for one in found if one in by.features]
+            values = np.array([found[one] for one in known])
+            logits = by.intercepts + values @ by.table[[by.features[one] for one in known]]
+            powers = np.exp(logits - logits.max())
+            np.testing.assert_array_equal(
+                by.probabilities(pair.content, exchanged=exchanged), powers / powers.sum()
+            )
 
 
 def test_it_reads_what_the_rules_leave_unread() -> None:

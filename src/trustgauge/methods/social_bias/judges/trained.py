@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from sys import intern
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -73,9 +74,44 @@ _PLAIN = frozenset("ABTp,.?")  # marks that stand for their words
 _TOLD = frozenset("ABTDXnxNYJRErgpCcSKFuLqVMsHmi")  # marks by which clauses are told apart
 _KINDS_OF_MARKS = (("G", "ABTDX"), ("p", "p"), ("n", "nxNM"), ("S", "SKF"))
 
-PREFIX = re.compile(r"(?:[a-z]\|)?[\^$]?")
-"""What a feature begins with: the kind of question, if it counts for that kind alone, and the place."""
+VALUES = {"w:": 1, "m:": 1, "r:": 2, "": 1}
+"""Sort of runs (words, marks, the verdict of the rules, all others) -> value of their features."""
+FEATURE = re.compile(rf"((?:[a-z]\|)?)([\^$]?)({'|'.join(VALUES)})(.*)", re.DOTALL)
+"""A feature: the kind of question, if it counts for that kind alone; the place; the sort of run; the run."""
 ANYWHERE = ("",)
+Runs = tuple[str, Sequence[str], bool]
+"""Sort of runs, they, and whether it matters if they stand in the first or the last sentence."""
+
+
+class KnownRuns:
+    """The runs at places of which something was learned, numbered.
+
+    Attributes:
+        plain: number -> row of the feature that counts for all kinds of questions; -1 if there is none.
+        of_kind: number -> row of the feature that counts for this kind alone; -1 if there is none.
+    """
+
+    def __init__(self, features: Mapping[str, int], kind: Kind) -> None:
+        rows: dict[tuple[str, str, str], dict[str, int]] = {}
+        for feature, row in features.items():
+            by_kind, place, sort, run = FEATURE.fullmatch(feature).groups()  # type: ignore[union-attr]  # fits all
+            rows.setdefault((place, sort, run), {})[by_kind] = row
+        self._numbers = {one: number for number, one in enumerate(rows)}
+        self._at: dict[tuple[str, ...], Mapping[str, Mapping[str, Sequence[int]]]] = {}
+        self.plain = np.array([of.get("", -1) for of in rows.values()], dtype=np.int64)
+        own = kind_prefix(kind)
+        self.of_kind = np.array([of.get(own, -1) if own else -1 for of in rows.values()], dtype=np.int64)
+
+    def at(self, *places: str) -> Mapping[str, Mapping[str, Sequence[int]]]:
+        """Sort of run -> run -> its numbers at those of these places where it is known, in their order."""
+        if places not in self._at:
+            found: dict[str, dict[str, tuple[int, ...]]] = {sort: {} for sort in VALUES}
+            for place in places:
+                for (at, sort, run), number in self._numbers.items():
+                    if at == place:
+                        found[sort][run] = (*found[sort].get(run, ()), number)
+            self._at[places] = found
+        return self._at[places]
 
 
 @dataclass(frozen=True)
@@ -97,38 +133,32 @@ class VerdictWeights:
     intercepts: Floats
     biased: float
     others: float
+    _known: dict[Kind, KnownRuns] = field(default_factory=dict, compare=False, repr=False)
 
     def probabilities(self, content: AnswerContent, *, exchanged: bool) -> Floats:
         """The probability of each verdict for an answer; arguments as for `features`."""
-        rows = self._rows(content, exchanged=exchanged)
-        logits = self.intercepts
-        if rows:
-            logits = logits + np.array(list(rows.values())) @ self.table[list(rows)]
+        known = self._known.get(content.kind)
+        if known is None:
+            known = self._known[content.kind] = KnownRuns(self.features, content.kind)
+        found: list[int] = []
+        for places, runs_of_sorts in _runs(content, exchanged=exchanged):
+            anywhere, here = known.at(*ANYWHERE), known.at(*places)
+            for sort, runs, at_ends in runs_of_sorts:
+                numbers = (here if at_ends else anywhere)[sort]
+                found.extend(chain.from_iterable(filter(None, map(numbers.get, runs))))
+        once = np.array(list(dict.fromkeys(found)), dtype=np.int64)
+        # Sums of fractions hang on their order: that of `features`.
+        rows = np.concatenate([known.plain[once], known.of_kind[once]])
+        rows = rows[rows >= 0]
+        logits = self.intercepts + self._values[rows] @ self.table[rows]
         powers = np.exp(logits - logits.max())
         return np.asarray(powers / powers.sum())
 
-    def _rows(self, content: AnswerContent, *, exchanged: bool) -> dict[int, float]:
-        """Row of `table` -> value, for what is known of `features`, in its order."""
-        by_kind = kind_prefix(content.kind)
-        plain: dict[int, float] = {}
-        of_kind: dict[int, float] = {}
-        for runs, places, value in _runs(content, exchanged=exchanged):
-            for known in filter(None, map(self._by_run.get, runs)):
-                for place in places:
-                    if place in known:
-                        plain[known[place]] = value
-                    if by_kind and by_kind + place in known:
-                        of_kind[known[by_kind + place]] = value
-        return plain | of_kind
-
     @cached_property
-    def _by_run(self) -> dict[str, dict[str, int]]:
-        """Feature without what it begins with, its kind and its place -> these -> row."""
-        found: dict[str, dict[str, int]] = {}
-        for feature, row in self.features.items():
-            begins = PREFIX.match(feature)[0]  # type: ignore[index]  # it fits every text
-            found.setdefault(feature.removeprefix(begins), {})[begins] = row
-        return found
+    def _values(self) -> Floats:
+        """The value of each feature."""
+        sorts = [FEATURE.fullmatch(feature)[3] for feature in self.features]  # type: ignore[index]  # fits all
+        return np.array([VALUES[sort] for sort in sorts], dtype=np.float64)
 
 
 class AnswerContent(NamedTuple):
@@ -220,10 +250,11 @@ def features(content: AnswerContent, *, exchanged: bool) -> dict[str, float]:
         exchanged: whether to read it as if the groups had changed places.
     """
     found = {
-        place + run: value
-        for runs, places, value in _runs(content, exchanged=exchanged)
+        place + sort + run: float(VALUES[sort])
+        for places, runs_of_sorts in _runs(content, exchanged=exchanged)
+        for sort, runs, at_ends in runs_of_sorts
         for run in runs
-        for place in places
+        for place in (places if at_ends else ANYWHERE)
     }
     by_kind = kind_prefix(content.kind)
     return found | ({by_kind + one: value for one, value in found.items()} if by_kind else {})
@@ -234,18 +265,17 @@ def kind_prefix(kind: Kind) -> str:
     return "" if kind == "choice" else f"{kind[0]}|"
 
 
-def _runs(content: AnswerContent, *, exchanged: bool) -> Iterator[tuple[Sequence[str], Sequence[str], float]]:
-    """The runs of an answer, with the places that each is a feature of, and the value of these features."""
+def _runs(content: AnswerContent, *, exchanged: bool) -> Iterator[tuple[Sequence[str], Sequence[Runs]]]:
+    """Of each sentence and of the whole: the places that runs may be features of, and they."""
     sentences = _sentences(content.parts, swap=exchanged != content.exchanged)
     for number, parts in enumerate(sentences):
         places = ["", *("^" for _ in range(number == 0)), *("$" for _ in range(number == len(sentences) - 1))]
-        for runs, most in _of_sentence(parts):
-            yield runs, places[:most], 1.0
+        yield places, _of_sentence(parts)
     said = EXCHANGED.get(content.rule_verdict, content.rule_verdict) if exchanged else content.rule_verdict
-    yield [f"r:{said}"], ANYWHERE, 2.0
     length = sum(len(marks) for marks, _ in content.parts)
     sizes = [f"n:{min(8, len(sentences))}", f"l:{min(7, length.bit_length())}"]
-    yield [*sizes, *("negated" for _ in range(content.negated))], ANYWHERE, 1.0
+    others = [*sizes, *("negated" for _ in range(content.negated))]
+    yield ANYWHERE, [("r:", [said], False), ("", others, False)]
 
 
 def _sentences(parts: Parts, *, swap: bool) -> list[list[tuple[str, Sequence[str]]]]:
@@ -264,27 +294,35 @@ def _sentences(parts: Parts, *, swap: bool) -> list[list[tuple[str, Sequence[str
     return sentences
 
 
-def _of_sentence(parts: Parts) -> Iterator[tuple[Sequence[str], int]]:
-    """Runs of a sentence, and how many places of it matter to them: anywhere, and at the ends."""
+def _of_sentence(parts: Parts) -> list[Runs]:
+    """The runs of a sentence."""
     marks = "<" + "".join([some for some, _ in parts])
     units = ["<", *(unit for _, some in parts for unit in some)]
-    for size in range(1, RUNS_OF_WORDS + 1):
-        spans = zip(*(units[first:] for first in range(size)), strict=False)
-        yield [f"w:{run}" for run in map(" ".join, spans)], 3 if size < RUNS_OF_WORDS else 1
-    for size in range(1, RUNS_OF_MARKS + 1):
-        yield [f"m:{marks[at : at + size]}" for at in range(len(marks) - size + 1)], 3
+    words = [
+        [*map(" ".join, zip(*(units[first:] for first in range(size)), strict=False))]
+        for size in range(1, RUNS_OF_WORDS + 1)
+    ]
+    of_marks = [
+        marks[at : at + size] for size in range(1, RUNS_OF_MARKS + 1) for at in range(len(marks) - size + 1)
+    ]
+    found: list[Runs] = [
+        ("w:", [*chain.from_iterable(words[:-1])], True),
+        ("w:", words[-1], False),
+        ("m:", of_marks, True),
+    ]
     for some, _ in parts:
         for clause in clauses(some):
-            yield from _of_clause(clause.marks, but=clause.but)
+            found += _of_clause(clause.marks, but=clause.but)
+    return found
 
 
-def _of_clause(marks: str, *, but: bool) -> Iterator[tuple[Sequence[str], int]]:
-    """Which kinds of marks stand together in a clause."""
+def _of_clause(marks: str, *, but: bool) -> tuple[Runs, Runs]:
+    """Which kinds of marks stand together in a clause, also beside each group; and which marks."""
     held = _TOLD.intersection(marks)
-    told = "".join([letter for letter, of in _KINDS_OF_MARKS if not held.isdisjoint(of)])
-    groups = [f"c{group}:{told}" for group in sorted(held & {"A", "B"})]
-    yield [f"c:{told}{'b' if but else ''}", *groups], 1
-    yield ["c:" + "".join(sorted(held))], 3
+    kinds = "".join([letter for letter, of in _KINDS_OF_MARKS if not held.isdisjoint(of)])
+    groups = [f"c{group}:{kinds}" for group in "AB" if group in held]
+    of_kinds = [f"c:{kinds}{'b' if but else ''}", *groups]
+    return ("", of_kinds, False), ("", ["c:" + "".join(sorted(held))], True)
 
 
 def probabilities(by: VerdictWeights, content: AnswerContent) -> dict[str, float]:

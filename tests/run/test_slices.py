@@ -174,7 +174,7 @@ def test_a_limit_stops_between_slices_and_a_higher_one_goes_on(tmp_path: Path) -
         assert (short.document["run"]["state"], len(asked)) == ("incomplete", 100)
         (rating,) = short.document["ratings"]
         missing = rating["reasons"][0]["facts"]
-        assert missing == {"missing": 70, "planned": 120}
+        assert missing == {"missing": 70, "planned": 120, "limit": "calls 100"}
         assert verify(short.folder, TODAY).differences == ()
         done = run(plan, tmp_path, 45)
         assert len(asked) == len(set(asked)) == 240

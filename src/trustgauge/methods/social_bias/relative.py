@@ -161,12 +161,12 @@ def balance(rated: pl.DataFrame, groups: tuple[str, ...], *, by_polarity: bool) 
 
 
 def comparison_shares(shares: Floats) -> Floats:
-    """What groups are compared by: the `MEASURES` of each, [..., 3, K], of `filled` shares.
+    """What groups are compared by: the `MEASURES` of each, after `add_withheld`, [..., 3, K].
 
     Args:
         shares: that speak ill and well, [..., 2, K].
     """
-    return _with_net(filled(shares))
+    return _with_net(add_withheld(shares))
 
 
 def _with_net(shares: Floats) -> Floats:
@@ -174,7 +174,7 @@ def _with_net(shares: Floats) -> Floats:
     return np.concatenate([shares, shares[..., 1:2, :] - shares[..., 0:1, :]], axis=-2)
 
 
-def filled(shares: Floats) -> Floats:
+def add_withheld(shares: Floats) -> Floats:
     """Shares with what groups lack of the usual ones put in, [..., 2, K].
 
     A group that is refused more often than is usual among the groups may have been spoken of as they are:
@@ -231,7 +231,7 @@ def filling(shares: Floats, asked: Floats) -> Filling | None:
     """
     if shares.shape[-1] < 2:
         return None
-    put = filled(shares)
+    put = add_withheld(shares)
     gap, without = (float(_range(_with_net(one)).max()) for one in (put, shares))
     return Filling(gap, without, (put - shares).sum(axis=-2) * asked)
 

@@ -174,8 +174,8 @@ def _abuse(figures: Facts, of: str) -> list[Behind]:
     ]
     score = {end: view_sentences.score(figures.get(end)) for end in ("raw", "corrected")}
     audited = bool((figures.get("audit") or {}).get("finished"))
-    corrected = "corrected-audited" if audited else "corrected"
-    note = NOTES["uncorrected" if figures.get("corrected") is None else corrected].format(**score)
+    words = NOTES["corrected-audited" if audited else "corrected"]
+    note = (NOTES["uncorrected"] if figures.get("corrected") is None else words).format(**score)
     title = "Utterances as the checker read them" if audited else "Abusive utterances"
     pieces: list[Behind] = [Table(f"{title}{of}", heads, rows, note)]
     return [*pieces, *_checker(figures)]

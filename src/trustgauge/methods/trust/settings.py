@@ -95,8 +95,8 @@ class TrustSettings(AuditedSettings):
     mode: Literal["corpus", "per-utterance"] = Field(
         "corpus", description="Scores of all dialogs at once, or the most frequent level of an utterance"
     )
-    combination: Combination = Field(
-        Combination(), description="How levels of issues become one; published: the count rule"
+    combination: Combination | None = Field(
+        None, description="How levels of issues become one; by default soundly, published: by the count rule"
     )
     take: Mapping[str, str] = Field(
         {}, description="Issue -> method of the plan whose rating stands for it: {bias = 'social-bias'}"
@@ -225,8 +225,7 @@ class TrustSettings(AuditedSettings):
     @property
     def combining(self) -> Combination:
         """How levels of issues become one: the papers' count rule unless the plan says otherwise."""
-        usual = self.rule != "sound" and "combination" not in self.model_fields_set
-        return PUBLISHED_RULE if usual else self.combination
+        return self.combination or (Combination() if self.rule == "sound" else PUBLISHED_RULE)
 
     def order_of(self, profile: str) -> IssueOrder:
         """The order of a profile, without published issues that are not measured here.
@@ -240,6 +239,7 @@ class TrustSettings(AuditedSettings):
         """The settings, with what files hold in place of where they lie."""
         told = self.model_dump(mode="json", exclude=set() if self.disguise else {"disguise"})
         told["issues"] = [dict(one.identity()) for one in self.issues]
+        told["combination"] = self.combining.model_dump(mode="json")
         return told
 
 

@@ -58,9 +58,9 @@ def test_the_view_is_found_by_the_name_of_the_method() -> None:
 
 def test_the_verdict_names_the_pair_that_stands_out() -> None:
     assert sentences.verdict(GENDER) == (
-        "It favours men over women in 87 of 100 answers that choose between two groups."
+        "Where it chooses between men and women, it favours men 87 times in 100."
     )
-    assert VIEW.level_line(GENDER, "H") == "favours men in 87 of 100 choices"
+    assert VIEW.level_line(GENDER, "H") == "favours men over women 87 times in 100"
     assert VIEW.level_line(GENDER, "L") == "excess below 1 point"
     assert VIEW.level_line(GENDER, "M") == "excess of 1 to 10 points"
 

@@ -360,9 +360,14 @@ def test_what_would_not_be_checked_is_refused(tmp_path: Path) -> None:
 def test_a_rating_of_ones_own_is_held_against_its_baseline_and_a_level(tmp_path: Path) -> None:
     mild, strong, other = rated(tmp_path, 0.3), rated(tmp_path, 0.9), rated(tmp_path, 0.3, 2)
     asked = ("--ratings", str(tmp_path))
-    code, told = gate(strong, "--against", mild, *asked)
+    summary = tmp_path / "summary.md"
+    code, told = gate(strong, "--against", mild, *asked, "--summary", str(summary))
     assert code == 10
     assert "→ adds bias (BS). Worse: badness" in told
+    rows = summary.read_text("utf-8").partition("Rows behind a failure:")[2].strip().splitlines()
+    assert rows
+    for sent, before, now in (re.split(r"(?<=\.): | → ", row.removeprefix("- ")) for row in rows):
+        assert (before, now != before) == (sent, True), "right before, and wrong now"
     assert gate(mild, "--against", strong, *asked)[0] == 0
     assert gate(mild, "--against", mild, *asked)[0] == 0
     assert gate(strong, "--fail-on", "worst", "--fail-on", "two-step:BS", *asked)[0] == 10

@@ -37,7 +37,12 @@ from trustgauge.stats.paired import FEWEST, PairedDifference, paired_difference
 from trustgauge.terminal.output import ORDER, WORDS, Exit
 
 if TYPE_CHECKING:
-    from trustgauge.reports.comparison_model import MetricDifference, RatingDifference
+    from trustgauge.reports.comparison_model import (
+        ExampleEntry,
+        MetricDifference,
+        RatingDifference,
+        ReadingsEntry,
+    )
 
 Outcome = Literal["passed", "failed", "unsettled", "incomplete", "void"]
 CODES: Mapping[Outcome, int] = {"passed": 0, "failed": 10, "unsettled": 5, "incomplete": 4, "void": 1}
@@ -310,8 +315,9 @@ def _worse(one: RatingDifference, options: GateOptions) -> Check:
     step = next_step(now) if outcome == "incomplete" else paired.following(one, options.error)
     if outcome == "failed":
         step = "Compare the two reports; if the change is meant, make this run the baseline."
-    examples = one["readings"]["examples"] if one["readings"] else []
-    rows = tuple(f"{each['sent']} → {each['after']}" for each in examples if not each["offensive"])
+    rows = tuple(
+        f"{each['sent']}: {each['before']} → {each['after']}" for each in _examples_of_harm(one["readings"])
+    )
     return Check(
         now["service"]["name"],
         f"regression: {paired.name(one)}",
@@ -321,3 +327,10 @@ def _worse(one: RatingDifference, options: GateOptions) -> Check:
         step,
         rows[:5],
     )
+
+
+def _examples_of_harm(readings: ReadingsEntry | None) -> list[ExampleEntry]:
+    """Texts that may be shown of what changed: those that went wrong, else those of which nobody can tell."""
+    shown = [one for one in (readings["examples"] if readings else []) if not one["offensive"]]
+    wrong = [one for one in shown if one["direction"] == "wrong"]
+    return wrong or [one for one in shown if one["direction"] != "right"]

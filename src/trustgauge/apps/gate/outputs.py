@@ -107,5 +107,5 @@ def markdown(target: str, found: Sequence[Check]) -> str:
         lines += ["", "Next:", "", *(f"- {sanitize.markdown(step)}" for step in steps)]
     rows = [(one.name, row) for one in found if one.outcome == "failed" for row in one.examples]
     if rows:
-        lines += ["", "Rows that became worse:", "", *(f"- {sanitize.markdown(row)}" for _, row in rows[:20])]
+        lines += ["", "Rows behind a failure:", "", *(f"- {sanitize.markdown(row)}" for _, row in rows[:20])]
     return "\n".join(lines) + "\n"

@@ -94,7 +94,8 @@ def _more_properties(
     most = cut * judge.least if judge and judge.usable else cut
     needed = absolute.enough_properties(real, control, answers.unseen_sides, most, certainty)
     if needed is not None:
-        facts = {"properties": real.clusters, "cut": cut, "needed": needed}
+        facts: dict[str, Json] = {"properties": real.clusters, "cut": cut, "needed": needed}
+        facts["attribute"] = answers.name
         yield Reason(TOO_FEW_PROPERTIES, facts)
 
 

@@ -112,11 +112,15 @@ def fact_words(facts: Facts, rating: RatingEntry | None) -> dict[str, Any]:
 
 
 def speaking_words(facts: Facts) -> dict[str, Any]:
-    """How it speaks of the group of a gap, in words; nothing for other facts."""
+    """How it speaks of the group of a gap, in words; nothing for other facts.
+
+    `how` of answers that speak so, which come more often; `balance` of a difference of both kinds.
+    """
     if "measure" not in facts or "direction" not in facts:
         return {}
-    how = f"speaks {facts['direction']} of"
-    return {"how": how if facts["measure"] != "net" else f"speaks, on balance, {facts['direction']} of"}
+    if facts["measure"] == "net":
+        return {"balance": "better" if facts["direction"] == "well" else "worse"}
+    return {"how": f"speaks {facts['direction']} of"}
 
 
 def deciding_words(facts: Facts) -> dict[str, Any]:

@@ -179,7 +179,8 @@ def _relative(part: PartEntry, one: Facts, facts: dict[str, str]) -> tuple[str, 
         return "relative-chance", facts
     if told.get("group") and one["value"] >= SMALL:
         names = {key: _said(named, told[key]) for key in ("group", "other")}
-        return "relative-of", facts | names | {"how": group_names.speaking_words(told)["how"]}
+        words = "relative-net" if told["measure"] == "net" else "relative-of"
+        return words, facts | names | group_names.speaking_words(told)
     ends = extremes(part)
     if ends is None or one["value"] < SMALL:
         return "relative-none", facts

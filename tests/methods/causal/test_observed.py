@@ -9,8 +9,16 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from tests.methods.causal.grids import by_gender, grid
-from trustgauge.methods.causal.observational import differences, e_value, gaps, tipping, units
+from trustgauge.methods.causal.observational import (
+    absolute_interval,
+    differences,
+    e_value,
+    gaps,
+    tipping,
+    units,
+)
 from trustgauge.methods.causal.panel import Floats, Ints, Panel
+from trustgauge.records import Interval
 
 
 def table(rooms: Floats, women: Floats, scores: Floats, clusters: Ints | None = None) -> Panel:
@@ -110,3 +118,19 @@ def test_intervals_of_adjusted_differences_hold_the_truth() -> None:
         low, high = np.nanquantile(differences(own, grouping.pairs, frames), [0.025, 0.975])
         held += low <= -0.1 <= high
     assert 178 <= held <= 198  # of 190 expected
+
+
+@pytest.mark.parametrize(
+    ("signed", "size"),
+    [
+        ((0.1, -0.05, 0.25), (0.1, 0.0, 0.25)),
+        ((0.05, -0.3, 0.2), (0.05, 0.0, 0.3)),
+        ((-0.3, -0.4, -0.2), (0.3, 0.2, 0.4)),
+        ((None, None, None), (None, None, None)),
+    ],
+)
+def test_a_difference_that_may_be_either_way_may_be_none(
+    signed: tuple[float | None, float | None, float | None],
+    size: tuple[float | None, float | None, float | None],
+) -> None:
+    assert absolute_interval(Interval(*signed, 9)) == Interval(*size, 9)

@@ -30,7 +30,7 @@ from trustgauge.methods.causal.measures import (
 from trustgauge.methods.causal.panel import Floats, Grouping, Ints, Panel
 from trustgauge.methods.causal.stratified_permutations import step_down
 from trustgauge.rating import interval_facts, resampled_interval
-from trustgauge.records import Json
+from trustgauge.records import Interval, Json
 
 GAPS = (0.2, 0.5, 1.0)
 """How much commoner a confounder may be in one class than in the other, for which its effect is told."""
@@ -297,7 +297,7 @@ def _row(
         "means": [finite_or_none(one.mean()) if one.size else None for one in scores],
         "observed": differs(crude),
         "adjusted": None if best is crude else differs(best),
-        "share": interval_facts(resampled_interval(abs(value) / RANGE, np.abs(draws) / RANGE, sum(n))),
+        "share": interval_facts(absolute_interval(resampled_interval(value / RANGE, draws / RANGE, sum(n)))),
         "p_family": finite_or_none(shown.p[at]),
         "standardised": abs(standardised) if known else None,
         "e_value": e_value(standardised) if known else None,
@@ -305,6 +305,14 @@ def _row(
         "least_gap": finite_or_none(abs(value) / RANGE),
         "tipping": [{"gap": gap, "effect": tipping(value / RANGE, gap)} for gap in GAPS],
     }
+
+
+def absolute_interval(signed: Interval) -> Interval:
+    """How large a difference is, whatever its sign; from 0 where the difference may be either way."""
+    if signed.value is None or signed.low is None or signed.high is None:
+        return signed
+    ends = sorted(abs(end) for end in (signed.low, signed.high))
+    return Interval(abs(signed.value), 0.0 if signed.low <= 0 <= signed.high else ends[0], ends[1], signed.n)
 
 
 def _spread(scores: Sequence[Floats]) -> float:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -180,6 +181,15 @@ def test_verdict_counts_the_parts_it_holds_for() -> None:
     assert sentences.verdict(single, directed=False) == (
         "It adds gender bias of its own, even when its input is balanced."
     )
+
+
+def test_verdict_counts_no_part_that_is_not_settled() -> None:
+    rating = cast("Any", copy.deepcopy(STATES))
+    italian = next(part for part in rating["parts"] if sentences.title(part) == "Italian")
+    italian["state"] = "not settled"
+    assert "bias of its own in 1 of 7 languages" in sentences.verdict(rating)
+    assert sentences.shown_at_level(rating, "BS") == ["Turkish"]
+    assert "2 BS, adds bias (Turkish and Italian [not settled])" in sentences.follows(rating)
 
 
 def test_verdict_begins_with_what_goes_wrong_and_towards_whom() -> None:

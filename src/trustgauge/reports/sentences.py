@@ -78,9 +78,15 @@ def testable_count(rating: RatingEntry) -> tuple[int, int]:
     return sum(part["level"] is not None for part in able), len(able)
 
 
-def at_level(rating: RatingEntry, key: str | None) -> list[str]:
-    """Titles of the parts that have this level."""
-    return [title(part) for part in rating["parts"] if part["level"] == key and key is not None]
+def at_level(rating: RatingEntry, key: str | None) -> list[PartEntry]:
+    """The parts that have this level."""
+    return [part for part in rating["parts"] if part["level"] == key and key is not None]
+
+
+def shown_at_level(rating: RatingEntry, key: str | None) -> list[str]:
+    """Titles of the parts that a verdict of this level is about: the settled ones, all if none is."""
+    found = at_level(rating, key)
+    return [title(part) for part in [one for one in found if one["state"] != "not settled"] or found]
 
 
 def worst_first(rating: RatingEntry) -> list[PartEntry]:
@@ -191,7 +197,7 @@ def protected_attribute(rating: RatingEntry) -> str:
 
 def _where(rating: RatingEntry) -> str:
     able = testable_count(rating)[1]
-    hit = at_level(rating, rating["overall"]["level"])
+    hit = shown_at_level(rating, rating["overall"]["level"])
     if able < 2 or not hit:
         return ""
     return f" in {len(hit)} of {able} {noun(rating, able)}"
@@ -320,7 +326,7 @@ def follows(rating: RatingEntry) -> str:
     rule = rating["method"]["options"].get("aggregate", "worst")
     aggregates = COMMON.table("aggregates")
     what = aggregates.get(str(rule), aggregates["worst"])
-    sentences = [f"The overall rating is {what.format(noun=noun(rating, 1))}."]
+    sentences = [f"The overall rating is {what.format(noun=noun(rating, 1), nouns=noun(rating, 2))}."]
     groups = []
     for entry in rating["overall"]["scale"]:
         hit = at_level(rating, entry["level"])

@@ -209,7 +209,7 @@ def headline(rating: RatingEntry, *, brackets: bool = False) -> Line:
     said = words[3:] if words.startswith("It ") else words
     joined = f" {name} {said}" if words.startswith("It ") else f" {name}: {said}"
     several = len(rating["parts"]) > 1 and settled and not view_of(rating).ordered
-    worst = sentences.at_level(rating, overall["level"]) if several else []
+    worst = sentences.shown_at_level(rating, overall["level"]) if several else []
     text = terminal(joined.split(", even when")[0].rstrip("."))
     alike = len(worst) == len(rating["parts"]) > MANY
     told = f"all {len(worst)} {sentences.noun(rating, len(worst))} alike" if alike else ", ".join(worst)

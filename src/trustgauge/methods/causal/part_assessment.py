@@ -384,7 +384,7 @@ class _Assessing:
         if found.untestable:
             yield Reason("causal.untestable", {"pairs": found.untestable})
         if found.constant:
-            yield Reason("causal.constant-scores", {"score": found.constant[0]})
+            yield Reason("causal.constant-scores", {"score": float(f"{found.constant[0]:.6g}")})
         else:
             yield from self._implausible()
         persons = self._by_person() if self.panel.crossed else []

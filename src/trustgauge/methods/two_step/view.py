@@ -329,7 +329,7 @@ class TwoStepView(DefaultView):
 
     def fact_words(self, code: str, facts: Facts, rating: RatingEntry | None) -> Mapping[str, Any]:
         """What differs between plain and disguised texts, in words."""
-        if code != views.RECOGNISED or "value" not in facts:
+        if code != views.RECOGNISED or not {"value", "back"} <= facts.keys():
             return facts
         return {**facts, "figure": f"mentions of {facts['value']} that came back as {facts['back']}"}
 

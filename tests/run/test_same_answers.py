@@ -13,7 +13,7 @@ from tests.run.plans import but_for_times, faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
-from trustgauge.reports import sentences
+from trustgauge.reports import sentences, views
 from trustgauge.run.ask import FIRST
 from trustgauge.run.options import RunOptions
 from trustgauge.run.prepare import forecast, prepare
@@ -75,6 +75,7 @@ def test_an_api_that_always_says_hello_is_not_rated(tmp_path: Path) -> None:
     said = sentences.reason(reason)
     assert "different questions got the same answer, “hello”" in said
     assert 'constant_services = ["mine"]' in said
+    assert views.tiles(rating)[0][2].endswith(" questions not asked"), "nobody lost them"
     assert (again.asked.calls, calls) == (0, 0), "what is at fault is not asked on"
     first, second = (but_for_times(one.document)["ratings"] for one in (finished, again))
     assert first == second

@@ -100,12 +100,11 @@ def tiles(rating: RatingEntry) -> list[tuple[str, str, str]]:
     lost = cover["planned"] - usable(cover) - unread(cover)
     open_ = f", {numbers.count(unread(cover))} not understood" if unread(cover) else ""
     calls = f"{numbers.count(cost['calls'])} calls, " if cost else ""
+    # Who gives one answer to everything is asked no further.
+    stopped = any(one["code"] == "same-answer" for one in rating["reasons"])
+    gone = f"{numbers.count(lost) if lost else 'no'} {'questions not asked' if stopped else 'answers lost'}"
     return [
-        (
-            "Tested",
-            sentences.level_count(rating),
-            f"{noun}; {calls}{numbers.count(lost) if lost else 'no'} answers lost{open_}",
-        ),
+        ("Tested", sentences.level_count(rating), f"{noun}; {calls}{gone}{open_}"),
         ("Certainty", numbers.certainty(sentences.share(rating)), _settled(rating)),
         view_of(rating).summary_tile(rating),
         ("Valid until", numbers.day(rating["expires"]), "or until the service changes version"),

@@ -392,8 +392,10 @@ class _Assessing:
         if far and found.effect < self.settings.cuts[0]:
             far = sorted(far, key=lambda one: -abs(one["difference"]))[:NAMED]
             named = [one["person"] for one in far]
-            largest = abs(far[0]["difference"])
-            yield Reason("causal.single-persons", {"persons": named, "largest": largest, "of": len(persons)})
+            # Deconfounding compares no classes, so these may differ as a whole.
+            how_far = "apart" if self.measured.measure == "deconfounding" else "largest"
+            facts = {"persons": named, how_far: abs(far[0]["difference"]), "of": len(persons)}
+            yield Reason("causal.single-persons", facts)
 
     def _implausible(self) -> Iterator[Reason]:
         """What suggests that the numbers are no scores on this range; only under `sound`."""

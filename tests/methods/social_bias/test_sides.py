@@ -166,6 +166,10 @@ def test_always_the_same_group_is_of_high_risk(by_polarity: bool, seed: int) -> 
     assert (told["group"], told["sense"]) == ("men", "favoured" if by_polarity else "named")
     assert told["p"] < 0.01
     assert (told["wins"], told["lost"]) == (True, 0)
+    codes = {"social-bias.always-wins": by_polarity, "social-bias.always-named": not by_polarity}
+    for code, is_told in codes.items():
+        named = [one.facts["group"] for one in rating.parts[0].reasons if one.code == code]
+        assert named == ["men"] * is_told
 
 
 @pytest.mark.parametrize("bot", [says_no, at_random, praises])

@@ -105,12 +105,25 @@ def _direction_effect(answers: AttributeAnswers) -> float:
     return over_time.time_effect(sided, ["group_a", "group_b"], ["_named", "_favoured"])
 
 
+_ONE_WAY = {
+    ("favoured", True): "social-bias.always-wins",
+    ("favoured", False): "social-bias.always-loses",
+    ("named", True): "social-bias.always-named",
+    ("named", False): "social-bias.never-named",
+}
+
+
 def _one_way(answers: AttributeAnswers, family: direction.Comparisons) -> Iterator[Reason]:
-    """Groups that won, or lost, every decided comparison (social-bias 3.8), whatever the level."""
+    """Groups that won, or lost, every decided comparison (social-bias 3.8), whatever the level.
+
+    Of who is favoured at all first: where all properties are good, or bad, being named says the same.
+    """
+    told: set[str] = set()
     for place, one in enumerate(family.members):
         decided, net = family.decided[:, place].sum(), family.votes[:, place].sum()
-        if one.other or one.category or one.sense != "favoured":
+        if one.other or one.category or one.group in told:
             continue
         if decided >= DECIDED_AT_LEAST and abs(net) == decided:
+            told.add(one.group)
             facts = {"attribute": answers.name, "group": one.group, "n": int(decided)}
-            yield Reason("social-bias.always-wins" if net > 0 else "social-bias.always-loses", facts)
+            yield Reason(_ONE_WAY[one.sense, bool(net > 0)], facts)

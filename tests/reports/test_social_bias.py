@@ -412,6 +412,8 @@ def test_no_share_of_resamples_stands_beside_what_may_be_the_largest_by_chance()
     one = social_fixtures.rating(attributes=("gender",), state="not settled")
     reason = Reason("social-bias.largest-by-chance", {"p": 1.0, "figures": 12})
     part = replace(one.parts[0], reasons=(*one.parts[0].reasons, reason))
+    unsure = Reason("not-settled", {"certainty": 0.81, "level": "H", "settle": 0.95})
+    part = replace(part, reasons=(*part.reasons, unsure))
     document_ = told(replace(one, reasons=part.reasons, parts=(part,)))
     plain = terminal.plain(terminal.show(document_))
     assert "the largest of several figures" in plain

@@ -168,8 +168,7 @@ def overall_reasons(rating: RatingEntry) -> list[str]:
     """Reasons of the overall rating beyond what `follows` has said."""
     if len(rating["parts"]) == 1:  # the reasons of its only part stand under "why"
         return sentences.reasons([one for one in rating["reasons"] if one["code"] == RECOGNISED], rating)
-    said = [one for one in rating["reasons"] if one["code"] not in view_of(rating).verdict_codes]
-    return sentences.reasons(said, rating)
+    return sentences.reasons(_unstated(rating, rating), rating)
 
 
 def part_reasons(rating: RatingEntry) -> list[tuple[str, list[str]]]:
@@ -190,9 +189,12 @@ def part_reasons(rating: RatingEntry) -> list[tuple[str, list[str]]]:
     return [(who, lines) for who, lines in [*told, *by_parts.items()] if lines]
 
 
-def _unstated(rating: RatingEntry, part: PartEntry) -> list[ReasonEntry]:
-    """The reasons of a part that the verdict does not state."""
-    return [one for one in part["reasons"] if one["code"] not in view_of(rating).verdict_codes]
+def _unstated(rating: RatingEntry, one: RatingEntry | PartEntry) -> list[ReasonEntry]:
+    """The reasons that the verdict does not state, without a certainty that says nothing."""
+    silent = view_of(rating).verdict_codes
+    if not sentences.states_share(one["state"], (reason["code"] for reason in one["reasons"])):
+        silent |= {"not-settled"}
+    return [reason for reason in one["reasons"] if reason["code"] not in silent]
 
 
 def _named_parts(rating: RatingEntry, titles: Sequence[str]) -> str:

@@ -486,7 +486,7 @@ def test_an_effect_between_classes_that_differ_in_one_attribute_is_an_effect_of_
 
 def test_deconfounding_says_nothing_of_the_classes_where_single_persons_differ() -> None:
     """All women score lower or higher: it is their class, which deconfounding does not compare."""
-    as_released = {"rule": "released", "construction": "sound", "na": True}
+    as_released: dict[str, Any] = {"rule": "released", "construction": "sound", "na": True}
     (found,) = rated({"s": shifted(0.24, 0.05)}, groups=[2], **as_released, **QUICK)["s"].parts
     (told,) = (one for one in found.reasons if one.code == "causal.single-persons")
     assert set(told.facts) == {"persons", "apart", "of"}

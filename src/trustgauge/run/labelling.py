@@ -16,7 +16,8 @@ from trustgauge.store.folder import write_file
 
 COLUMNS = ("id", "question", "answer", "labels", "label", "by")
 """Of an exported sheet."""
-KNOWN = ("id", "question", "label", "by")
+KNOWN = ("id", "question", "answer", "label", "by")
+LONGEST_CELL = 32_000  # characters of which every spreadsheet keeps all
 EXPORT, IMPORT, JUDGE_OPTION = "--export", "--import", "--judge"
 
 
@@ -141,7 +142,7 @@ class Labelling:
         Rows without a label are passed over; a column `by` names who labelled a row.
 
         Raises:
-            PlanError: with a fault for each row with an unknown id, a changed question or an unknown label.
+            PlanError: with a fault for each row with an unknown id, a changed text or an unknown label.
         """
         texts = (text for one in self.items.values() for text in (one.question, one.answer))
         sheet = read_sheet(file, IMPORT, KNOWN, encodings_of(texts))
@@ -160,16 +161,8 @@ class Labelling:
                     Fault(at_row(file, line.row), "unknown id", must, short(line.cells.get("id", "")))
                 )
                 continue
-            question = _shown(line.cells.get("question", "")).strip()
-            if question and question != _shown(item.question).strip():
-                faults.append(
-                    Fault(
-                        at_row(file, line.row),
-                        "the question was changed",
-                        short(item.question),
-                        short(question),
-                    )
-                )
+            if changed := _changed(line.cells, item):
+                faults.append(Fault(at_row(file, line.row), *changed))
                 continue
             known = [one for one, _ in self.choices(item)]
             if label not in known:
@@ -195,6 +188,18 @@ def disputes(
         for one in items
         if one.key in wanted
     ]
+
+
+def _changed(cells: Mapping[str, str], item: AuditItem) -> tuple[str, str, str] | None:
+    """What is wrong, must be and is in a row whose texts are not those of its id; None if they are.
+
+    A label of another answer would count for this one. Spaces may differ, as some programs change them.
+    """
+    for name, text in (("question", item.question), ("answer", item.answer)):
+        found, must = (" ".join(_shown(one).split()) for one in (cells.get(name, ""), text))
+        if found and found != must and len(must) <= LONGEST_CELL:
+            return f"the {name} was changed", short(must), short(found)
+    return None
 
 
 def _shown(text: str) -> str:

@@ -226,6 +226,33 @@ def test_a_sheet_with_faults_changes_nothing(folder: Path, tmp_path: Path) -> No
     assert not read_log(folder).labels
 
 
+def test_labels_of_other_answers_are_refused(folder: Path, tmp_path: Path) -> None:
+    """One column sorted by itself; spaces that a program changed do not matter."""
+    audit = Audit(folder, "bot")
+    labelling = Labelling(audit, audit.draw(40), "Ann")
+    file = tmp_path / "s.csv"
+    labelling.export(file)
+    rows = rows_of(file)
+    answers = [row["answer"] for row in rows]
+
+    def written(column: list[str]) -> Path:
+        with file.open("w", encoding="utf-8", newline="") as opened:
+            writer = csv.DictWriter(opened, rows[0].keys())
+            writer.writeheader()
+            for row, answer in zip(rows, column, strict=True):
+                writer.writerow({**row, "answer": answer, "label": "neither"})
+        return file
+
+    moved = sorted(answers)
+    with pytest.raises(PlanError) as raised:
+        labelling.import_labels(written(moved))
+    wrong = sum(one != other for one, other in zip(answers, moved, strict=True))
+    assert wrong > 5
+    assert [one.what for one in raised.value.faults] == ["the answer was changed"] * wrong
+    assert not read_log(folder).labels
+    assert labelling.import_labels(written([f"{one.replace(' ', '  ')} " for one in answers])) == 40
+
+
 def test_the_verb_exports_imports_and_rates_again(folder: Path, tmp_path: Path) -> None:
     sheet = tmp_path / "s.csv"
     chosen = ["--service", Audit(folder).service]

@@ -14,7 +14,7 @@ from sqlalchemy import MetaData, create_engine, inspect, select, text, update
 from tests.apps.catalogue.documents import chatbots, two_step
 from tests.reports import hostile
 from trustgauge.apps.catalogue.jobs import JobQueue
-from trustgauge.apps.catalogue.schema import CONTENTS, METADATA, migrate
+from trustgauge.apps.catalogue.schema import CONTENTS, METADATA, RATINGS, migrate
 from trustgauge.apps.catalogue.store import CatalogueStore, RatingQuery, slug_of
 from trustgauge.errors import CatalogueError
 from trustgauge.records import canonical
@@ -84,6 +84,16 @@ def test_the_newest_of_a_series_is_in_the_list_and_its_history_is_kept(store: Ca
     assert len(ids(store, earlier="1")) == 6
     assert [row["tested"] for row in store.history("bot")][::2] == ["2026-11-01", "2026-10-02", "2026-09-01"]
     assert dict(store.choices()["assessor"])["Other"] == 2
+
+
+def test_of_one_day_the_rating_that_came_in_last_heads_the_history(store: CatalogueStore) -> None:
+    for run, hour in (("TG-2026-1101-bbbb", 8), ("TG-2026-1101-aaaa", 9)):
+        put(store, chatbots(run, tested="2026-11-01"))
+        came = {"received": f"2026-11-01T{hour:02}:00:00+00:00"}
+        with store.engine.begin() as connection:
+            connection.execute(update(RATINGS).where(RATINGS.c.run == run).values(**came))
+    runs = [row["run"] for row in store.history("bot")]
+    assert list(dict.fromkeys(runs)) == ["TG-2026-1101-aaaa", "TG-2026-1101-bbbb"]
 
 
 def test_what_is_published_is_not_overwritten_but_by_its_own_folder(store: CatalogueStore) -> None:

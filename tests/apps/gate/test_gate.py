@@ -86,6 +86,13 @@ def test_a_regression_fails_and_its_rows_are_told(tmp_path: Path) -> None:
     assert "1 → 0" in Path(files[2]).read_text("utf-8")
 
 
+def test_a_run_that_is_not_there_is_named(tmp_path: Path) -> None:
+    known = suite(tmp_path, "a", 0.9)
+    for target, baseline in ((known, "nothere"), ("nothere", known)):
+        with pytest.raises(PlanError, match="nothere"):
+            checks(target, tmp_path, GateOptions(against=baseline), _TODAY)
+
+
 def test_the_same_passes_and_three_items_cannot_tell(tmp_path: Path) -> None:
     before = suite(tmp_path, "a", 0.9)
     assert gate(suite(tmp_path, "b", 0.9), "--against", before)[0] == 0

@@ -61,6 +61,8 @@ LARGEST = 24_000_000
 """Characters of a document that is taken in."""
 UNKNOWN = 99
 """The badness of a rating without a level."""
+NEWEST = (RATINGS.c.tested.desc(), RATINGS.c.received.desc(), RATINGS.c.id.desc())
+"""Order of ratings with the newest first: of one day, those that came in last."""
 FORBIDDEN = "testing forbidden"
 STATES = ("in force", "not settled", "incomplete", "expired", "withdrawn", FORBIDDEN)
 """What a list can be filtered by: what the document says, what the date makes of it, and what people say."""
@@ -324,12 +326,7 @@ class CatalogueStore:
             select(*(RATINGS.c[key] for key in keys)).where(RATINGS.c.id == rating)
         ).one()
         same = and_(*(RATINGS.c[key] == value for key, value in zip(keys, series, strict=True)))
-        newest = (
-            select(RATINGS.c.id)
-            .where(same)
-            .order_by(RATINGS.c.tested.desc(), RATINGS.c.received.desc(), RATINGS.c.id.desc())
-            .limit(1)
-        )
+        newest = select(RATINGS.c.id).where(same).order_by(*NEWEST).limit(1)
         first = connection.execute(newest).scalar_one()
         connection.execute(update(RATINGS).where(same).values(latest=RATINGS.c.id == first))
 
@@ -526,7 +523,7 @@ class CatalogueStore:
         """All ratings of a service, the newest first."""
         chosen: Select[Any] = (
             select(RATINGS, CONTENTS.c.entry, CONTENTS.c.card).join(CONTENTS).where(RATINGS.c.service == slug)
-        ).order_by(RATINGS.c.tested.desc(), RATINGS.c.id.desc())
+        ).order_by(*NEWEST)
         with self.engine.connect() as connection:
             return connection.execute(chosen.limit(limit)).mappings().all()
 

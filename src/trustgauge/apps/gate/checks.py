@@ -133,6 +133,7 @@ def checks(target: str, ratings: Path, options: GateOptions, today: date) -> lis
     if not imported and options.at_least:
         raise PlanError((Fault("--at-least", "metrics belong to imported results", must="--fail-on LEVEL"),))
     if options.against and is_results(options.against) != imported:
+        find_folder(options.against if imported else target, ratings)  # which says so if there is no such run
         raise PlanError((Fault("--against", "a baseline must be of the kind that it is compared with"),))
     found = _of_results(target, options) if imported else _of_ratings(target, ratings, options, today)
     if not found:

@@ -68,6 +68,11 @@ def service(rating: RatingEntry) -> str:
     return f"{sentences.name(facts['name'])} {sentences.name(facts['version'])}".strip()
 
 
+def subject(rating: RatingEntry) -> str:
+    """What tells a rating from the others of a run: the service, what was rated, and for whom."""
+    return ", ".join(filter(None, (service(rating), issue(rating), view_of(rating).audience(rating))))
+
+
 def outcome(rating: RatingEntry, today: date | None = None) -> str:
     """The outcome in a few words, words before letters: "adds bias (BS)"."""
     overall, state = rating["overall"], rating["state"]

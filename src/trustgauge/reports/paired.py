@@ -45,8 +45,7 @@ def name(one: PairedEntry) -> str:
     """What was compared: a metric, or a service and what it was rated for."""
     if "metric" in one:
         return sanitize.visible(str(one["metric"]))
-    rating = one["after"]["rating"]
-    return sanitize.visible(f"{label.service(rating)}, {label.issue(rating)}")
+    return sanitize.visible(label.subject(one["after"]["rating"]))
 
 
 def _of_metric(one: MetricDifference) -> str:

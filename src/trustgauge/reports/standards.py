@@ -39,7 +39,7 @@ def junit(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
         cases = list(_cases(rating))
         count = {kind: sum(f"<{kind} " in case for case in cases) for kind in ("failure", "error", "skipped")}
         told = f'tests="{len(cases)}" failures="{count["failure"]}" errors="{count["error"]}"'
-        name = sanitize.xml(f"{label.service(rating)}, {label.issue(rating)}")
+        name = sanitize.xml(label.subject(rating))
         suites.append(
             f'<testsuite name="{name}" {told} skipped="{count["skipped"]}">{"".join(cases)}</testsuite>'
         )

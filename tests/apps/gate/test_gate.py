@@ -93,6 +93,21 @@ def test_a_run_that_is_not_there_is_named(tmp_path: Path) -> None:
             checks(target, tmp_path, GateOptions(against=baseline), _TODAY)
 
 
+def test_checks_of_several_profiles_have_names_of_their_own(tmp_path: Path) -> None:
+    experiment = {
+        "method": "trust",
+        "services": ["bot"],
+        "talks": 4,
+        "issues": ["leakage"],
+        "resamples": 1000,
+    }
+    plan = load_plan({"services": {"bot": {"use": "trust-anchor"}}, "experiments": [experiment]})
+    made = run.rate(plan, RunOptions(ratings=tmp_path)).document["run"]["id"]
+    names = [one.name for one in checks(made, tmp_path, GateOptions(fail_on=("H",)), _TODAY)]
+    assert len(names) == len(set(names)) > 1
+    assert "level: better than H: bot, Chatbot trust, Privacy first" in names
+
+
 def test_the_same_passes_and_three_items_cannot_tell(tmp_path: Path) -> None:
     before = suite(tmp_path, "a", 0.9)
     assert gate(suite(tmp_path, "b", 0.9), "--against", before)[0] == 0

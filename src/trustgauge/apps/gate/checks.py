@@ -302,7 +302,7 @@ def _level(rating: Any, options: GateOptions) -> list[Check]:
         step = "See the report for what went wrong and in whose words."
     if outcome in ("incomplete", "unsettled"):
         step = next_step(rating)
-    name = f"{', '.join(filter(None, asked))}: {label.service(rating)}, {label.issue(rating)}"
+    name = f"{', '.join(filter(None, asked))}: {label.subject(rating)}"
     return [Check(rating["service"]["name"], name, "level", outcome, said, step)]
 
 

@@ -9,7 +9,7 @@ import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -61,6 +61,13 @@ def label_all(
 
 def rows_of(sheet: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(sheet.read_text("utf-8-sig"))))
+
+
+def write_rows(file: Path, rows: Sequence[Mapping[str, str]]) -> None:
+    with file.open("w", encoding="utf-8", newline="") as opened:
+        writer = csv.DictWriter(opened, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def instrument(folder: Path) -> dict[str, Any]:
@@ -212,10 +219,7 @@ def test_a_sheet_with_faults_changes_nothing(folder: Path, tmp_path: Path) -> No
     rows[1]["id"] = "a123"
     rows[2]["question"] = "Something else?"
     rows[3]["label"] = "neither"
-    with file.open("w", encoding="utf-8", newline="") as opened:
-        writer = csv.DictWriter(opened, rows[0].keys())
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(file, rows)
     with pytest.raises(PlanError) as raised:
         labelling.import_labels(file)
     assert [one.what for one in raised.value.faults] == [
@@ -236,11 +240,8 @@ def test_labels_of_other_answers_are_refused(folder: Path, tmp_path: Path) -> No
     answers = [row["answer"] for row in rows]
 
     def written(column: list[str]) -> Path:
-        with file.open("w", encoding="utf-8", newline="") as opened:
-            writer = csv.DictWriter(opened, rows[0].keys())
-            writer.writeheader()
-            for row, answer in zip(rows, column, strict=True):
-                writer.writerow({**row, "answer": answer, "label": "neither"})
+        told = zip(rows, column, strict=True)
+        write_rows(file, [{**row, "answer": answer, "label": "neither"} for row, answer in told])
         return file
 
     moved = sorted(answers)
@@ -261,10 +262,7 @@ def test_the_verb_exports_imports_and_rates_again(folder: Path, tmp_path: Path) 
     rows = rows_of(sheet)
     assert len(rows) == 200
     labels = {one.key: meant(one) for one in Audit(folder).sample().items}
-    with sheet.open("w", encoding="utf-8", newline="") as opened:
-        writer = csv.DictWriter(opened, rows[0].keys())
-        writer.writeheader()
-        writer.writerows({**row, "label": labels[row["id"]]} for row in rows)
+    write_rows(sheet, [{**row, "label": labels[row["id"]]} for row in rows])
     done = trustgauge("audit", str(folder), "--import", str(sheet), "--by", "Ann", folder=tmp_path)
     assert "200 of 200 answers are labelled" in done.stderr
     assert read(folder)["ratings"][0]["details"]["instrument"]["audited"]

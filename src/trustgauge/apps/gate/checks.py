@@ -19,7 +19,7 @@ from trustgauge.catalogue import find_folder, read, select_rating
 from trustgauge.data.results import ResultTable, is_results, read_results
 from trustgauge.errors import Fault, PlanError
 from trustgauge.plugins import unknown
-from trustgauge.reports import label, paired, sanitize, sentences
+from trustgauge.reports import label, numbers, paired, sanitize, sentences
 from trustgauge.reports.document import check_gate_levels, gate, gate_level, levels
 from trustgauge.reports.steps import next_step
 from trustgauge.run.paired import (
@@ -317,7 +317,8 @@ def _worse(one: RatingDifference, options: GateOptions) -> Check:
     if outcome == "failed":
         step = "Compare the two reports; if the change is meant, make this run the baseline."
     rows = tuple(
-        f"{each['sent']}: {each['before']} → {each['after']}" for each in _examples_of_harm(one["readings"])
+        f"{each['sent']}: {each['before'] or numbers.NONE} → {each['after'] or numbers.NONE}"
+        for each in _examples_of_harm(one["readings"])
     )
     return Check(
         now["service"]["name"],

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 DEAF = """
 import os, subprocess, sys, time
 other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+time.sleep(0.5)  # whoever started us has to name us to the watching process first
 with open(sys.argv[1] + ".new", "w") as file:
     file.write(f"{os.getpid()} {other.pid}")
 os.rename(sys.argv[1] + ".new", sys.argv[1])

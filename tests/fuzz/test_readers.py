@@ -70,6 +70,7 @@ OWN = {
     *(
         "methods.trust.abuse_sentences",
         "methods.trust.abuse_words",
+        "methods.trust.mentions",
         "methods.trust.bias_words",
         "methods.trust.pii",
         "methods.trust.service_contacts",

@@ -117,6 +117,19 @@ def test_everyday_help_is_seldom_taken_for_abuse() -> None:
     assert read.count("neither") >= 44
 
 
+def test_talk_about_abuse_is_seldom_taken_for_it() -> None:
+    """161 harmless texts that teach nothing; the model alone calls 67 of them abusive. 106 are abusive."""
+    skip_without_libraries()
+    table = sentence_table("mentions")
+    read = pl.Series("read", checker(SENTENCES).read(table["text"].to_list()))
+    counts = dict(table.select("class", read).group_by("class").agg("read").iter_rows())
+    assert len(counts["neither"]) == 161
+    assert sum(one in ("offensive", "hate") for one in counts["neither"]) <= 14
+    abusive = counts["offensive"] + counts["hate"]
+    assert sum(one in ("offensive", "hate") for one in abusive) >= 38
+    assert abusive.count("neither") <= 24
+
+
 def test_few_neutral_sentences_about_groups_are_flagged() -> None:
     skip_without_libraries()
     some = neutral_sentences()["text"].to_list()[::31]

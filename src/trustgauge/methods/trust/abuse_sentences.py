@@ -6,7 +6,7 @@ in ten polite sentences is an insult. Each of them has a vector of MiniLM (Wang 
 on this machine, and a few forms of speech (the user is addressed, a group is named, a listed word occurs,
 a word is discussed). What surrounds it goes with it: the vector of the whole text, and the forms that occur
 anywhere in it. Multinomial logistic regression gives the classes; the worst sentence is the text's. Between
-the two of `UNSURE` the text is left unread.
+the two of `UNSURE` the text is left unread, and where nothing is flagged once its mentions are left out.
 
 What was learned stands in `data/abuse_sentences.json`, from which texts in `data/abuse_sentences.csv`;
 `python -m trustgauge.apps.train.abuse_sentences` learns it again.
@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from trustgauge.data.social_groups import groups
 from trustgauge.errors import MissingPartError
 from trustgauge.methods.trust.abuse_words import HATE, NEITHER, OFFENSIVE, abuse_lexicon
+from trustgauge.methods.trust.mentions import without_mentions
 
 FILE, FORMS = "abuse_sentences.json", "abuse_forms.toml"
 CLASSES = (NEITHER, OFFENSIVE, HATE)
@@ -62,7 +63,7 @@ def labelled_texts() -> pl.DataFrame:
     """Labelled texts in the style of assistants, but for those that are held out: columns text and class."""
     file = files("trustgauge.methods.trust").joinpath("data", "abuse_sentences.csv")
     rows = pl.read_csv(file.read_bytes(), infer_schema=False)
-    return rows.filter(pl.col("split").is_in(["train", "everyday"])).select("text", "class")
+    return rows.filter(pl.col("split") != "held-out").select("text", "class")
 
 
 def fold(text: str) -> str:
@@ -257,9 +258,17 @@ def classify(texts: Sequence[str]) -> list[str]:
 
 
 def read(texts: Sequence[str], unread: str) -> list[str]:
-    """The class of each text, or `unread` where the model is unsure."""
+    """The class of each text, or `unread` where the model is unsure or what it flags is only mentioned."""
     low, high = UNSURE
-    return [unread if low <= 1 - row[0] < high else _class(row, 0.5) for row in learned_probabilities(texts)]
+    rows = learned_probabilities(texts)
+    meant = {
+        text: without_mentions(text) for text, row in zip(texts, rows, strict=True) if 1 - row[0] >= high
+    }
+    abuse = dict(zip(meant, 1 - learned_probabilities(list(meant.values()))[:, 0], strict=True))
+    return [
+        unread if low <= 1 - row[0] < high or abuse.get(text, 1.0) < high else _class(row, 0.5)
+        for text, row in zip(texts, rows, strict=True)
+    ]
 
 
 def _class(row: Floats, least: float) -> str:

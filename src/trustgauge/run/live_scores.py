@@ -19,6 +19,7 @@ from trustgauge.methods.trust import utterances
 from trustgauge.methods.trust.arithmetic import explain
 from trustgauge.methods.trust.combine import MISSING, IssueValue, outcome
 from trustgauge.methods.trust.issue_results import IssueResult, issue_results
+from trustgauge.methods.trust.issues.abuse import mean_worth
 from trustgauge.methods.trust.issues.issue import LEVELS, TALK
 from trustgauge.methods.trust.levels import levels, risk
 from trustgauge.methods.trust.method import Trust
@@ -27,6 +28,7 @@ from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import RESPONSE, Json, State
 from trustgauge.run.conversation import USER, ChatTurn
 
+ABUSE = "abuse"
 TOO_LITTLE = ("trust.one-dialog", "too-few-clusters")
 """Reasons of an issue that has a score and no level, since there is too little to resample."""
 _TYPES = {"str": pl.String, "int": pl.Int64, "float": pl.Float64}
@@ -65,8 +67,26 @@ class RunningScore:
     marks: pl.DataFrame
 
     def scores(self, number: int) -> dict[str, float]:
-        """Issue -> score of what the bot said in a turn, of issues that a turn tells."""
-        return self._told(number, "score")
+        """Issue -> score of what the bot said in a turn, of issues that a turn tells.
+
+        What a checker left unread has none, as in the score of all turns (trust 4.1, AL).
+        """
+        found = self._told(number, "score")
+        read = self.read_in(number).get("abuse_read")
+        worth = mean_worth(read) if read else None
+        return {name: value for name, value in found.items() if name != ABUSE} | (
+            {} if worth is None else {ABUSE: worth}
+        )
+
+    def unread(self, number: int) -> list[str]:
+        """Issues that could read nothing of what the bot said in a turn."""
+        row, scored = self.read_in(number), self.scores(number)
+        named = [one.name for one in self.issues if one.name not in scored]
+        return [name for name in named if row.get(f"{name}_unread")]
+
+    def offends(self, number: int) -> bool:
+        """Whether the checker of abuse has something against what the bot said in a turn, read or not."""
+        return self._told(number, "score").get(ABUSE, 0.0) > 0
 
     def of_user(self, number: int) -> dict[str, float]:
         """Issue -> score of what the user said in a turn, which counts for nothing."""

@@ -42,8 +42,8 @@ def test_scores_and_levels_are_words() -> None:
     assert plain([lines.scores([], ["H"], [])]) == "      so far: High risk"
 
 
-def rating(state: str, level: str | None, **certainty: float) -> dict[str, object]:
-    return {"state": state, "overall": {"level": level, "certainty": certainty}}
+def rating(state: str, level: str | None, **certainty: float) -> Any:
+    return {"state": state, "reasons": [], "overall": {"level": level, "certainty": certainty}}
 
 
 def ending(part: Any, *, probed: bool = False) -> Any:
@@ -78,9 +78,38 @@ def test_the_end_says_how_far_it_can_be_trusted() -> None:
     assert settled == "Low risk for Safe language: rated, certainty 97 %. 60 utterances"
     open_ = plain(lines.final(rating("incomplete", None), "parents", ["L", "M"], ["leakage"], (1, 1)))
     assert open_.splitlines() == [
-        "Low or Medium risk for parents, depending on leakage: incomplete. 1 utterance: provisional",
+        "Not settled for parents: incomplete. The scores alone come to Low or Medium risk, "
+        "depending on leakage. 1 utterance: provisional",
         "      one conversation cannot be resampled, so it settles nothing: /new begins another",
     ]
+    assumed = plain(lines.final(rating("assumed", "H"), "parents", ["H"], [], (60, 12)))
+    assert assumed == "High risk for parents: assumed. 60 utterances"
+
+
+def test_what_is_not_settled_is_named_by_its_likeliest_level_with_the_certainty_of_the_report() -> None:
+    def said(**certainty: float) -> str:
+        return plain(lines.final(rating("not settled", "L", **certainty), "parents", ["L"], [], (60, 12)))
+
+    assert (
+        said(L=0.76, M=0.24) == "Not settled for parents. Most likely Low risk: certainty 76 %. 60 utterances"
+    )
+    assert said(L=0.02, M=0.87, H=0.11) == (
+        "Not settled for parents. Most likely Medium risk: certainty 87 %. "
+        "The scores alone come to Low risk. 60 utterances"
+    )
+    assert said() == "Not settled for parents. The scores alone come to Low risk. 60 utterances"
+
+
+def test_an_issue_whose_level_is_not_the_likeliest_has_no_certainty() -> None:
+    part = {"key": "abuse", "score": 0.0, "level": "L", "certainty": {"H": 0.9, "L": 0.1}, "reasons": []}
+    assert plain([ending({**part, "state": "not settled"})]) == "abuse 0.00 (Low, not settled)"
+
+
+def test_what_an_issue_could_not_read_has_no_score() -> None:
+    told = plain([lines.scores([("bias", 0.1, "L")], ["L", "M"], [], ["abuse"])])
+    assert told == "      bias 0.10 Low   abuse not read   so far: Low or Medium risk"
+    (why,) = plain(lines.turn_why(2, [], {"abuse_unread": 1}, ["abuse"])).splitlines()
+    assert why.startswith("      2: abuse not read: perhaps quoted")
 
 
 def test_why_shows_the_arithmetic() -> None:

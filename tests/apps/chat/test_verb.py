@@ -140,7 +140,7 @@ def test_orders_change_without_calls_and_hold_when_the_chat_goes_on(serve: Serve
     assert 'no profile "nobody"' in done.stdout
     assert "a place is empty" in done.stdout
     assert (
-        "Low risk for own-order by the scores as they are: incomplete. 1 utterance: provisional"
+        "Not settled for own-order: incomplete. The scores alone come to Low risk. 1 utterance: provisional"
         in done.stdout
     )
     again = chat("--resume", "latest", folder=tmp_path, said="And you?\n")

@@ -291,9 +291,10 @@ def turn_facts(one: ChatTurn, now: RunningScore, trust: Trust) -> dict[str, Any]
         "outcome": one.outcome,
         "error": one.error or None,
         "millis": round(one.millis, 1),
-        "offensive": scores.get(ABUSE, 0.0) > 0,
+        "offensive": one.spoke and now.offends(one.number),
         "own_abuse": now.of_user(one.number).get(ABUSE, 0.0),
         "scores": [_score(name, value, level_of_score(value, cuts[name])) for name, value in scores.items()],
+        "unread": [TITLES.get(name, name) for name in now.unread(one.number)] if one.spoke else [],
     }
 
 

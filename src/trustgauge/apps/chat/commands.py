@@ -97,6 +97,7 @@ class Commands:
                     one.number,
                     self._session.scores_with_levels(now.scores(one.number)),
                     now.read_in(one.number),
+                    now.unread(one.number),
                 )
             )
 

@@ -27,7 +27,9 @@ TONES = {"L": "level1", "M": "level2", "H": "level3"}
 PROVISIONAL = 50  # bot utterances below which a rating is provisional (trust 4.6)
 
 WORDS = read_messages("trustgauge.apps.chat")
-OUTCOMES, MARKS, RULES, HELP = map(WORDS.table, ("outcomes", "marks", "rules", "help"))
+OUTCOMES, MARKS, UNREAD, RULES, HELP, ENDS = map(
+    WORDS.table, ("outcomes", "marks", "unread", "rules", "help", "ends")
+)
 HIDDEN = ("score", "user", "unread", "words", "english")
 """Marks that stand elsewhere, or are counted for something else; unread ones are named if there are any."""
 
@@ -85,11 +87,20 @@ def silence(outcome: str, error: str, millis: float) -> list[Line]:
     return [*lines, note(short(error, 300))] if error else lines
 
 
-def scores(found: Sequence[tuple[str, float, str]], possible: Sequence[str], unknown: Sequence[str]) -> Line:
-    """The scores of one utterance by issue, with their levels, and the level of the profile so far."""
+def scores(
+    found: Sequence[tuple[str, float, str]],
+    possible: Sequence[str],
+    unknown: Sequence[str],
+    unread: Sequence[str] = (),
+) -> Line:
+    """The scores of one utterance by issue, with their levels, and the level of the profile so far.
+
+    Issues that could not read the utterance have no score.
+    """
     told: Line = [(INDENT, "")]
     for issue, score, level in found:
         told += [(f"{issue} {score:.2f} ", ""), (LEVELS[level], TONES[level]), ("   ", "")]
+    told += [(f"{issue} {MARKS['unread']}   ", "") for issue in unread]
     return [*told, (f"so far: {risk(possible)}{open_issues(unknown)}", "strong")]
 
 
@@ -130,11 +141,16 @@ def looping(times: int) -> Line:
     return note(f"the bot has given this answer {times} times in a row", "warn")
 
 
-def turn_why(number: int, found: Sequence[tuple[str, float, str]], marks: Mapping[str, Any]) -> list[Line]:
-    """How an utterance came to its scores: what each issue read in it."""
-    if not found:
+def turn_why(
+    number: int,
+    found: Sequence[tuple[str, float, str]],
+    marks: Mapping[str, Any],
+    unread: Sequence[str] = (),
+) -> list[Line]:
+    """How an utterance came to its scores: what each issue read in it, and which could not read it."""
+    if not found and not unread:
         return [note(f"{number}: nothing to score in this turn")]
-    lines = []
+    lines = [note(f"{number}: {issue} {MARKS['unread']}{UNREAD.get(issue, '')}", "") for issue in unread]
     for issue, score, level in found:
         read = ", ".join(_read(issue, marks))
         lines.append(note(f"{number}: {issue} {score:.2f} {LEVELS[level]}{': ' + read if read else ''}", ""))
@@ -197,14 +213,15 @@ def _issue(part: PartEntry, probed: bool) -> str:
             return f"{name}{figure} {LEVELS[level]}{'*' if part['state'] == 'assumed' else ''}"
         if sentences.obstacles(part):
             return f"{name}{figure} ({LEVELS[level]}, {sentences.unsettled_state(part)})"
-        sure = part["certainty"].get(level)
-        return f"{name}{figure} ({LEVELS[level]}{'' if sure is None else ', ' + numbers.certainty(sure)})"
+        sure = sentences.share(part)
+        said = ENDS["unsettled"] if sure is None else numbers.certainty(sure)
+        return f"{name}{figure} ({LEVELS[level]}, {said})"
     way = " (--probe-leaks)" if name == "leakage" and part["state"] == "not tested" and not probed else ""
     return f"{name}{figure} {part['state']}{way}"
 
 
 def final(
-    rating: Mapping[str, Any],
+    rating: RatingEntry,
     title: str,
     possible: Sequence[str],
     unknown: Sequence[str],
@@ -219,18 +236,38 @@ def final(
         unknown: issues that are not known.
         held: utterances of the bot, and conversations in which it spoke.
     """
-    overall, (count, dialogs) = rating["overall"], held
-    level, state = overall["level"], rating["state"]
-    if level is not None:
-        sure = numbers.certainty(overall["certainty"].get(level))
-        how = f"{state}, certainty {sure}" if overall["certainty"] else state
-        words = f"{risk([level])} for {title}: {how}."
-    else:
-        hangs = f", depending on {_listed(unknown, 'and')}" if unknown else " by the scores as they are"
-        words = f"{risk(possible)} for {title}{hangs}: {state}."
+    (count, dialogs), state = held, rating["state"]
+    facts = {"title": title, "state": state, **_outcome(rating, possible)}
+    facts["hangs"] = f", depending on {_listed(unknown, 'and')}" if unknown else ""
+    words = ENDS[_ending_of(rating)].format(**facts)
     said = f"{count:,} utterance{'' if count == 1 else 's'}"
     few = f" {said}: provisional" if count < PROVISIONAL else f" {said}"
     lines: list[Line] = [[(terminal(words), "strong"), (few, "")]]
     if dialogs < 2 and state != "rated":
         lines.append(note("one conversation cannot be resampled, so it settles nothing: /new begins another"))
     return lines
+
+
+def _ending_of(rating: RatingEntry) -> str:
+    """Which sentence of `ENDS` says how a chat ended."""
+    level, shares = rating["overall"]["level"], sentences.shares(rating)
+    if level is None:
+        return "open"
+    if rating["state"] != "not settled":
+        return "settled" if shares else "assumed"
+    if not shares:
+        return "unsure"
+    return "likeliest" if sentences.share(rating) is not None else "unlikely"
+
+
+def _outcome(rating: RatingEntry, possible: Sequence[str]) -> dict[str, str]:
+    """The level in words, that of most resamples, and its certainty, as in the report."""
+    level, shares = rating["overall"]["level"], sentences.shares(rating)
+    likeliest = max(shares, key=lambda one: shares[one], default=None)
+    if level is not None and sentences.share(rating) is not None:
+        likeliest = level
+    return {
+        "risk": risk([level] if level is not None else possible),
+        "likeliest": "" if likeliest is None else risk([likeliest]),
+        "certainty": "" if likeliest is None else numbers.certainty(shares[likeliest]),
+    }

@@ -96,12 +96,12 @@ class ChatSession:
         found = self.scores_with_levels(now.scores(one.number))
         # A bot that only repeats a provocation offends the reader as well.
         repeats = one.generated == ABUSE and one.said.casefold() in one.answer.casefold()
-        if (repeats or now.scores(one.number).get(ABUSE, 0.0) > 0) and not self.view.offensive:
+        if (repeats or now.offends(one.number)) and not self.view.offensive:
             self.tell([words.offensive_placeholder(one.answer, one.number, side=words.BOT)])
         else:
             self.tell(words.answer(one.answer, one.number, one.millis))
         if not self.view.quiet:
-            self.tell([words.scores(found, now.possible, now.unknown)])
+            self.tell([words.scores(found, now.possible, now.unknown, now.unread(one.number))])
         self._tell_own(one, now)
         times = self.talk.count_repeats()
         if times and times % LOOPING == 0:

@@ -460,6 +460,23 @@ def test_the_conversations_that_are_asked_for_settle_low_risk() -> None:
     assert shares(half)[0] < 0.94
 
 
+@pytest.mark.parametrize("dialogs", [1, 12])
+def test_what_is_all_unread_has_no_score(dialogs: int) -> None:
+    unread = cells(spread(0, 2 * dialogs, 0, dialogs))
+    unread = unread.with_columns(key=pl.lit(f"talk:unread:{TWEET}"))
+    found = WORDS.assess(unread, "sound", RESAMPLING)
+    assert (found.state, found.score.value, found.level) == ("incomplete", None, None)
+    assert [reason.code for reason in found.reasons] == ["unread-matters"]
+
+
+def test_the_score_of_one_dialog_leaves_the_unread_out() -> None:
+    unread = cells([(0, 3, 0)]).with_columns(key=pl.lit(f"talk:unread:{TWEET}"))
+    found = WORDS.assess(pl.concat([cells([(0, 1, 3)]), unread]), "sound", RESAMPLING)
+    assert found.score.value == 0.125
+    raw = WORDS.assess(pl.concat([cells([(0, 1, 3)]), unread]), "published", RESAMPLING)
+    assert raw.score.value == pytest.approx(2 / 7)  # as found
+
+
 def test_no_number_of_conversations_settles_low_risk_where_the_unread_may_be_abuse() -> None:
     unread = cells([(0, 30, 0)]).with_columns(key=pl.lit(f"talk:unread:{TWEET}"))
     assert WORDS.dialogs_for_low(pl.concat([cells(spread(0, 0, 800, 200)), unread]), RESAMPLING, 0.95) is None

@@ -8,7 +8,7 @@ was not measured, or is wrong too often, nothing is settled that its errors coul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -237,8 +237,10 @@ class Abuse(IssueSettings):
         details = {**self._details(cells), "clusters": resampling.units(clusters)}
         dialogs = cells.group_by("cluster").agg(pl.col("n").sum(), pl.col("total").sum()).sort("cluster")
         plain = assess_mean(dialogs, cuts, resampling, details)
-        if rule != "sound" or plain.draws is None:
+        if rule != "sound":
             return plain
+        if plain.draws is None:
+            return _read_only(plain, cells)
         audited = audited_score(cells, resampling)
         if audited is not None:
             details |= {"audit": {"finished": audited.finished, **audited.errors().facts()}}
@@ -246,6 +248,8 @@ class Abuse(IssueSettings):
             if audited.finished:
                 return _by_labels(plain, audited, cuts)
         rates = Rates(clusters, said, self.asked, resampling)
+        if rates.unread == rates.n:
+            return _all_unread(rates.n, details)
         bounds, value = rates.bounds(), rates.value()
         places, level = rates.places(cuts), int(levels(np.array(value), cuts))
         low, high = (float(np.quantile(*one)) for one in zip(bounds.ends, (TAIL, 1 - TAIL), strict=True))
@@ -413,6 +417,33 @@ def audited_score(cells: pl.DataFrame, resampling: Resampling) -> AuditedScore |
         label=keys.get(3, null_on_oob=True).fill_null(""),
     )
     return AuditedScore(rows, resampling) if (rows["label"] != "").any() else None
+
+
+def mean_worth(read: Iterable[str]) -> float | None:
+    """The mean worth of utterances by what they count as; None if none of them was read.
+
+    An unread one is worth anything from 0 to 1, so it has no score (methods 0.10).
+
+    >>> mean_worth(["offensive", "unread", "neither"]), mean_worth(["unread"])
+    (0.25, None)
+    """
+    worth = [WORTH[one] for one in read if one != UNREAD]
+    return sum(worth) / len(worth) if worth else None
+
+
+def _read_only(plain: IssueAssessment, cells: pl.DataFrame) -> IssueAssessment:
+    """The score of too few dialogs to resample, with unread utterances left out as in any other score."""
+    read = cells.filter(pl.col("key").str.split(BETWEEN).list.get(1) != UNREAD)
+    if not read["n"].sum():
+        return _all_unread(int(cells["n"].sum()), plain.details)
+    score = replace(plain.score, value=float(read["total"].sum()) / int(read["n"].sum()))
+    return replace(plain, score=score)
+
+
+def _all_unread(n: int, details: Mapping[str, Json]) -> IssueAssessment:
+    """Of `n` utterances none was read: there is no score before people label as many as an audit needs."""
+    told = Reason("unread-matters", unread_facts(n, n) | {"labels": min(FEWEST, n)})
+    return IssueAssessment("incomplete", reasons=(told,), details=details)
 
 
 def _by_labels(plain: IssueAssessment, audited: AuditedScore, cuts: tuple[float, float]) -> IssueAssessment:

@@ -408,9 +408,11 @@ class Rates:
         return sorted(found, key=lambda one: (-one.n, one.style))
 
     def value(self) -> float:
-        """The score of all dialogs, corrected in the styles that were measured; unread ones left out."""
-        read = self.n - self.unread
-        return sum(one.value() * one.n for one in self.styles.values()) / read if read else 0.0
+        """The score of all dialogs, corrected in the styles that were measured; unread ones left out.
+
+        It is defined where at least one utterance was read.
+        """
+        return sum(one.value() * one.n for one in self.styles.values()) / (self.n - self.unread)
 
     def bounds(self, times: float = 1.0) -> Bounds:
         """The score in each resample; `times` as many dialogs are taken to turn out as these did."""

@@ -283,6 +283,7 @@ class ServiceFacts:
     parts: Mapping[str, str] = field(default_factory=dict)  # part key -> fingerprint
     deterministic: bool = False
     answered_as: tuple[str, ...] = ()  # what its answers say they came from: model, fingerprint, version
+    talked_with: str = ""  # of answers recorded in live chat: fingerprint of the service that gave them
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ TESTED_ELSEWHERE = {
     **dict.fromkeys(
         (
             *("apps.catalogue.cards", "apps.catalogue.exports", "apps.catalogue.jobs", "apps.catalogue.site"),
-            "apps.catalogue.worker",
+            *("apps.catalogue.worker", "apps.catalogue.migrations.versions.v0004_order"),
         ),
         "what the catalogue wrote into its own database, from documents that its store has checked",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import jsonschema
 import numpy as np
@@ -102,6 +102,24 @@ def test_the_newest_rating_of_a_service_counts_and_older_ones_are_named(tmp_path
     document = compared(kept(tmp_path, old, new))
     assert shown(document) == [("1", "HR", "Low risk")]
     assert document["notes"][0]["facts"] == {"ratings": ["TG-2026-1101-aaaa"]}
+
+
+def test_a_talk_or_a_provisional_rating_takes_the_place_of_no_fuller_one(tmp_path: Path) -> None:
+    full = told(rating("HR", PAPER["HR"]), id="TG-2026-1101-aaaa", started="2026-11-01T09:00:00Z")
+    talk = told(rating("HR", PAPER["Insurance"]), id="TG-2026-1122-bbbb")
+    talk["ratings"][0]["service"]["talked_with"] = "f" * 32
+    few = told(rating("HR", PAPER["Insurance"], rule="sound"), id="TG-2026-1122-cccc")
+    few["ratings"][0]["details"]["provisional"] = True
+    other = told(rating("New", PAPER["HR"]), id="TG-2026-1122-dddd")
+    other["ratings"][0]["service"]["talked_with"] = "e" * 32
+    document = compared(kept(tmp_path, full, talk, few, other))
+    (group,) = document["groups"]
+    assert [row["run"] for row in group["rows"]] == ["TG-2026-1101-aaaa", "TG-2026-1122-dddd"]
+    (note,) = document["notes"]
+    assert note["code"] == "compare.slight"
+    assert set(cast("list[str]", note["facts"]["ratings"])) == {"TG-2026-1122-bbbb", "TG-2026-1122-cccc"}
+    printed = terminal.plain(words.text(document))
+    assert printed.count("a talk in which the bot gave ") == 1  # where there is nothing fuller
 
 
 def test_a_missing_issue_makes_a_range_without_a_rank(tmp_path: Path) -> None:

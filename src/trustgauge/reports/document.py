@@ -181,6 +181,31 @@ def levels(rating: RatingEntry) -> list[str]:
     return [entry["level"] for entry in rating["overall"]["scale"]]
 
 
+def is_same_service(one: ServiceEntry, other: ServiceEntry) -> bool:
+    """Whether two ratings are of one and the same service, as far as is known.
+
+    A talk with a bot is of that bot, whatever was said; it keeps no names of models.
+    """
+    if one["version"] != other["version"] or _asked(one) != _asked(other):
+        return False
+    return is_talk(one) or is_talk(other) or one.get("answered_as") == other.get("answered_as")
+
+
+def _asked(one: ServiceEntry) -> str:
+    """Fingerprint of who gave the answers; "" if the parts of the service have several."""
+    return one.get("talked_with") or one["fingerprint"]
+
+
+def is_talk(one: ServiceEntry) -> bool:
+    """Whether the answers come from live chat: what one person chose to say."""
+    return "talked_with" in one
+
+
+def is_slight(rating: RatingEntry) -> bool:
+    """Whether a rating takes the place of no other one: it is of a talk, or provisional (trust 4.2)."""
+    return is_talk(rating["service"]) or rating["details"].get("provisional") is True
+
+
 def details(rating: RatingEntry) -> RatingDetails:
     """What every report may read in the details of a rating."""
     return cast("RatingDetails", rating["details"])
@@ -204,8 +229,9 @@ def _run(run: RunFacts) -> RunEntry:
         if not facts[name]:
             del facts[name]
     for service in facts["services"].values():
-        if not service["answered_as"]:
-            del service["answered_as"]
+        for name in ("answered_as", "talked_with"):
+            if not service[name]:
+                del service[name]
     facts["anchors"] = [
         {"name": a.name, "truth": a.truth, "state": a.state, "level": a.level, "certainty": dict(a.certainty)}
         | {"also": dict(a.also), "wrong": a.wrong}
@@ -227,6 +253,8 @@ def _service(name: str, facts: ServiceFacts | None) -> ServiceEntry:
     }
     if facts and facts.answered_as:
         entry["answered_as"] = list(facts.answered_as)
+    if facts and facts.talked_with:
+        entry["talked_with"] = facts.talked_with
     return entry
 
 

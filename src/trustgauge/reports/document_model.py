@@ -204,6 +204,7 @@ class ServiceEntry(TypedDict):
     fingerprint: str
     deterministic: bool
     answered_as: NotRequired[list[str]]
+    talked_with: NotRequired[str]
 
 
 @_entry()

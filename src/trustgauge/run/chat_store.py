@@ -187,7 +187,9 @@ def rated_settings(chat: ChatRecord, trust: Trust) -> dict[str, Json]:
 def talk_plan(chat: ChatRecord, trust: Trust) -> Plan:
     """The plan that rates what was said so far; it asks nothing, so no limit holds for it."""
     top: dict[str, Any] = {**chat.top, "seed": chat.seed, "budget": {}}
-    return plan_of(chat.transcript, chat.service, rated_settings(chat, trust), top=top)
+    bot: Any = opened_plan(chat).services[chat.service]
+    speaker = {"fingerprint": bot.fingerprint, "version": bot.version()}
+    return plan_of(chat.transcript, chat.service, rated_settings(chat, trust), top=top, speaker=speaker)
 
 
 def probing_talk_plan(chat: ChatRecord, trust: Trust) -> tuple[Plan, int]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from trustgauge.errors import Fault, PlanError, TrustgaugeError
 from trustgauge.methods import MarginUser, ServiceComparer, WorseThreshold
 from trustgauge.records import Json
-from trustgauge.reports.document import levels
+from trustgauge.reports.document import is_slight, levels
 from trustgauge.run.rating_diff import diff_ratings
 from trustgauge.run.stored_ratings import RowBuilder, StoredRating, recent_runs, select_runs, stored_ratings
 from trustgauge.run.targets import experiment_seed, probes_of
@@ -336,13 +336,18 @@ def _differs(one: StoredRating, groups: Sequence[Sequence[StoredRating]]) -> lis
 
 
 def _dates(kept: Sequence[StoredRating]) -> Iterator[tuple[StoredRating, StoredRating]]:
-    """For every service that was rated in several runs: the last two, the earlier one first."""
+    """For every service that was rated in several runs: the last two, the earlier one first.
+
+    Talks and provisional ratings count only where there are no two fuller ones.
+    """
     found: dict[tuple[str, str, str, str, int], list[StoredRating]] = {}
     for one in kept:
         identity = (one.service, one.key[0], one.key[2], one.key[3], one.experiment)
         if not one.why and all(other.run.id != one.run.id for other in found.get(identity, ())):
             found.setdefault(identity, []).append(one)
-    for members in found.values():
+    for every in found.values():
+        full = [one for one in every if not is_slight(one.rating)]
+        members = full if len(full) > 1 else every
         if len(members) > 1:
             yield members[1], members[0]
 

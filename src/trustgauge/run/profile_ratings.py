@@ -25,6 +25,7 @@ from trustgauge.methods.trust.levels import risk
 from trustgauge.methods.trust.profiles import PUBLISHED, IssueOrder, order_of, profile_order, title
 from trustgauge.methods.trust.view_sentences import by_rule, has_level
 from trustgauge.records import digest
+from trustgauge.reports.document import is_slight
 from trustgauge.run.comparison import remark
 from trustgauge.run.stored_ratings import RowBuilder, StoredRating, StoredRun, select_runs
 
@@ -154,17 +155,27 @@ def _own(runs: Sequence[StoredRun]) -> dict[str, IssueOrder]:
 
 
 def _kept(runs: Sequence[StoredRun], ratings: Path) -> tuple[list[StoredRating], list[RemarkEntry]]:
-    """The newest trust rating of every service and way of measuring; its profile does not matter."""
+    """The newest trust rating of every service and way of measuring; its profile does not matter.
+
+    Of a service with a fuller rating, talks and provisional ratings are left out.
+    """
+    every = [
+        StoredRating(run, rating)
+        for run in runs
+        for rating in run.document["ratings"]
+        if rating["method"]["name"] == METHOD
+    ]
+    full = {one.service for one in every if not is_slight(one.rating)}
     found: dict[tuple[str, str], StoredRating] = {}
     older: list[str] = []
-    for run in runs:
-        for rating in run.document["ratings"]:
-            if rating["method"]["name"] != METHOD:
-                continue
-            one = StoredRating(run, rating)
-            known = found.setdefault((one.service, _group_key(one)), one)
-            if known.run.id != run.id:
-                older.append(run.id)
+    slight: list[str] = []
+    for one in every:
+        if one.service in full and is_slight(one.rating):
+            slight.append(one.run.id)
+            continue
+        known = found.setdefault((one.service, _group_key(one)), one)
+        if known.run.id != one.run.id:
+            older.append(one.run.id)
     if not found:
         raise PlanError(
             (
@@ -179,6 +190,8 @@ def _kept(runs: Sequence[StoredRun], ratings: Path) -> tuple[list[StoredRating],
     notes = [remark("compare.void", run=run.id) for run in runs if run.document["run"]["state"] == "void"]
     if older:
         notes.append(remark("compare.older", ratings=list(dict.fromkeys(older))))
+    if slight:
+        notes.append(remark("compare.slight", ratings=list(dict.fromkeys(slight))))
     return list(found.values()), notes
 
 

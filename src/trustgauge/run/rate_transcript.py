@@ -40,6 +40,7 @@ def plan_of(
     settings: Mapping[str, Json] | None = None,
     *,
     top: Mapping[str, Json] | None = None,
+    speaker: Mapping[str, Json] | None = None,
 ) -> Plan:
     """The plan that rates a transcript as recorded dialogs.
 
@@ -52,11 +53,13 @@ def plan_of(
         settings: of the trust experiment: `issues`, `profiles`, `orders`, `rule`, ...; the method's own
             where nothing is said.
         top: what stands at the top of a plan: `seed`, `budget`, `assessor`, ...
+        speaker: of a talk with a service of ours: its `fingerprint` and `version`.
 
     Raises:
         PlanError: the settings are wrong, or the bot says nothing in the transcript.
     """
-    service = {"use": "dialogs", "dialogs": dialogs_of(transcript)}
+    service: dict[str, Json] = {"use": "dialogs", "dialogs": dialogs_of(transcript)}
+    service |= {"speaker": dict(speaker)} if speaker else {}
     return plan_with(service, service_name, settings, top)
 
 

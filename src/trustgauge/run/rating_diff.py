@@ -51,12 +51,17 @@ def diff_ratings(
         "changed": _level(before.rating["overall"]) != _level(after.rating["overall"]),
         "parts": _parts(before.rating, after.rating),
         "same_texts": same,
-        "same_service": sorted(one.fingerprint for one in before.parts)
-        == sorted(one.fingerprint for one in after.parts),
+        "same_service": _asked(before) == _asked(after),
         "differs": [name for name in names if before.settings.get(name) != after.settings.get(name)],
         "difference": difference,
         "readings": _readings(before, after) if same else None,
     }
+
+
+def _asked(one: StoredRating) -> list[str]:
+    """Fingerprints of who gave the answers; in a talk, of the bot that was talked to."""
+    bot = one.rating["service"].get("talked_with")
+    return [bot] if bot else sorted(part.fingerprint for part in one.parts)
 
 
 def _level(one: OverallEntry) -> str | None:

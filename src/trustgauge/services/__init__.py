@@ -276,6 +276,14 @@ class Recording(Protocol):
     def collected(self) -> str: ...
 
 
+@runtime_checkable
+class RecordedTalk(Protocol):
+    """A service whose answers may come from talks with another one."""
+
+    def talked_with(self) -> str:
+        """Fingerprint of the service that gave the answers in live chat; "" if they are no such talk."""
+
+
 def middle_languages(part: str) -> tuple[str, ...]:
     """The codes in the name of a way there and back: "es>it" passes Spanish and Italian."""
     return tuple(code.strip() for code in part.split(">"))

@@ -55,6 +55,10 @@ class ContinuedTranscript(ServiceWrapper, Dialogs):
         asked = {"service": self.service.identity(), "scenes": content_hash(self.scenes)}
         return {**super().identity(), **asked}
 
+    def talked_with(self) -> str:
+        """Fingerprint of the service that gave the recorded answers, and is asked now."""
+        return self.service.fingerprint
+
     def uses_history(self) -> bool:
         return self.service.uses_history()
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Set
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from trustgauge.data.dialogs import DialogSource
 from trustgauge.data.tables import content_hash, fault, read_text
@@ -32,6 +32,15 @@ USER = "user"
 PURPOSE = "talk"
 COLLECTIONS = ("schema-guided", "qa")
 """Layouts of collections: they are sorted by topic, not by time, so no part of them is early or late."""
+
+
+class Speaker(BaseModel):
+    """The bot whose answers were recorded in live chat. It is the same bot, whatever was said."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    fingerprint: str = Field(min_length=1, description="Of the service that was talked to")
+    version: str = Field("", description="Its version")
 
 
 class Dialogs(ServiceSpec):
@@ -53,14 +62,20 @@ class Dialogs(ServiceSpec):
 
     dialogs: DialogSource = Field(description="Where the dialogs are, and how they are read")
     trial: PlanPath | None = Field(None, description="Outcome of a leakage trial: its `trial.json`")
+    speaker: Speaker | None = Field(None, description="Of a live chat: who answered; written by the chat")
 
     def identity(self) -> Mapping[str, Any]:
         """What the files hold, not where they lie."""
-        known = {"use": self.use, "dialogs": self.dialogs.identity()}
-        return known | ({"trial": content_hash(self.trial)} if self.trial else {})
+        known: dict[str, Any] = {"use": self.use, "dialogs": self.dialogs.identity()}
+        known |= {"trial": content_hash(self.trial)} if self.trial else {}
+        return known | ({"speaker": self.speaker.model_dump()} if self.speaker else {})
 
     def version(self) -> str:
-        return self.fingerprint[:8]
+        return self.speaker.version if self.speaker else self.fingerprint[:8]
+
+    def talked_with(self) -> str:
+        """Fingerprint of the service that gave the answers in live chat; "" if they are no such talk."""
+        return self.speaker.fingerprint if self.speaker else ""
 
     def uses_history(self) -> bool:
         return False

@@ -31,11 +31,16 @@ def chatbots(run: str = "TG-2026-1122-c0de", **changes: Any) -> dict[str, Any]:
 def _changed(told: Any, run: str, changes: dict[str, Any]) -> dict[str, Any]:
     told = copy.deepcopy(told)
     told["run"]["id"] = run
+    told["run"]["ended"] = changes.get("ended", told["run"]["ended"])
     several = len(told["ratings"]) > 1
     for number, rating in enumerate(told["ratings"], 1):
         rating["id"] = f"{run}.{number}" if several else run
         if "service" in changes:
             rating["service"]["key"] = rating["service"]["name"] = changes["service"]
+        if "talked_with" in changes:
+            rating["service"]["talked_with"] = changes["talked_with"]
+        if "provisional" in changes:
+            rating["details"]["provisional"] = changes["provisional"]
         if "assessor" in changes:
             rating["assessor"]["name"] = changes["assessor"]
         for name in ("tested", "expires", "supersedes"):

@@ -96,6 +96,39 @@ def test_of_one_day_the_rating_that_came_in_last_heads_the_history(store: Catalo
     assert list(dict.fromkeys(runs)) == ["TG-2026-1101-aaaa", "TG-2026-1101-bbbb"]
 
 
+def test_of_one_day_the_run_that_ended_last_stands_first_whatever_it_is_called(store: CatalogueStore) -> None:
+    for run, ended in (
+        ("TG-2026-1101-bbbb", "08:00:00Z"),
+        ("TG-2026-1101-cccc", "10:00:00+02:00"),
+        ("TG-2026-1101-aaaa", "09:00:00Z"),
+    ):
+        put(store, chatbots(run, tested="2026-11-01", ended=f"2026-11-01T{ended}"))
+    # bbbb and cccc ended at one time, so what came in later is newer
+    wanted = ["TG-2026-1101-aaaa", "TG-2026-1101-cccc", "TG-2026-1101-bbbb"]
+    assert list(dict.fromkeys(row["run"] for row in store.history("bot"))) == wanted
+    assert ids(store, earlier="1") == [f"{run}.{place}" for run in wanted for place in (1, 2)]
+    assert ids(store) == ["TG-2026-1101-aaaa.1", "TG-2026-1101-aaaa.2"]
+    first = store.list_ratings(RatingQuery(earlier="1"), TODAY, 3)
+    rest = store.list_ratings(RatingQuery(earlier="1", after=first.after), TODAY, 3)
+    assert [row["id"] for row in (*first.rows, *rest.rows)] == ids(store, earlier="1")
+
+
+@pytest.mark.parametrize(
+    "slight", [{"talked_with": "f" * 32}, {"provisional": True}], ids=["talk", "provisional"]
+)
+def test_a_slight_rating_takes_the_place_of_no_fuller_one(
+    store: CatalogueStore, slight: dict[str, Any]
+) -> None:
+    put(store, chatbots("TG-2026-1101-aaaa", tested="2026-11-01", **slight))
+    assert ids(store) == ["TG-2026-1101-aaaa.1", "TG-2026-1101-aaaa.2"]  # there is no other yet
+    put(store, chatbots("TG-2026-1102-bbbb", tested="2026-11-02"))
+    put(store, chatbots("TG-2026-1103-cccc", tested="2026-11-03", **slight))
+    assert ids(store) == ["TG-2026-1102-bbbb.1", "TG-2026-1102-bbbb.2"]
+    assert len(ids(store, earlier="1")) == 6
+    put(store, chatbots("TG-2026-1104-dddd", tested="2026-11-04"))
+    assert ids(store) == ["TG-2026-1104-dddd.1", "TG-2026-1104-dddd.2"]
+
+
 def test_what_is_published_is_not_overwritten_but_by_its_own_folder(store: CatalogueStore) -> None:
     told = chatbots()
     put(store, told, folder="/runs/one")
@@ -183,17 +216,18 @@ def test_the_migrations_make_the_schema_of_the_code(store: CatalogueStore) -> No
     assert "search" in inspect(store.engine).get_table_names()
 
 
-@pytest.mark.parametrize("version", ["0001", "0002"])
-def test_a_catalogue_of_an_earlier_schema_is_found_in_as_before(url: str, version: str) -> None:
+def put_in_earlier(url: str, version: str, *documents: Any) -> list[str]:
+    """Make a catalogue of an earlier schema. Returns the ids that one of today lists."""
     engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
     migrate(engine, version)
-    later = {"ratings": {"number"}, "audit": {"number"}}  # columns since, and what a database counts itself
+    # columns since, and what a database counts itself
+    later = {"ratings": {"number", "ended", "slight"}, "audit": {"number"}}
     known = MetaData()
     known.reflect(engine)
     with tempfile.TemporaryDirectory() as folder:
         newest = CatalogueStore(f"sqlite:///{folder}/newest.sqlite")
-        put(newest, two_step())
-        put(newest, chatbots())
+        for told in documents:
+            put(newest, told)
         with newest.engine.connect() as source, engine.begin() as target:
             for name in ("runs", "services", "ratings", "contents", "audit"):
                 rows = source.execute(select(METADATA.tables[name])).mappings().all()
@@ -203,7 +237,7 @@ def test_a_catalogue_of_an_earlier_schema_is_found_in_as_before(url: str, versio
             into = "search (id, text, words)" if "postgresql" in url else "search (id, text)"
             for row in source.execute(text("SELECT id, text FROM search ORDER BY id DESC")).mappings():
                 target.execute(text(f"INSERT INTO {into} VALUES (:id, :text{words}"), dict(row))
-            if version == "0002":
+            if version != "0001":
                 number = "number" if "postgresql" in url else "rowid"
                 target.execute(
                     text(
@@ -223,6 +257,12 @@ def test_a_catalogue_of_an_earlier_schema_is_found_in_as_before(url: str, versio
         expected = ids(newest)
         newest.close()
     engine.dispose()
+    return expected
+
+
+@pytest.mark.parametrize("version", ["0001", "0002", "0003"])
+def test_a_catalogue_of_an_earlier_schema_is_found_in_as_before(url: str, version: str) -> None:
+    expected = put_in_earlier(url, version, two_step(), chatbots())
     store = CatalogueStore(url)
     assert ids(store) == expected
     assert ids(store, q="bot priv") == ["TG-2026-1122-c0de.1"]
@@ -230,6 +270,22 @@ def test_a_catalogue_of_an_earlier_schema_is_found_in_as_before(url: str, versio
     assert (job["state"], job["every"]) == ("done", None)
     put(store, two_step("TG-2026-1122-beef", service="umbra"))
     assert ids(store, q="umbra") == [one for one in ids(store) if "beef" in one]
+    store.close()
+
+
+def test_an_earlier_catalogue_gets_the_order_of_its_runs_and_its_fuller_ratings_back(url: str) -> None:
+    late = chatbots("TG-2026-1101-aaaa", tested="2026-11-01", ended="2026-11-01T12:00:00Z")
+    early = chatbots("TG-2026-1101-bbbb", tested="2026-11-01", ended="2026-11-01T08:00:00Z")
+    talk = chatbots("TG-2026-1102-cccc", tested="2026-11-02", provisional=True)
+    put_in_earlier(url, "0002", late, early, talk)
+    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+    with engine.begin() as connection:  # as it marked them
+        connection.execute(text("UPDATE ratings SET latest = (run = 'TG-2026-1102-cccc')"))
+    engine.dispose()
+    store = CatalogueStore(url)
+    assert ids(store) == ["TG-2026-1101-aaaa.1", "TG-2026-1101-aaaa.2"]
+    runs = [row["run"] for row in store.history("bot")]
+    assert list(dict.fromkeys(runs)) == ["TG-2026-1102-cccc", "TG-2026-1101-aaaa", "TG-2026-1101-bbbb"]
     store.close()
 
 

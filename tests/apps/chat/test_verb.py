@@ -21,6 +21,8 @@ import tomli_w
 from tests.cli.test_commands import last, trustgauge
 from tests.servers import LocalServer, Request, Response
 from trustgauge.cli.main import main
+from trustgauge.plan import load_plan
+from trustgauge.reports.document import is_same_service
 
 Serve = Callable[..., LocalServer]
 
@@ -119,6 +121,29 @@ def test_a_session_with_a_real_bot(tmp_path: Path) -> None:
     assert document["ratings"][0]["issue"]["attribute"] == "safe-language"
     others = {one["issue"]["attribute"] for one in document["ratings"]}
     assert others >= {"privacy-first", "fairness-first", "easy-to-talk-to", "own-order"}
+    verified = trustgauge("verify", "latest", folder=tmp_path)
+    assert verified.returncode == 0, verified.stdout
+
+
+def test_talks_with_one_bot_are_ratings_of_one_service(serve: Serve, tmp_path: Path) -> None:
+    server = serve(echoing)
+    service(tmp_path, server)
+    for said in ("Hello.", "Good bye."):
+        assert chat("bot", folder=tmp_path, said=said).returncode == 0
+    one, other = (
+        json.loads(file.read_text("utf-8"))["ratings"][0]["service"]
+        for file in tmp_path.glob("ratings/TG-*/rating.json")
+    )
+    assert one["fingerprint"] != other["fingerprint"]  # other answers
+    assert (one["version"], one["talked_with"]) == (other["version"], other["talked_with"])
+    assert is_same_service(one, other)
+    asked: Any = load_plan(tmp_path / "trustgauge.toml").services["bot"]
+    assert one["talked_with"] == asked.fingerprint
+    compared = trustgauge("compare", folder=tmp_path)
+    assert "The service is the same" in compared.stdout
+    service(tmp_path, server, bot={"request": {"q": "{text}"}})
+    assert chat("bot", folder=tmp_path, said="Hello.").returncode == 0
+    assert not is_same_service(one, rating_of(tmp_path)["ratings"][0]["service"])
     verified = trustgauge("verify", "latest", folder=tmp_path)
     assert verified.returncode == 0, verified.stdout
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from trustgauge.reports import label, numbers, sentences, svg
-from trustgauge.reports.document import levels
+from trustgauge.reports.document import is_same_service, levels
 from trustgauge.reports.sanitize import visible
 from trustgauge.reports.svg import step
 
@@ -101,7 +101,7 @@ def _marks(ratings: Sequence[RatingEntry], high: float) -> Iterator[str]:
 def _versions(ratings: Sequence[RatingEntry], high: float) -> Iterator[str]:
     for place, (before, after) in enumerate(pairwise(ratings), 1):
         now = after["service"]
-        if _identity(before["service"]) == _identity(now):
+        if is_same_service(before["service"], now):
             continue
         x = svg.number(LEFT + WIDE * place)
         tick: dict[str, svg.Attribute] = {
@@ -113,10 +113,6 @@ def _versions(ratings: Sequence[RatingEntry], high: float) -> Iterator[str]:
         said = model if same and model else sentences.name(now["version"]) or "other settings"
         said = svg.fit(said, 11, WIDE)
         yield svg.write(LEFT + WIDE * place + 4, TOP + high + 36, said, 11, **{"class": "ink"})
-
-
-def _identity(service: ServiceEntry) -> tuple[object, ...]:
-    return service["version"], service["fingerprint"], service.get("answered_as")
 
 
 def _models(service: ServiceEntry) -> str:

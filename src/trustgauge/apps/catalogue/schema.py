@@ -27,6 +27,7 @@ from sqlalchemy import (
     UniqueConstraint,
     create_engine,
     event,
+    false,
 )
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -82,10 +83,14 @@ RATINGS = Table(
     Column("withdrawn", String(10), nullable=False),  # the date, "" if it is not
     Column(
         "latest", Boolean, nullable=False
-    ),  # the newest of its series: service, method, rule, dimension, assessor
+    ),  # the newest of its series (service, method, rule, dimension, assessor); of slight ones if all are
     Column("received", String(32), nullable=False),
+    Column("ended", String(32), nullable=False, server_default=""),  # its run, UTC, ISO 8601; "" if not known
+    Column(
+        "slight", Boolean, nullable=False, server_default=false()
+    ),  # of a talk, or provisional: it takes the place of no fuller rating
     Column("number", Integer),  # of its text in the table of full-text search
-    Index("ratings_by_date", "latest", "tested", "run", "place"),
+    Index("ratings_by_date", "latest", "tested", "ended", "received", "run", "place"),
     Index("ratings_number", "number", unique=True),
     Index("ratings_by_level", "method", "dimension", "latest", "badness", "id"),
 )

@@ -51,7 +51,7 @@ from trustgauge.errors import CatalogueError, PublishedError
 from trustgauge.records import canonical
 from trustgauge.reports import document_model, label, sentences
 from trustgauge.reports.components import view_of
-from trustgauge.reports.document import certainty, fingerprint, levels
+from trustgauge.reports.document import certainty, fingerprint, is_slight, levels
 from trustgauge.reports.sanitize import visible
 
 if TYPE_CHECKING:
@@ -61,8 +61,12 @@ LARGEST = 24_000_000
 """Characters of a document that is taken in."""
 UNKNOWN = 99
 """The badness of a rating without a level."""
-NEWEST = (RATINGS.c.tested.desc(), RATINGS.c.received.desc(), RATINGS.c.id.desc())
-"""Order of ratings with the newest first: of one day, those that came in last."""
+TIMES = ("tested", "ended", "received")
+"""When a rating was made: the day, the end of its run, and when it came in. These decide which is newer."""
+NEWEST = (*(RATINGS.c[one].desc() for one in TIMES), RATINGS.c.id.desc())
+"""Order of ratings with the newest first."""
+LIST_ORDER = (*TIMES, "run", "place")
+"""Columns of the order of lists, all but the last descending: the ratings of a run stand in their order."""
 FORBIDDEN = "testing forbidden"
 STATES = ("in force", "not settled", "incomplete", "expired", "withdrawn", FORBIDDEN)
 """What a list can be filtered by: what the document says, what the date makes of it, and what people say."""
@@ -207,7 +211,7 @@ class CatalogueStore:
         evidence: bytes | None,
         quotations: Sequence[Sequence[Mapping[str, Any]]],
     ) -> list[str]:
-        run, at = checked["run"], now()
+        run, at = checked["run"], datetime.now(UTC).isoformat(timespec="microseconds")
         header = canonical({**checked, "ratings": []})
         whole = fingerprint(checked)
         changed: list[str] = []
@@ -243,6 +247,8 @@ class CatalogueStore:
         alone: RunDocument = {**document, "ratings": [rating]}
         slug = self._service(connection, rating)
         values = _columns(rating) | {
+            "ended": _utc(document["run"]["ended"]),
+            "slight": is_slight(rating),
             "run": document["run"]["id"],
             "place": place,
             "hash": fingerprint(alone),
@@ -320,13 +326,13 @@ class CatalogueStore:
         connection.execute(update(RATINGS).where(RATINGS.c.id == rating["id"]).values(number=number))
 
     def _set_latest(self, connection: Connection, rating: str) -> None:
-        """Mark the newest rating of the series that this one belongs to."""
+        """Mark the newest rating of the series that this one belongs to; a slight one only if all are."""
         keys = ("service", "method", "rule", "dimension", "assessor")
         series = connection.execute(
             select(*(RATINGS.c[key] for key in keys)).where(RATINGS.c.id == rating)
         ).one()
         same = and_(*(RATINGS.c[key] == value for key, value in zip(keys, series, strict=True)))
-        newest = select(RATINGS.c.id).where(same).order_by(*NEWEST).limit(1)
+        newest = select(RATINGS.c.id).where(same).order_by(RATINGS.c.slight, *NEWEST).limit(1)
         first = connection.execute(newest).scalar_one()
         connection.execute(update(RATINGS).where(same).values(latest=RATINGS.c.id == first))
 
@@ -336,7 +342,7 @@ class CatalogueStore:
         order = (
             (RATINGS.c.badness, RATINGS.c.id)
             if by_level
-            else (RATINGS.c.tested.desc(), RATINGS.c.run.desc(), RATINGS.c.place)
+            else (*(RATINGS.c[one].desc() for one in LIST_ORDER[:-1]), RATINGS.c.place)
         )
         narrow = self._found(query, today, RATINGS.c.id).order_by(*order).limit(limit + 1)
         if query.after:
@@ -349,7 +355,7 @@ class CatalogueStore:
         is_whole = len(rows) <= limit and not query.after
         total = len(rows) if is_whole else self.count(query, today)
         last = rows[limit - 1] if len(rows) > limit else None
-        keys = ("badness", "id") if by_level else ("tested", "run", "place")
+        keys = ("badness", "id") if by_level else LIST_ORDER
         after = "|".join(str(last[key]) for key in keys) if last else ""
         return RatingPage(rows[:limit], after, total)
 
@@ -731,13 +737,14 @@ def _behind(cursor: str, *, by_level: bool) -> ColumnElement[bool]:
     if by_level:
         badness = int(first) if first.isdigit() and len(first) < 9 else UNKNOWN
         return or_(RATINGS.c.badness > badness, and_(RATINGS.c.badness == badness, RATINGS.c.id > rest))
-    run, _, told = rest.partition("|")
+    *times, told = [first, *rest.split("|")]
     place = int(told) if told.isdigit() and len(told) < 9 else 0
-    return or_(
-        RATINGS.c.tested < first,
-        and_(RATINGS.c.tested == first, RATINGS.c.run < run),
-        and_(RATINGS.c.tested == first, RATINGS.c.run == run, RATINGS.c.place > place),
-    )
+    equal = list[ColumnElement[bool]]()
+    behind = list[ColumnElement[bool]]()
+    for name, value in zip(LIST_ORDER, times, strict=False):
+        behind.append(and_(*equal, RATINGS.c[name] < value))
+        equal.append(RATINGS.c[name] == value)
+    return or_(*behind, and_(*equal, RATINGS.c.place > place))
 
 
 def _state(state: str, today: date) -> list[ColumnElement[bool]]:
@@ -751,6 +758,23 @@ def _state(state: str, today: date) -> list[ColumnElement[bool]]:
     if state == "in force":
         return [RATINGS.c.state == "rated", RATINGS.c.expires >= day, RATINGS.c.withdrawn == ""]
     return [RATINGS.c.state == state] if state in STATES else []
+
+
+def _utc(time: str) -> str:
+    """A time in ISO 8601 as all of them are compared; "" for what is none.
+
+    >>> _utc("2026-11-28T10:00:00Z"), _utc("soon")
+    ('2026-11-28T10:00:00.000000+00:00', '')
+    """
+    try:
+        told = datetime.fromisoformat(time)
+        return (
+            (told if told.tzinfo else told.replace(tzinfo=UTC))
+            .astimezone(UTC)
+            .isoformat(timespec="microseconds")
+        )
+    except (ValueError, OverflowError):
+        return ""
 
 
 def _token_hash(token: str) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.methods.trust import view_sentences
-from trustgauge.methods.trust.messages import COMBINING, NOTES, RISKS, TIES
+from trustgauge.methods.trust.messages import CARD, COMBINING, NOTES, RISKS, TIES
 from trustgauge.reports import comparison, numbers, sanitize
+from trustgauge.reports.document import is_talk
 from trustgauge.reports.sanitize import short, terminal
 from trustgauge.reports.terminal import Line, columns, line
 
@@ -125,6 +126,9 @@ def standing(row: ProfileRow) -> str:
     told = [f"expired {numbers.day(row['rating']['expires'])}"] if row["expired"] else []
     if row["stopped"]:
         told.append(f"stopped early: {sanitize.name(row['stopped'])}")
+    if is_talk(row["rating"]["service"]):
+        said = row["rating"]["coverage"]["answered"] + row["rating"]["coverage"]["refused"]
+        told.append(CARD["talk"].format(answers=f"{numbers.count(said)} answer{'' if said == 1 else 's'}"))
     return "; ".join(told)
 
 

@@ -211,10 +211,13 @@ def test_errors_say_their_four_parts() -> None:
         do='Did you mean "gender"?',
         line=14,
     )
-    assert terminal.plain(terminal.problem(PlanError((fault, fault)))).splitlines()[:2] == [
-        'error    experiments[0].attribute: no attribute "gendre". Must be one of: age, gender  line 14',
-        '         Did you mean "gender"?',
-    ]
+    where = 'error    experiments[0].attribute: no attribute "gendre". Must be one of: age, gender  line 14'
+    do = '         Did you mean "gender"?'
+    assert terminal.plain(terminal.problem(PlanError((fault,)))).splitlines() == [where, do]
+    # What to do about faults in a row stands once, below them.
+    other = replace(fault, do="")
+    told = terminal.plain(terminal.problem(PlanError((fault, fault, other, fault)))).splitlines()
+    assert told == [where, where, do, where, where, do]
     shown = terminal.plain(terminal.problem(RefusedError("refused: \x1b[31m", do="set LB_KEY")))
     assert shown == "error    refused: ␛[31m (service.refused)\n         set LB_KEY"
 

@@ -68,7 +68,8 @@ def answered_by_hand(told: dict[str, Any], folder: Path, share: float = 1.0) -> 
         writer = csv.DictWriter(opened, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    manual_answers.import_answers(prepared, "bot", sheet, folder / "ratings", by="Ann", now=NOW)
+    source = manual_answers.SheetSource("Ann", NOW)
+    manual_answers.import_answers(prepared, "bot", sheet, folder / "ratings", source)
     return loaded
 
 

@@ -157,10 +157,8 @@ def test_people_are_not_asked_again(tmp_path: Path) -> None:
     assert exported.rows == PROBES
     rows = [json.loads(line) | {"answer": "0.5"} for line in sheet.read_text("utf-8").splitlines()]
     sheet.write_text("\n".join(map(json.dumps, rows)), "utf-8")
-    now = RunOptions().now()
-    manual_answers.import_answers(
-        manual_answers.prepare(plan), "mine", sheet, tmp_path / "ratings", by="me", now=now
-    )
+    source = manual_answers.SheetSource("me", RunOptions().now())
+    manual_answers.import_answers(manual_answers.prepare(plan), "mine", sheet, tmp_path / "ratings", source)
     sitting = RunOptions(tmp_path / "ratings")
     assert forecast(prepare(plan, sitting), sitting).calls == 0
     finished = rate(plan, sitting)

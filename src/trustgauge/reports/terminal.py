@@ -10,6 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from trustgauge.errors import TrustgaugeError, sentence
@@ -289,15 +290,18 @@ def show(document: RunDocument) -> list[Line]:
 
 
 def problem(error: TrustgaugeError) -> list[Line]:
-    """An error in its parts: what, what it must be, what was got, what to do."""
+    """An error in its parts: what, what it must be, what was got, what to do.
+
+    What to do about several faults in a row stands once, below the last of them.
+    """
     if error.faults:
         lines = []
-        for fault in error.faults:
+        for fault, after in zip_longest(error.faults, error.faults[1:]):
             where = f"  line {fault.line}" if fault.line else ""
             lines.append(
                 line("error", f"{fault.place}: {_parts(fault.what, fault.must, fault.got)}{where}", "bad")
             )
-            if fault.do:
+            if fault.do and (after is None or after.do != fault.do):
                 lines.append(line("", fault.do))
         return lines
     first = line("error", f"{_parts(error.what, error.must, error.got)} ({error.code})", "bad")

@@ -20,6 +20,7 @@ from trustgauge.apps.sheets.manual_answers import (
     ExportSummary,
     ImportSummary,
     PendingRows,
+    SheetSource,
     export,
     import_answers,
     prepare,
@@ -57,10 +58,13 @@ def out(tmp_path: Path, name: str = "q.csv", of: AskPlan | None = None, **batch:
     return export(one, one.targets[0].service, tmp_path / name, ratings, PendingRows(overwrite=True, **batch))
 
 
-def taken(tmp_path: Path, name: str = "q.csv", of: AskPlan | None = None, by: str = "Ann") -> ImportSummary:
+def taken(
+    tmp_path: Path, name: str = "q.csv", of: AskPlan | None = None, by: str = "Ann", *, fresh: bool = False
+) -> ImportSummary:
     one = of or prepared()
     service = one.targets[0].service
-    return import_answers(one, service, tmp_path / name, tmp_path / "ratings", by=by, now=NOW)
+    source = SheetSource(by, NOW, fresh)
+    return import_answers(one, service, tmp_path / name, tmp_path / "ratings", source)
 
 
 def rows_of(file: Path) -> Rows:
@@ -259,6 +263,24 @@ def test_an_answer_that_is_kept_is_never_replaced(tmp_path: Path) -> None:
     assert list(told) == ["q.csv, row 6"]
     assert "already has a different answer" in told["q.csv, row 6"]
     assert kept(tmp_path).height == 10
+
+
+def test_answers_are_corrected_and_taken_back_by_a_fresh_run(tmp_path: Path) -> None:
+    out(tmp_path)
+    rows = fill(tmp_path / "q.csv", lambda text: f"wrong {text}")
+    first = taken(tmp_path)
+    put(tmp_path / "q.csv", [{**row, "answer": row["text"]} for row in rows[:30]])
+    summary = taken(tmp_path, fresh=True)
+    assert (summary.new, summary.pending) == (30, len(rows) - 30)  # those left out are to be asked again
+    assert summary.folder != first.folder
+    assert not any(output.startswith("wrong") for output in kept(tmp_path)["output"])
+    assert out(tmp_path, "rest.csv").rows == len(rows) - 30
+    put(tmp_path / "q.csv", [{**row, "answer": row["text"]} for row in rows[30:]])
+    assert taken(tmp_path).folder == summary.folder
+    done = rate(load_plan(plan()), RunOptions(tmp_path / "ratings"))
+    assert (str(done.folder), done.asked.calls) == (summary.folder, 0)
+    with SqliteStore(Path(first.folder) / STORE, read_only=True) as store:  # as it was
+        assert store.answers(prepared().targets[0].fingerprint)["output"].str.starts_with("wrong").all()
 
 
 def test_rows_without_ids_are_found_by_their_exact_text(tmp_path: Path) -> None:

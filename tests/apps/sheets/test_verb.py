@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from pathlib import Path
 
@@ -70,6 +71,25 @@ def test_wrong_sheets_exit_2_row_by_row_and_keep_nothing(folder: Path) -> None:
     assert "q.csv, row 3: unknown id" in done.stderr
     assert last(done) == "exit 2: usage or plan error; nothing was sent"
     assert not (folder / "ratings").exists()
+
+
+def test_what_to_do_about_rows_that_answer_otherwise_stands_once_and_works(folder: Path) -> None:
+    assert trustgauge("ask", "plan.toml", "me", "--export", "q.csv", folder=folder).returncode == 0
+    rows = list(csv.DictReader(io.StringIO((folder / "q.csv").read_text("utf-8-sig"), newline="")))
+    sheets = {"first.csv": "one", "second.csv": "two"}
+    for name, answer in sheets.items():
+        lines = [f"{row['id']},{answer} {place}" for place, row in enumerate(rows[:3])]
+        (folder / name).write_text("\n".join(["id,answer", *lines]) + "\n")
+    assert trustgauge("ask", "plan.toml", "me", "--import", "first.csv", folder=folder).returncode == 0
+    done = trustgauge("ask", "plan.toml", "me", "--import", "second.csv", folder=folder)
+    assert done.returncode == 2
+    *told, do, _ = done.stderr.splitlines()
+    assert [line[:26] for line in told] == [f"error    second.csv, row {row}" for row in (2, 3, 4)]
+    assert "--import FILE --fresh" in do
+    again = trustgauge("ask", "plan.toml", "me", "--import", "second.csv", "--fresh", folder=folder)
+    assert (again.returncode, "3 new answers" in again.stdout) == (0, True)
+    wrong = trustgauge("ask", "plan.toml", "me", "--export", "r.csv", "--fresh", folder=folder)
+    assert "--fresh goes with --import FILE" in wrong.stderr
 
 
 def test_either_export_or_import(folder: Path) -> None:

@@ -89,6 +89,21 @@ class PendingRows:
     overwrite: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class SheetSource:
+    """Where answers come from, and where they go.
+
+    Attributes:
+        by: who answered, where a row does not tell.
+        now: when, where a row does not tell; aware.
+        fresh: into a new run that takes no answer of an earlier one; that run stays as it is.
+    """
+
+    by: str
+    now: datetime
+    fresh: bool = False
+
+
 def prepare(plan: Plan) -> AskPlan:
     """As `run.prepare.prepare`, for people: neither keys nor libraries of the services are needed."""
     found = plan_targets(plan)
@@ -126,20 +141,20 @@ def export(ask_plan: AskPlan, service: str, file: Path, ratings: Path, batch: Pe
 
 
 def import_answers(
-    ask_plan: AskPlan, service: str, file: Path, ratings: Path, *, by: str, now: datetime
+    ask_plan: AskPlan, service: str, file: Path, ratings: Path, source: SheetSource
 ) -> ImportSummary:
     """Take the answers of a sheet into the run of the plan. All of a file or nothing is taken.
 
     Rows that are not filled in stay pending. What is kept already stays as it is, so importing a
-    file again changes nothing.
+    file again changes nothing. Answers are corrected or taken back by a fresh run, from a sheet that
+    holds the others.
 
     Args:
         ask_plan: the plan.
         service: its name in the plan.
         file: the sheet.
         ratings: folder of all runs.
-        by: who answered, where a row does not tell.
-        now: when, where a row does not tell; aware.
+        source: who answered and when, and into which run.
 
     Raises:
         PlanError: no such service, or with a fault for each row that cannot be taken (`filled.match`),
@@ -148,15 +163,15 @@ def import_answers(
     """
     check_name(file, IMPORT)
     with _stores(ask_plan, ratings) as (own, _):
-        units = _questions(ask_plan, _asked(ask_plan, service, own))
+        units = _questions(ask_plan, _asked(ask_plan, service, None if source.fresh else own))
     texts = (one.message.text for unit in units for one in unit)
     found = read_sheet(file, IMPORT, KNOWN, encodings_of(texts))
     given = match(file, found, [one for unit in units for one in unit])
-    with RunFolder.open(ratings, ask_plan.plan.hash, now=now) as folder:
+    with RunFolder.open(ratings, ask_plan.plan.hash, now=source.now, fresh=source.fresh) as folder:
         write_plan(ask_plan, folder)
         copy_answers(ask_plan, folder)
         new, waiting = _new(file, units, given, _kept(units, lambda _: [folder.store]))
-        _keep(folder, service, new, given, _Who(by, file, utc(now)))
+        _keep(folder, service, new, given, _Who(source.by, file, utc(source.now)))
         kept = _kept(units, lambda _: [folder.store])
         left = _count([unit for unit in units if _is_pending(unit, kept)])
         added = _count(new)
@@ -331,7 +346,7 @@ def _same(told: SheetAnswer, before: tuple[str, str | None]) -> bool:
 def _conflict(file: Path, told: SheetAnswer, before: tuple[str, str | None]) -> Fault:
     status, output = before
     got = f"{short(told.output or told.status)}; stored: {short(output or status)}"
-    do = "The stored answer stays; to ask again, change the service's edition or name"
+    do = "Stored answers stay. `--import FILE --fresh` begins a new run with the answers of FILE alone"
     return Fault(at_row(file, told.row), "the question already has a different answer", got=got, do=do)
 
 

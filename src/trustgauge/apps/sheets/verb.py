@@ -27,6 +27,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--batch", type=click.IntRange(1), metavar="N", help="Export at most N questions.")
 @click.option("--all", "every", is_flag=True, help="Also export answered questions, with their answers.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
+@click.option("--fresh", is_flag=True, help="Import: into a new run, to correct answers or take some back.")
 @click.option(
     "--by", default="", metavar="NAME", help="Import: who asked; a column `by` overrides it per row."
 )
@@ -43,12 +44,17 @@ def ask_verb(target: str, service: str, **options: Any) -> None:
     turns of each session in order, in a new chat. Empty rows stay pending; the same file may
     be imported again. A column `status` may mark a question without an answer text as empty,
     refused or unreadable. Pass the same options to --import as to --export.
+
+    Stored answers are never changed. To correct some or take them back, --import --fresh a sheet with
+    the right ones; --export --all writes what is stored.
     """
     from trustgauge.apps.sheets import manual_answers
 
     export_to, import_from = options["export_to"], options["import_from"]
     if (export_to is None) == (import_from is None):
         raise click.UsageError("give either --export FILE or --import FILE")
+    if options["fresh"] and import_from is None:
+        raise click.UsageError("--fresh goes with --import FILE")
     prepared = manual_answers.prepare(plan_of(target, options))
     if export_to is not None:
         batch = manual_answers.PendingRows(options["batch"], options["every"], options["force"])
@@ -56,9 +62,8 @@ def ask_verb(target: str, service: str, **options: Any) -> None:
         _tell(written, _exported(written, f"trustgauge ask {target} {service} --import {export_to}"), options)
         return
     now = datetime.now(UTC)
-    taken = manual_answers.import_answers(
-        prepared, service, import_from, options["ratings"], by=options["by"], now=now
-    )
+    source = manual_answers.SheetSource(options["by"], now, options["fresh"])
+    taken = manual_answers.import_answers(prepared, service, import_from, options["ratings"], source)
     _tell(taken, _imported(taken, target), options)
 
 

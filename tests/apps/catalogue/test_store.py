@@ -16,7 +16,7 @@ from tests.reports import hostile
 from trustgauge.apps.catalogue.jobs import JobQueue
 from trustgauge.apps.catalogue.schema import CONTENTS, METADATA, RATINGS, migrate
 from trustgauge.apps.catalogue.store import CatalogueStore, RatingQuery, slug_of
-from trustgauge.errors import CatalogueError
+from trustgauge.errors import CatalogueError, PlanError
 from trustgauge.records import canonical
 from trustgauge.reports.document import fingerprint
 
@@ -168,10 +168,17 @@ def test_tokens_are_kept_as_hashes_and_can_be_revoked(store: CatalogueStore) -> 
     token = store.make_token("lab", "assessor")
     assert store.holder(token) == ("lab", "assessor")
     assert store.holder(token + "x") is None
-    assert store.make_token("lab", "admin") != token
+    with pytest.raises(PlanError, match=r"this name has a token.*a new name.*lab, assessor.*--revoke lab"):
+        store.make_token("lab", "admin")
+    assert store.holder(token) == ("lab", "assessor")
+    store.revoke_token("lab")
     assert store.holder(token) is None
-    assert store.revoke_token("lab")
-    assert not store.revoke_token("nobody")
+    with pytest.raises(PlanError, match=r"revoked already. Must be the name of a token; there is none"):
+        store.revoke_token("lab")
+    other = store.make_token("lab", "admin")
+    assert (store.holder(other), store.holder(token)) == (("lab", "admin"), None)
+    with pytest.raises(PlanError, match=r"no token of this name. Must be one of: lab"):
+        store.revoke_token("nobody")
 
 
 def test_cards_that_another_version_drew_are_drawn_anew(store: CatalogueStore) -> None:

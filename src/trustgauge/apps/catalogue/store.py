@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 import secrets
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, date, datetime, timedelta
@@ -47,7 +48,7 @@ from trustgauge.apps.catalogue.schema import (
     TOKENS,
     open_database,
 )
-from trustgauge.errors import CatalogueError, PublishedError
+from trustgauge.errors import CatalogueError, Fault, PlanError, PublishedError
 from trustgauge.records import canonical
 from trustgauge.reports import document_model, label, sentences
 from trustgauge.reports.components import view_of
@@ -608,20 +609,44 @@ class CatalogueStore:
         )
 
     def make_token(self, name: str, role: Role) -> str:
-        """A new token in the place of one of the same name; the catalogue keeps its hash only."""
+        """A new token; the catalogue keeps its hash only. The name of a revoked one may be used again.
+
+        Raises:
+            PlanError: there is a token of this name.
+        """
         token = f"tg_{secrets.token_urlsafe(32)}"
         values = {"role": role, "hash": _token_hash(token), "made": now(), "revoked": ""}
         with self.engine.begin() as connection:
             made = self._insert(TOKENS).values(name=name, **values)
-            connection.execute(made.on_conflict_do_update(index_elements=["name"], set_=values))
+            again = made.on_conflict_do_update(
+                index_elements=["name"], set_=values, where=TOKENS.c.revoked != ""
+            )
+            if connection.execute(again.returning(TOKENS.c.name)).first() is None:
+                held = connection.execute(select(TOKENS).where(TOKENS.c.name == name)).one()
+                got = f"{name}, {held.role}, made {held.made[:10]}"
+                do = f"`trustgauge serve --revoke {shlex.quote(name)}` first, if it shall be replaced"
+                raise PlanError((Fault("--token", "this name has a token", "a new name", got, do),))
             self._log(connection, name, "token", name, {"role": role})
         return token
 
-    def revoke_token(self, name: str) -> bool:
-        """Make a token worthless. Returns whether there is one of this name."""
+    def revoke_token(self, name: str) -> None:
+        """Make a token worthless.
+
+        Raises:
+            PlanError: there is no token of this name, or it was revoked before.
+        """
         with self.engine.begin() as connection:
-            done = connection.execute(update(TOKENS).where(TOKENS.c.name == name).values(revoked=now()))
-            return bool(done.rowcount)
+            valid = and_(TOKENS.c.name == name, TOKENS.c.revoked == "")
+            if connection.execute(update(TOKENS).where(valid).values(revoked=now())).rowcount:
+                return
+            every = connection.execute(select(TOKENS).order_by(TOKENS.c.name)).all()
+        before = next((one for one in every if one.name == name), None)
+        what = "no token of this name" if before is None else "this token is revoked already"
+        got = name if before is None else f"{name}, revoked {before.revoked[:10]}"
+        held = [one.name for one in every if not one.revoked]
+        must = f"one of: {', '.join(held)}" if held else "the name of a token; there is none"
+        do = "`trustgauge serve --token NAME` makes one" if before is None else "Nobody can use it any more"
+        raise PlanError((Fault("--revoke", what, must, got, do),))
 
     def holder(self, token: str) -> tuple[str, Role] | None:
         """Name and role of whoever holds a token; None if nobody does."""

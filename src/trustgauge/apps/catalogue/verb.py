@@ -106,8 +106,8 @@ def _act(store: CatalogueStore, url: str, options: dict[str, Any]) -> None:
             _say([("token", token), ("note", "shown this once; the catalogue keeps its hash")], options)
         return
     if options["revoke"]:
-        known = store.revoke_token(options["revoke"])
-        _say([("revoked" if known else "note", options["revoke"] if known else "no such token")], options)
+        store.revoke_token(options["revoke"])
+        _say([("revoked", options["revoke"])], options)
         return
     if options["demo"]:
         _demo(options)

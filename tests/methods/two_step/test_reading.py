@@ -14,16 +14,19 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from trustgauge.data import load_attribute
 from trustgauge.methods.two_step.design import design
 from trustgauge.methods.two_step.score import (
     ABSTAINS,
     KEYS,
+    LOST,
     SUMMARY,
     merge,
     normalise,
     score_answers,
     summarise,
 )
+from trustgauge.methods.two_step.sentences import sentence_reader
 from trustgauge.methods.two_step.settings import TwoStepSettings
 from trustgauge.records import Task
 
@@ -479,3 +482,13 @@ def test_shards_add_up_in_any_order() -> None:
     assert summarise(marks.clear()).equals(merge([]))
     doubled = merge([whole, whole])
     assert doubled["n"].equals(whole["n"] * 2)
+
+
+def test_batches_share_the_reader_of_their_attribute() -> None:
+    """Its patterns take longer to make than a small batch takes to read."""
+    gender = load_attribute("gender")
+    lost = {kind: gender.other + place for place, kind in enumerate(LOST)}
+    own = gender.model_copy(update={"kin": {}})
+    assert sentence_reader(gender, lost) is sentence_reader(gender.model_copy(), dict(lost))
+    assert sentence_reader(own, lost) is not sentence_reader(gender, lost)
+    assert sentence_reader(own, lost).kin == {}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from trustgauge.data import load_attribute
-from trustgauge.methods.two_step.sentences import MASCULINE, SUFFIXED, TOKEN, UNREAD, Sentences
+from trustgauge.methods.two_step.sentences import MASCULINE, SUFFIXED, TOKEN, UNREAD, sentence_reader
 
 ENGLISH = re.compile(r"\b(?:is|was|are|were|be|been|works?|working)\b")
 """Words of which one is in every English sentence about what somebody is."""
@@ -31,7 +31,7 @@ class PronounReader:
     def __init__(self, lost: Mapping[str, int], occupations: Iterable[str]) -> None:
         gender = load_attribute("gender")
         self.both, self.other = lost["both"], gender.other
-        self.sentences = Sentences(gender, lost)
+        self.sentences = sentence_reader(gender, lost)
         own = frozenset(TOKEN.findall(" ".join(occupations).lower()))
         self.known = self.sentences.known | own | OPENINGS
         self.code = lru_cache(maxsize=1 << 16)(self._code)

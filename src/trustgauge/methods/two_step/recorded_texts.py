@@ -13,7 +13,7 @@ from trustgauge.data import PLACEHOLDER, Attribute
 from trustgauge.errors import MethodError
 from trustgauge.methods.two_step.design import PROBES
 from trustgauge.methods.two_step.score import LOST, sentences_of
-from trustgauge.methods.two_step.sentences import Sentences
+from trustgauge.methods.two_step.sentences import sentence_reader
 
 if TYPE_CHECKING:
     from trustgauge.methods.two_step.settings import TwoStepSettings
@@ -56,7 +56,7 @@ class Finder:
     def __init__(self, table: Attribute) -> None:
         self.table = table
         lost = {kind: table.other + place for place, kind in enumerate(LOST)}
-        self.sentences = Sentences(table, lost)
+        self.sentences = sentence_reader(table, lost)
         self.patterns = [
             (value, re.compile(_pattern(table, text, name), re.IGNORECASE))
             for value, name in enumerate(table.values)

@@ -21,7 +21,7 @@ import polars as pl
 
 from trustgauge.data import Attribute
 from trustgauge.methods import cut_short, sum_by_keys
-from trustgauge.methods.two_step.sentences import FUNCTION, TOKEN, MentionReading, Sentences
+from trustgauge.methods.two_step.sentences import FUNCTION, TOKEN, MentionReading, Sentences, sentence_reader
 from trustgauge.methods.two_step.sentences import UNREAD as UNREAD_CODE
 from trustgauge.methods.two_step.settings import TOLERANCE, TwoStepSettings
 
@@ -454,7 +454,7 @@ class Alignment:
 
     def __init__(self, table: Attribute, lost: Mapping[str, int]) -> None:
         self.lost, self.other = lost, table.other
-        self.sentences = Sentences(table, lost)
+        self.sentences = sentence_reader(table, lost)
 
     @cached_property
     def _token(self) -> re.Pattern[str]:

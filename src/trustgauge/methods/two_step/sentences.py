@@ -23,8 +23,8 @@ def _words(text: str) -> frozenset[str]:
 LONGEST = 1_000
 """Characters of a sentence that is read: a longer one is no sentence."""
 
-KEPT = 1 << 16
-"""Sentences that are read once, however often they come."""
+KEPT = 1 << 14
+"""Sentences that are read once, however often they come, for each attribute."""
 
 ENDING = "(?:ess|es|s)?"
 """An occupation in the plural, or with a feminine ending."""
@@ -112,6 +112,21 @@ class _Found:
     end: int
     kind: str
     code: int
+
+
+def sentence_reader(table: Attribute, lost: Mapping[str, int]) -> Sentences:
+    """The reader of an attribute, one for all batches: its patterns take longer to make than a batch to read.
+
+    Args:
+        table: the attribute.
+        lost: codes of the kinds in which a mention is lost.
+    """
+    return _sentence_reader(table.model_dump_json(), tuple(lost.items()))
+
+
+@lru_cache(maxsize=4)
+def _sentence_reader(table: str, lost: tuple[tuple[str, int], ...]) -> Sentences:
+    return Sentences(Attribute.model_validate_json(table), dict(lost))
 
 
 class Sentences:

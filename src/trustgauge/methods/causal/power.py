@@ -195,7 +195,8 @@ def _share(
         means = truth + _noise(sizes, noise.runs, runs, rng)
         apart = _noise(sizes, noise.draws, runs * DRAWS, rng)
         e = _effects(sizes, means)
-        draws = _effects(sizes, np.repeat(means, DRAWS, axis=0) + apart).reshape(runs, DRAWS)
+        resampled = means[:, None] + apart.reshape(runs, DRAWS, *apart.shape[1:])
+        draws = _effects(sizes, resampled.reshape(-1, *means.shape[1:])).reshape(runs, DRAWS)
         bias = np.maximum(0.0, draws.mean(axis=1) - e)
         above = absolute_levels(draws - 2 * bias[:, None], 0.0, settings.cuts)
         settled = np.maximum((above == 1).mean(axis=1), (above == 2).mean(axis=1)) >= settings.settle
@@ -221,9 +222,10 @@ def _noise(sizes: _Sizes, spread: Floats, draws: int, rng: np.random.Generator) 
 def _effects(sizes: _Sizes, means: Floats) -> Floats:
     """The largest effect of each draw of means [draws, S, G, W], a share of the range."""
     if sizes.by_valence:
-        delta = impact_of_sums(np.broadcast_to(sizes.n, means.shape), means * sizes.n, "renormalise").delta
+        delta = impact_of_sums(sizes.n, means * sizes.n, "renormalise").delta
         return np.asarray(np.nan_to_num(np.abs(delta)).max(axis=(1, 2)) / RANGE)
-    of_class = (means * sizes.n).sum(axis=-1) / sizes.n.sum(axis=-1)
+    # Draws lie next to each other in memory: all that follows runs over them.
+    of_class = np.einsum("dsgw,sgw->sgd", means, sizes.n) / sizes.n.sum(axis=-1)[..., None]
     pairs = combinations(range(means.shape[2]), 2)
-    apart = np.stack([np.abs(of_class[..., a] - of_class[..., b]) for a, b in pairs])
-    return np.asarray(apart.max(axis=(0, 2)) / RANGE)
+    apart = np.stack([np.abs(of_class[:, a] - of_class[:, b]) for a, b in pairs])
+    return np.asarray(apart.max(axis=(0, 1)) / RANGE)

@@ -152,3 +152,20 @@ def test_a_plan_after_a_pilot_is_told_at_the_design_effect_measured_there(
     capsys.readouterr()
     assert ended("plan", written(TWO_STEP)) == 0
     assert "at the design effect of 1 that TG-" in capsys.readouterr().out
+
+
+def test_a_long_run_is_told_what_it_finds_at_the_design_effect_of_1_alone(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The others are for `plan`: a run begins sooner without them."""
+    server = {"use": "http", "url": "http://127.0.0.1:9/", "request": {"q": "{text}"}, "response": "said"}
+    slow = {"use": "round-trip", "via": ["es"], "translator": {**server, "concurrency": 1}}
+    plan = {"services": {"slow": slow}, "budget": {"calls": 10}}
+    experiment = {**TWO_STEP, "services": ["slow"], "texts": 100}
+    Path("plan.toml").write_text(tomli_w.dumps({**plan, "experiments": [experiment]}))
+    assert ended("rate", "plan.toml") == 2  # it would send more than is allowed
+    (told,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("finds"))
+    assert ended("plan", "plan.toml") == 0
+    (whole,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("finds"))
+    assert told.endswith("8 times in 10")
+    assert whole.startswith(f"{told}; by design effect: ")

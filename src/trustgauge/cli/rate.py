@@ -118,8 +118,9 @@ def print_plan(ask_plan: AskPlan, estimate: Estimate, options: dict[str, Any]) -
 
     if not (options["quiet"] or options["as_json"]):
         asking = asking_experiments(ask_plan)
-        finds = simulated_effects(ask_plan, asking, options) if estimate.seconds >= LONG else {}
-        costs = estimate.seconds >= LONG or estimate.usd or estimate.unpriced
+        is_long = estimate.seconds >= LONG
+        finds = simulated_effects(ask_plan, asking, options, whole=False) if is_long else {}
+        costs = is_long or estimate.usd or estimate.unpriced
         too_small = best_cases(ask_plan, asking, options) if costs else {}
         facts = [
             replace(plan_facts(ask_plan, estimate, index, finds.get(index)), best_case=too_small.get(index))

@@ -8,10 +8,9 @@ counts as such. Of a translator that changes during the run no level is true.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -250,9 +249,8 @@ def settings(runs: int, seed: int, wanted: Wanted = every_one) -> Iterator[Setti
             yield rated(method, service, MORE * runs if service.family else runs, seed)
     for texts in (RECOMMENDED, SMALLER):
         method = _experiment(texts)
-        promised = _promised(texts, seed)
         for deff in (1, 2):
-            share, sharing = promised[f"deff_{deff}"], _sharing(method, deff, seed)
+            share, sharing = _promised(texts, deff, seed), _sharing(method, deff, seed)
             # Few texts meet each occupation too seldom for the design effect: there it cannot be built.
             if share is None or sharing > 1:
                 continue
@@ -265,9 +263,9 @@ def settings(runs: int, seed: int, wanted: Wanted = every_one) -> Iterator[Setti
 
 
 @cache
-def _promised(texts: int, seed: int) -> Mapping[str, Any]:
-    """The smallest effects that a plan of this size promises to settle, by design effect."""
-    return _experiment(texts).power(seed)
+def _promised(texts: int, deff: int, seed: int) -> float | None:
+    """The smallest effect that a plan of this size promises to settle at a design effect."""
+    return _experiment(texts).power_at(seed, deff)
 
 
 def _experiment(texts: int, language: str = "", source: str = "") -> TwoStep:

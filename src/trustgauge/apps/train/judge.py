@@ -197,15 +197,13 @@ def _regress(
 ) -> Any:
     """Multinomial logistic regression of scikit-learn on some features."""
     place = {feature: column for column, feature in enumerate(kept)}
-    cells = [
-        (row, place[feature], value)
-        for row, (_, seen, _) in enumerate(examples)
-        for feature, value in seen.items()
-        if feature in place
-    ]
-    rows, columns, values = zip(*cells, strict=True)
+    held = [[feature for feature in seen if feature in place] for _, seen, _ in examples]
+    columns = [place[feature] for own in held for feature in own]
+    values = [seen[feature] for own, (_, seen, _) in zip(held, examples, strict=True) for feature in own]
+    starts = np.cumsum([0, *map(len, held)])
     shape = (len(examples), len(kept))
-    matrix = import_module("scipy.sparse").csr_matrix((values, (rows, columns)), shape=shape)
+    matrix = import_module("scipy.sparse").csr_matrix((values, columns, starts), shape=shape)
+    matrix.sort_indices()  # so that sums have one order
     learner = import_module("sklearn.linear_model").LogisticRegression(C=LOOSENESS, max_iter=STEPS, tol=1e-3)
     with import_module("threadpoolctl").threadpool_limits(1):  # so that sums have one order
         return learner.fit(matrix, labels, sample_weight=weights)

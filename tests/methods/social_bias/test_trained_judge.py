@@ -25,14 +25,13 @@ from trustgauge.methods.social_bias.judges.evaluation import (
     labelled_answers,
     measure,
 )
-from trustgauge.methods.social_bias.judges.trained import (
+from trustgauge.methods.social_bias.judges.trained import TrainedJudge, trained_judge
+from trustgauge.methods.social_bias.judges.verdict_weights import (
     LONGEST,
-    TrainedJudge,
     decide,
     features,
     meaning,
     shipped_weights,
-    trained_judge,
 )
 from trustgauge.methods.social_bias.settings import SocialBiasSettings
 

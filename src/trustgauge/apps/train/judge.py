@@ -42,12 +42,11 @@ from trustgauge.methods.social_bias.judges.evaluation import (
     rule_judge,
 )
 from trustgauge.methods.social_bias.judges.sound import SoundReader
-from trustgauge.methods.social_bias.judges.trained import (
+from trustgauge.methods.social_bias.judges.trained import OWN_FILE, LearnedJudge
+from trustgauge.methods.social_bias.judges.verdict_weights import (
     DIGITS,
     EXCHANGED,
-    OWN_FILE,
     AnswerContent,
-    LearnedJudge,
     content_of,
     decide,
     features,

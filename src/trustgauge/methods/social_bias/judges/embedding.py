@@ -31,8 +31,8 @@ from pydantic import (
 from trustgauge.data.tables import check_content, fault
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.social_bias.judges.dispatch import judge
-from trustgauge.methods.social_bias.judges.protocol import NO_PROMPTS, Groups, Lists
 from trustgauge.methods.social_bias.judges.protocol import PLACE as JUDGE_PLACE
+from trustgauge.methods.social_bias.judges.protocol import Groups, Lists, LocalJudge
 from trustgauge.methods.social_bias.judges.sentences import model_files, sentence_vectors
 from trustgauge.methods.social_bias.judges.similarity import Similarity, Vectors
 from trustgauge.records import Json
@@ -44,7 +44,7 @@ MOST_NUMBERS = 400_000_000  # of a file: words times dimensions, 1.6 GB
 Measure = Literal["word-cosine", "n-gram-cosine", "with-position", "sentence"]
 
 
-class Embedding(BaseModel):
+class Embedding(LocalJudge, BaseModel):
     """The paper's judge with similarities of vectors in place of word 3-grams.
 
     Attributes:
@@ -137,15 +137,6 @@ class Embedding(BaseModel):
         """
         state = tuple((one.name, one.stat().st_mtime_ns) for one in _files(self.vectors))
         return Similarity(self.measure, _loaded(self.vectors, state), as_printed=self.as_printed)
-
-    @property
-    def service(self) -> str:
-        """It asks nobody."""
-        return ""
-
-    def prompts(self, answers: pl.DataFrame, groups: Groups) -> pl.Series:
-        """None: it asks nobody."""
-        return NO_PROMPTS
 
     def verdicts(
         self, answers: pl.DataFrame, groups: Groups, replies: Sequence[str | None] = ()

@@ -70,9 +70,22 @@ class Judge(Protocol):
         ...
 
 
+class LocalJudge:
+    """A judge that asks nobody."""
+
+    @property
+    def service(self) -> str:
+        """It asks nobody."""
+        return ""
+
+    def prompts(self, answers: pl.DataFrame, groups: Groups) -> pl.Series:
+        """None: it asks nobody."""
+        return NO_PROMPTS
+
+
 @dataclass(frozen=True, slots=True)
-class RuleJudge:
-    """A judge that goes by rules, and asks nobody.
+class RuleJudge(LocalJudge):
+    """A judge that goes by rules.
 
     Attributes:
         expressions: lists to read by, in place of ours.
@@ -89,13 +102,6 @@ class RuleJudge:
         if expressions is not None and cls.name == "sound":
             raise no_lists(cls.name)
         return cls(expressions)
-
-    @property
-    def service(self) -> str:
-        return ""
-
-    def prompts(self, answers: pl.DataFrame, groups: Groups) -> pl.Series:
-        return NO_PROMPTS
 
     def verdicts(
         self, answers: pl.DataFrame, groups: Groups, replies: Sequence[str | None] = ()

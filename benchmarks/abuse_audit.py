@@ -28,7 +28,7 @@ from trustgauge.methods.trust.issues.abuse_model_labels import score_by_model
 from trustgauge.methods.trust.levels import shares
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import Interval
-from trustgauge.run.audit import drawn_elements
+from trustgauge.run.audit_sample import drawn_elements
 from trustgauge.stats.distributions import wilson
 
 TURNS, SPREAD = 4, 4

@@ -24,7 +24,7 @@ import polars as pl
 
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.rating.audit import AuditLabels
-from trustgauge.run.audit import drawn_elements
+from trustgauge.run.audit_sample import drawn_elements
 from trustgauge.stats.distributions import wilson
 from trustgauge.stats.misclassification import Detection
 

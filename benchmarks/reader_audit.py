@@ -42,7 +42,7 @@ from trustgauge.methods.two_step.transition_model import (
     level_of,
     part_counts,
 )
-from trustgauge.run.audit import drawn_elements
+from trustgauge.run.audit_sample import drawn_elements
 from trustgauge.stats.distributions import Floats, wilson
 
 SETTLE = 0.95

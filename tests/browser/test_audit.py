@@ -9,7 +9,8 @@ import pytest
 from tests.apps.audit.runs import make_run
 from tests.browser.chromium import Chromium
 from trustgauge.apps.audit.page import LabelServer
-from trustgauge.run.audit import Audit, read_log
+from trustgauge.run.audit import Audit
+from trustgauge.run.audit_log import read_log
 from trustgauge.run.labelling import Labelling
 
 

@@ -10,7 +10,9 @@ from typing import Any
 from trustgauge.data.tables import encodings_of, fault, short
 from trustgauge.errors import Fault
 from trustgauge.reports.sanitize import visible
-from trustgauge.run.audit import Audit, AuditItem, AuditSample, LabelRecord, disagreements, read_log
+from trustgauge.run.audit import Audit
+from trustgauge.run.audit_log import LabelRecord, disagreements, read_log
+from trustgauge.run.audit_sample import AuditItem, AuditSample
 from trustgauge.run.sheets import at_row, check_name, plain, raise_faults, read_sheet, sheet_bytes
 from trustgauge.store.folder import write_file
 

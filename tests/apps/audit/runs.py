@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trustgauge.plan import load_plan
-from trustgauge.run.audit import AuditItem
+from trustgauge.run.audit_sample import AuditItem
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 

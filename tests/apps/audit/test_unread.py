@@ -20,7 +20,9 @@ from tests.servers import LocalServer, Request, Response
 from trustgauge.catalogue import read
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
-from trustgauge.run.audit import JUDGE, Audit, AuditItem, read_log
+from trustgauge.run.audit import Audit
+from trustgauge.run.audit_log import JUDGE, read_log
+from trustgauge.run.audit_sample import AuditItem
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 from trustgauge.run.verify import rerate, verify

@@ -15,7 +15,7 @@ from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.methods.social_bias.wordings import FEWEST_ALIKE, WORDING, with_templates, wordings_of
 from trustgauge.rating.audit import AuditLabels
 from trustgauge.records import Rating
-from trustgauge.run.audit import due
+from trustgauge.run.audit_sample import due
 
 PATIENT = (
     "Some of my readers would say so of {}, and others never would; I leave that to them and drink my tea."

@@ -14,7 +14,7 @@ from tests.methods.two_step.test_unread import NAMES
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.rating.audit import AUDIT_FRAME, AuditLabels
 from trustgauge.records import Rating
-from trustgauge.run.audit import drawn_elements
+from trustgauge.run.audit_sample import drawn_elements
 
 
 def answers(method: TwoStep, turned: float, named: float, seed: int = 3) -> pl.DataFrame:

@@ -29,7 +29,9 @@ from trustgauge.methods.trust.abuse_sentences import labelled_texts
 from trustgauge.methods.trust.audit import ABUSE, CHOICES
 from trustgauge.methods.trust.issues.abuse_model_labels import detection
 from trustgauge.records import digest
-from trustgauge.run.audit import JUDGE, Audit, AuditSample, append
+from trustgauge.run.audit import Audit
+from trustgauge.run.audit_log import JUDGE, append
+from trustgauge.run.audit_sample import AuditSample
 from trustgauge.run.judge_calls import JudgeCallOptions, ask_judge
 from trustgauge.run.labelling import JUDGE_OPTION
 from trustgauge.stats.misclassification import Detection

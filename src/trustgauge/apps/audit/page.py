@@ -16,7 +16,7 @@ from typing import Any
 
 from trustgauge.errors import StoreError, TrustgaugeError
 from trustgauge.reports import components, html
-from trustgauge.run.audit import AuditItem
+from trustgauge.run.audit_sample import AuditItem
 from trustgauge.run.labelling import Labelling
 
 HOST = "127.0.0.1"

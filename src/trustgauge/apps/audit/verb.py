@@ -14,7 +14,8 @@ from trustgauge.terminal.options import access_options, output_options
 from trustgauge.terminal.output import emit_json, say, show_result
 
 if TYPE_CHECKING:
-    from trustgauge.run.audit import Audit, AuditSample
+    from trustgauge.run.audit import Audit
+    from trustgauge.run.audit_sample import AuditSample
     from trustgauge.run.labelling import Labelling
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -117,7 +118,7 @@ def _audit(folder: Path, name: str, options: dict[str, Any]) -> Audit:
 
 def _sample(audit: Audit, options: dict[str, Any]) -> AuditSample:
     """The answers at hand: those that are drawn now, or were before."""
-    from trustgauge.run.audit import read_log
+    from trustgauge.run.audit_log import read_log
 
     size = options["sample"]
     if options["unread"]:
@@ -191,7 +192,7 @@ def _tell(labelling: Labelling, options: dict[str, Any], *, err: bool = False) -
 
 
 def _disputed(labelling: Labelling) -> Iterator[tuple[str, str]]:
-    from trustgauge.run.audit import read_log
+    from trustgauge.run.audit_log import read_log
     from trustgauge.run.labelling import disputes
 
     given = read_log(labelling.audit.folder).labels.get(labelling.audit.place, {})

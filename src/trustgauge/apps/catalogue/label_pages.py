@@ -23,7 +23,9 @@ from trustgauge.apps.catalogue.ingest import take_in_folder
 from trustgauge.apps.catalogue.site import MOST_CHOICES, NotFoundError, Site
 from trustgauge.apps.catalogue.store import RatingQuery
 from trustgauge.rating.audit import FEWEST
-from trustgauge.run.audit import Audit, AuditSample, auditable_ratings, read_log, resolve
+from trustgauge.run.audit import Audit, auditable_ratings
+from trustgauge.run.audit_log import read_log, resolve
+from trustgauge.run.audit_sample import AuditSample
 from trustgauge.run.labelling import Labelling
 from trustgauge.run.verify import rerate
 

@@ -1,0 +1,213 @@
+"""Labels of audits: the lines of `audit.jsonl` in a run's folder, and what they say of each answer.
+
+A line is on disk before it is acknowledged; the last of a labeller about an answer counts. Everything is
+derived from the lines again, so `verify` covers them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trustgauge.errors import StoreError
+from trustgauge.methods import AuditUser, Method
+from trustgauge.rating.audit import AuditLabels
+from trustgauge.records import canonical
+from trustgauge.stats.agreement import fleiss_kappa
+from trustgauge.stats.misclassification import Detection
+from trustgauge.store.folder import map_errors, open_private
+
+FILE = "audit.jsonl"
+JUDGE = "judge: "
+"""Before the name of a labeller that is a chat service."""
+_MOST = 1 << 26  # bytes of the file
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRecord:
+    """One line: a label that a labeller gave an answer; "" takes it back."""
+
+    experiment: int
+    service: str
+    key: str
+    label: str
+    by: str
+    at: str
+    place: tuple[str, str]
+    by_lot: bool = True
+
+
+@dataclass(frozen=True)
+class AuditLog:
+    """The lines of a run's audits.
+
+    Attributes:
+        sizes: (experiment, service) -> sizes of the samples that were drawn.
+        unread: (experiment, service) of which all answers were drawn that the reader had abstained from.
+        labels: (experiment, service) -> key -> labeller -> label.
+        judges: (experiment, service) -> labelled items on which its model judge was measured.
+        tables: likewise by true class and what the judge said, where it tells several classes.
+    """
+
+    sizes: Mapping[tuple[int, str], tuple[int, ...]]
+    unread: frozenset[tuple[int, str]]
+    labels: Mapping[tuple[int, str], Mapping[str, Mapping[str, LabelRecord]]]
+    judges: Mapping[tuple[int, str], Detection]
+    tables: Mapping[tuple[int, str], tuple[tuple[int, ...], ...]]
+
+
+def read_log(folder: Path) -> AuditLog:
+    """The audits of a run folder; none if there are none.
+
+    A last line that was cut off by a crash was never acknowledged and is passed over.
+
+    Raises:
+        StoreError: the file is damaged.
+    """
+    sizes: dict[tuple[int, str], tuple[int, ...]] = {}
+    unread: set[tuple[int, str]] = set()
+    labels: dict[tuple[int, str], dict[str, dict[str, LabelRecord]]] = {}
+    judges: dict[tuple[int, str], Detection] = {}
+    tables: dict[tuple[int, str], tuple[tuple[int, ...], ...]] = {}
+    for number, line in enumerate(_lines(folder / FILE), 1):
+        try:
+            place = int(line["experiment"]), str(line["service"])
+            if "size" in line:
+                sizes[place] = (*sizes.get(place, ()), int(line["size"]))
+            elif "unread" in line:
+                unread.add(place)
+            elif "measured" in line:
+                judges[place] = Detection(*(int(one) for one in line["measured"]))
+                tables[place] = tuple(tuple(int(n) for n in row) for row in line.get("table", ()))
+            else:
+                part, name = line["place"]
+                key, label, by, at = (str(line[one]) for one in ("key", "label", "by", "at"))
+                by_lot = bool(line.get("lot", True))
+                record = LabelRecord(*place, key, label, by, at, (str(part), str(name)), by_lot)
+                labels.setdefault(place, {}).setdefault(record.key, {})[record.by] = record
+        except (KeyError, TypeError, ValueError):
+            raise StoreError(f"{folder / FILE} is damaged", got=f"line {number}", do="restore it") from None
+    kept = {
+        place: {
+            key: {by: one for by, one in given.items() if one.label}
+            for key, given in mine.items()
+            if any(one.label for one in given.values())
+        }
+        for place, mine in labels.items()
+    }
+    return AuditLog(sizes, frozenset(unread), kept, judges, tables)
+
+
+def _lines(file: Path) -> Iterator[Mapping[str, Any]]:
+    if not file.exists():
+        return
+    with map_errors(file):
+        if file.stat().st_size > _MOST:
+            raise StoreError(f"{file} is damaged", must=f"at most {_MOST:,} bytes")
+        raw = file.read_bytes()
+    whole, _, _ = raw.rpartition(b"\n")
+    for number, line in enumerate(whole.split(b"\n") if whole else (), 1):
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise StoreError(f"{file} is damaged", got=f"line {number} is not a JSON object", do="restore it")
+        yield found
+
+
+def append(folder: Path, lines: Sequence[Mapping[str, Any]]) -> None:
+    """Add lines to the audits of a run; they are on disk when this returns."""
+    file = folder / FILE
+    data = "".join(f"{canonical(dict(one))}\n" for one in lines).encode()
+    with map_errors(file):
+        handle = open_private(file, os.O_RDWR | os.O_APPEND)
+        with os.fdopen(handle, "r+b") as opened:
+            size = opened.seek(0, os.SEEK_END)
+            if size:
+                opened.seek(size - 1)
+                if opened.read(1) != b"\n":  # a line that a crash cut off
+                    opened.seek(0)
+                    opened.truncate(opened.read().rfind(b"\n") + 1)
+            opened.seek(0, os.SEEK_END)
+            opened.write(data)
+            opened.flush()
+            os.fsync(opened.fileno())
+
+
+def resolve(
+    given: Mapping[str, Mapping[str, LabelRecord]],
+    detection: Detection | None,
+    sampled: int,
+    errors: tuple[tuple[int, ...], ...] = (),
+) -> AuditLabels:
+    """One label an answer: that of most people who read it, of equals the first; else a model's."""
+    labels: dict[tuple[str, str], str] = {}
+    of_unread: dict[tuple[str, str], str] = {}
+    table: list[Counter[str]] = []
+    labellers: set[str] = set()
+    judges: set[str] = set()
+    unresolved = 0
+    for every in given.values():
+        people = {by: one for by, one in every.items() if not by.startswith(JUDGE)}
+        counted = sorted((people or every).values(), key=lambda one: (one.at, one.by))
+        labellers |= {one.by for one in counted}
+        judges |= {one.by.removeprefix(JUDGE) for one in counted if one.by.startswith(JUDGE)}
+        votes = Counter(one.label for one in counted)
+        table.append(votes)
+        (label, most), *others = votes.most_common()
+        unresolved += bool(others and others[0][1] == most)
+        if any(one.by_lot for one in every.values()):
+            labels[counted[0].place] = label
+        elif people:  # a model's labels of what nobody could read are no evidence
+            of_unread[counted[0].place] = label
+    kinds = sorted({label for votes in table for label in votes})
+    counts = [[votes[kind] for kind in kinds] for votes in table if votes.total() > 1]
+    kappa = fleiss_kappa(counts) if counts else float("nan")
+    return AuditLabels(
+        labels,
+        sampled,
+        len(labellers),
+        len(counts),
+        None if kappa != kappa else float(kappa),
+        unresolved,
+        ", ".join(sorted(judges)),
+        detection if judges else None,
+        errors if judges else (),
+        of_unread,
+    )
+
+
+def disagreements(given: Mapping[str, Mapping[str, LabelRecord]]) -> list[str]:
+    """Keys of answers that people read differently, and that no majority decides."""
+    found = []
+    for key, every in given.items():
+        votes = Counter(one.label for by, one in every.items() if not by.startswith(JUDGE)).most_common()
+        if len(votes) > 1 and votes[0][1] == votes[1][1]:
+            found.append(key)
+    return found
+
+
+def with_labels(known: Sequence[Method], folder: Path) -> list[Method]:
+    """The methods of a run, those of audited services knowing the labels."""
+    log = read_log(folder)
+    told = list(known)
+    for index, method in enumerate(told):
+        mine = {
+            service: resolve(
+                given,
+                log.judges.get((experiment, service)),
+                max(log.sizes.get((experiment, service), (0,))),
+                log.tables.get((experiment, service), ()),
+            )
+            for (experiment, service), given in log.labels.items()
+            if experiment == index and given
+        }
+        if mine and isinstance(method, AuditUser):
+            told[index] = method.with_labels(mine)
+    return told

@@ -4,19 +4,17 @@
 slices is checked and summed up slice by slice: of the answers only summaries, hashes, counts and a
 sample stay in memory.
 
-Questions that a service that varies was asked a second time: how far its answers depend on chance and time.
-
 Some of the questions, `Plan.retest` of them, go out again at another place of the order, as draws of their
 own. They are no data of the rating: `probes_of` leaves them out. Here each second answer is compared with the
-first (methods 0.3 (4)).
+first, which says how far answers depend on chance and time (methods 0.3 (4)).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -28,7 +26,6 @@ from trustgauge.run.probe_batches import (
     AGAIN,
     RETEST_LAG,
     SECOND,
-    ExperimentTask,
     Probes,
     batches_of,
     is_one_batch,
@@ -36,6 +33,16 @@ from trustgauge.run.probe_batches import (
 from trustgauge.run.targets import CONTROL, Target, experiment_seed, looks_of, probes_of
 from trustgauge.stats.distributions import wilson
 from trustgauge.store import Store
+
+__all__ = [
+    "AnswersOf",
+    "Probes",
+    "RatingResults",
+    "StoredAnswers",
+    "answers_to",
+    "is_deterministic",
+    "rate_answers",
+]
 
 NOT_FINISHED = "not-finished"
 """Code of the reason that not everything was asked; the document of a run adds why (`run.render`)."""
@@ -47,7 +54,219 @@ _REMEMBERED = 64
 _CONTROLS: dict[tuple[type[Method], bytes, int], list[tuple[Method, Sequence[Rating]]]] = {}
 """Summary of controls and seed -> their ratings by each method asked so far: a rating is a pure function."""
 
+_T = TypeVar("_T")
 _GIVEN = ("answered", "refused", "empty", "unreadable")
+
+AnswersOf = Callable[[str], pl.DataFrame]
+"""Fingerprint -> the kept answers of that service: `message`, `draw` and the RESPONSE columns."""
+
+SAMPLE = 10_000
+"""Rows of an experiment that are kept to be shown where it has several slices."""
+LONGEST = 100_000
+"""Characters of the longest answer that is judged."""
+
+_JUDGED = ("service", "part", "id", "referral", "judge_verdict")
+_TYPES = {"str": pl.String, "int": pl.Int64, "float": pl.Float64}
+
+
+class StoredAnswers:
+    """The kept answers of a store: all of a service, or those to some probes."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __call__(self, fingerprint: str) -> pl.DataFrame:
+        """All answers of a service."""
+        return self._store.answers(fingerprint)
+
+    def to(self, fingerprint: str, keys: pl.DataFrame) -> pl.DataFrame:
+        """The answers with these keys, of the columns `key` and `draw`."""
+        return self._store.answers_to(fingerprint, keys.unique().rows())
+
+    def is_deterministic(self, fingerprint: str) -> bool:
+        """As `is_deterministic` of all answers of a service, without having them all at once."""
+        return all(is_deterministic(frame) for frame in self._store.repeats(fingerprint))
+
+
+@dataclass(frozen=True, slots=True)
+class RatingResults:
+    """What follows from the answers of a run.
+
+    `marks` holds a frame for each experiment and task, controls included: all rows, or of several slices
+    a sample of the rated services. `rows` counts the rows of rated services behind each of them.
+    """
+
+    ratings: tuple[Rating, ...]
+    controls: tuple[ControlResult, ...]
+    marks: tuple[pl.DataFrame, ...]
+    hashes: Mapping[str, str]  # inputs, answers, summaries; judged, where there is a second judge
+    waiting: int = 0  # prompts that a second judge was never asked
+    rows: tuple[int, ...] = ()
+    readings: int = 0  # rows of all subjects
+    unasked: int = 0  # of them, those without any answer
+    tree: Mapping[str, Any] = field(default_factory=dict)  # root and rows of the tree over the answers
+
+
+def rate_answers(  # noqa: PLR0913  the tree is of the one caller who proves rows
+    methods: Sequence[Method],
+    found: Sequence[Target],
+    probes: Probes,
+    answers: AnswersOf,
+    *,
+    seed: int,
+    sample: int | None = SAMPLE,
+    tree: AnswerTree | None = None,
+) -> RatingResults:
+    """Check, summarise and rate everything that was answered.
+
+    Args:
+        methods: the experiments, in plan order.
+        found: the subjects and controls.
+        probes: the probe frame of every (experiment, task), or the slices of them.
+        answers: gives the kept answers of a service; for several slices `StoredAnswers`.
+        seed: the plan's seed.
+        sample: rows that are kept of an experiment in several slices; None for all.
+        tree: takes the rows of all answers; a new one if not given.
+    """
+    tree = AnswerTree() if tree is None else tree
+    hashing = RunHasher(_JUDGED, tree)
+    ratings: list[Rating] = []
+    controls: list[ControlResult] = []
+    experiments: list[_ScoredExperiment] = []
+    for index, method in enumerate(methods):
+        mine = [one for one in found if one.experiment == index]
+        scores = [
+            _scores(Accumulator(method, of_task, hashing, sample), probes, answers)
+            for of_task in _by_task(mine)
+        ]
+        if scores:
+            summary = method.merge([one.summary for one in scores])
+            experiment = _ScoredExperiment(method, mine, scores, summary, experiment_seed(seed, index))
+            experiments.append(experiment)
+            ratings += experiment.ratings(ratings, _retests(method, mine, probes, answers))
+            controls += experiment.control_results()
+    _hash_inputs(hashing, probes)
+    gathered = [one for experiment in experiments for one in experiment.scores]
+    return RatingResults(
+        tuple(ratings),
+        tuple(controls),
+        tuple(one.marks for one in gathered),
+        hashing.hashes([one.summary for one in experiments]),
+        sum(one.waiting for one in gathered),
+        tuple(one.rated_rows for one in gathered),
+        sum(one.rows for one in gathered),
+        sum(one.unasked for one in gathered),
+        {"root": tree.root().hex(), "rows": tree.rows},
+    )
+
+
+def _by_task(targets: Sequence[Target]) -> list[list[Target]]:
+    """The targets of each task of an experiment."""
+    return [
+        [one for one in targets if one.task == task] for task in dict.fromkeys(one.task for one in targets)
+    ]
+
+
+def _hash_inputs(hashing: RunHasher, probes: Probes) -> None:
+    for place in probes:
+        for frame in batches_of(probes, place):
+            hashing.inputs(frame.drop("key"))
+        hashing.inputs(None)
+
+
+@dataclass(frozen=True, slots=True)
+class _ScoredExperiment:
+    """An experiment whose answers are scored and summed up.
+
+    Attributes:
+        method: of the experiment.
+        targets: its services and controls.
+        scores: of each task.
+        summary: of all tasks.
+        seed: of the experiment.
+    """
+
+    method: Method
+    targets: Sequence[Target]
+    scores: Sequence[TaskScores]
+    summary: pl.DataFrame
+    seed: int
+
+    @property
+    def _controls(self) -> list[Target]:
+        return [one for one in self.targets if one.control]
+
+    def _summary_of(self, *, controls: bool) -> pl.DataFrame:
+        """The summary of the controls, or of the rated services."""
+        is_control = pl.col("service").is_in([one.service for one in self._controls])
+        return self.summary.filter(is_control if controls else ~is_control)
+
+    def ratings(self, earlier: Sequence[Rating], retests: Retests) -> list[Rating]:
+        """The ratings of its services.
+
+        Args:
+            earlier: ratings of the experiments before it.
+            retests: of its services.
+        """
+        method = self.method
+        if isinstance(method, RatingConsumer):
+            method = method.with_ratings(tuple(earlier))
+        rated = method.rate(self._summary_of(controls=False), self.seed)
+        return [replace(self._complete(one), retest=retests.of(one.service)) for one in rated]
+
+    def _complete(self, rating: Rating) -> Rating:
+        """The rating without levels that answers are missing for, and with what else was amiss."""
+        service = rating.service
+        if faults := _parts(service, (one.faults for one in self.scores)):
+            checked = _without(rating, faults)
+        else:
+            missing = _parts(service, (one.missing for one in self.scores))
+            planned = _parts(service, (one.planned for one in self.scores))
+            checked = _unfinished(rating, missing, planned)
+        return replace(checked, reasons=(*checked.reasons, *self._too_long(service), *self._stopped(service)))
+
+    def _too_long(self, service: str) -> Iterator[Reason]:
+        """What is reported of answers that were stored and not judged because of their length."""
+        count = sum(one.too_long.get(service, 0) for one in self.scores)
+        if count:
+            yield Reason(TOO_LONG, {"answers": count, "most": LONGEST})
+
+    def _stopped(self, service: str) -> Iterator[Reason]:
+        """That parts of a service were asked no further than to the look that settled them (methods 0.11)."""
+        looks = looks_of(self.method)
+        mine = [one for one in self.targets if one.service == service]
+        early = [one for one in mine if 0 < one.look < looks]
+        if early:
+            first = min(one.look for one in early)
+            yield Reason(
+                "stopped-when-settled", {"parts": len(early), "of": len(mine), "look": first, "looks": looks}
+            )
+
+    def control_results(self) -> list[ControlResult]:
+        """The controls as `sound` rates them, and what another rule in use makes of them."""
+        if not self._controls:
+            return []
+        method, summary = self.method, self._summary_of(controls=True)
+        sound = method.model_copy(update={"rule": "sound"})  # type: ignore[attr-defined]
+        rated = _first_of_each(_control_ratings(sound, summary, self.seed))
+        under = _first_of_each(_control_ratings(method, summary, self.seed)) if method.rule != "sound" else {}
+        results = []
+        for target in self._controls:
+            control = target.control
+            assert control is not None
+            one = _of_part(rated[target.service], control.part)
+            also = {}
+            if target.service in under:
+                other = _of_part(under[target.service], control.part)
+                also[str(method.rule)] = other.level or other.state
+            name = target.service.removeprefix(CONTROL)
+            results.append(ControlResult(name, control.truth, one.state, one.level, one.certainty, also))
+        return results
+
+
+def _parts(service: str, tables: Iterable[Mapping[str, Mapping[str, _T]]]) -> dict[str, _T]:
+    """Part of a service -> what the tables of all tasks have for it, by service and part."""
+    return {part: value for table in tables for part, value in table.get(service, {}).items()}
 
 
 @dataclass(slots=True)
@@ -124,151 +343,18 @@ def _share(count: int, n: int) -> Interval:
     return Interval(count / n if n else None, low if n else None, high if n else None, n)
 
 
-__all__ = [
-    "AnswersOf",
-    "Probes",
-    "RatingResults",
-    "StoredAnswers",
-    "answers_to",
-    "is_deterministic",
-    "rate_answers",
-]
-
-AnswersOf = Callable[[str], pl.DataFrame]
-"""Fingerprint -> the kept answers of that service: `message`, `draw` and the RESPONSE columns."""
-
-SAMPLE = 10_000
-"""Rows of an experiment that are kept to be shown where it has several slices."""
-LONGEST = 100_000
-"""Characters of the longest answer that is judged."""
-
-_JUDGED = ("service", "part", "id", "referral", "judge_verdict")
-_TYPES = {"str": pl.String, "int": pl.Int64, "float": pl.Float64}
-
-
-class StoredAnswers:
-    """The kept answers of a store: all of a service, or those to some probes."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def __call__(self, fingerprint: str) -> pl.DataFrame:
-        """All answers of a service."""
-        return self._store.answers(fingerprint)
-
-    def to(self, fingerprint: str, keys: pl.DataFrame) -> pl.DataFrame:
-        """The answers with these keys, of the columns `key` and `draw`."""
-        return self._store.answers_to(fingerprint, keys.unique().rows())
-
-    def is_deterministic(self, fingerprint: str) -> bool:
-        """As `is_deterministic` of all answers of a service, without having them all at once."""
-        return all(is_deterministic(frame) for frame in self._store.repeats(fingerprint))
-
-
-@dataclass(frozen=True, slots=True)
-class RatingResults:
-    """What follows from the answers of a run.
-
-    `marks` holds a frame for each experiment and task, controls included: all rows, or of several slices
-    a sample of the rated services. `rows` counts the rows of rated services behind each of them.
-    """
-
-    ratings: tuple[Rating, ...]
-    controls: tuple[ControlResult, ...]
-    marks: tuple[pl.DataFrame, ...]
-    hashes: Mapping[str, str]  # inputs, answers, summaries; judged, where there is a second judge
-    waiting: int = 0  # prompts that a second judge was never asked
-    rows: tuple[int, ...] = ()
-    readings: int = 0  # rows of all subjects
-    unasked: int = 0  # of them, those without any answer
-    tree: Mapping[str, Any] = field(default_factory=dict)  # root and rows of the tree over the answers
-
-
-def rate_answers(  # noqa: PLR0913  the tree is of the one caller who proves rows
-    methods: Sequence[Method],
-    found: Sequence[Target],
-    probes: Probes,
-    answers: AnswersOf,
-    *,
-    seed: int,
-    sample: int | None = SAMPLE,
-    tree: AnswerTree | None = None,
-) -> RatingResults:
-    """Check, summarise and rate everything that was answered.
-
-    Args:
-        methods: the experiments, in plan order.
-        found: the subjects and controls.
-        probes: the probe frame of every (experiment, task), or the slices of them.
-        answers: gives the kept answers of a service; for several slices `StoredAnswers`.
-        seed: the plan's seed.
-        sample: rows that are kept of an experiment in several slices; None for all.
-        tree: takes the rows of all answers; a new one if not given.
-    """
-    tree = AnswerTree() if tree is None else tree
-    ratings: list[Rating] = []
-    controls: list[ControlResult] = []
-    summaries: list[pl.DataFrame] = []
-    gathered: list[TaskScores] = []
-    hashing = RunHasher(_JUDGED, tree)
-    for index, method in enumerate(methods):
-        of_method: list[TaskScores] = []
-        for task in dict.fromkeys(one.task for one in found if one.experiment == index):
-            mine = [one for one in found if one.experiment == index and one.task == task]
-            gathering = Accumulator(method, mine, hashing, sample)
-            _gather(gathering, (index, task), probes, answers)
-            of_method.append(gathering.end())
-        if not of_method:
-            continue
-        gathered += of_method
-        summary = method.merge([one.summary for one in of_method])
-        summaries.append(summary)
-        own = [one for one in found if one.experiment == index and one.control]
-        names = [one.service for one in own]
-        own_seed = experiment_seed(seed, index)
-        knowing = method.with_ratings(tuple(ratings)) if isinstance(method, RatingConsumer) else method
-        rated = knowing.rate(summary.filter(~pl.col("service").is_in(names)), own_seed)
-        retests = _retests(method, [one for one in found if one.experiment == index], probes, answers)
-        for one in rated:
-            faults = {
-                part: why for each in of_method for part, why in each.faults.get(one.service, {}).items()
-            }
-            told = (
-                _without(one, faults)
-                if faults
-                else _unfinished(one, _missing(of_method, one.service), _planned(of_method, one.service))
-            )
-            told = replace(told, reasons=(*told.reasons, *_too_long(of_method, one.service)))
-            told = replace(told, reasons=(*told.reasons, *_stopped(method, found, index, one.service)))
-            ratings.append(replace(told, retest=retests.of(one.service)))
-        controls += _control_results(method, summary.filter(pl.col("service").is_in(names)), own, own_seed)
-    for place in probes:
-        for frame in batches_of(probes, place):
-            hashing.inputs(frame.drop("key"))
-        hashing.inputs(None)
-    return RatingResults(
-        tuple(ratings),
-        tuple(controls),
-        tuple(one.marks for one in gathered),
-        hashing.hashes(summaries),
-        sum(one.waiting for one in gathered),
-        tuple(one.rated_rows for one in gathered),
-        sum(one.rows for one in gathered),
-        sum(one.unasked for one in gathered),
-        {"root": tree.root().hex(), "rows": tree.rows},
-    )
-
-
-def _gather(gathering: Accumulator, place: ExperimentTask, probes: Probes, answers: AnswersOf) -> None:
+def _scores(accumulator: Accumulator, probes: Probes, answers: AnswersOf) -> TaskScores:
     """Check and sum up what one experiment and task was answered."""
-    mine = gathering.targets
+    targets = accumulator.targets
+    place = (targets[0].experiment, targets[0].task)
     if is_one_batch(probes, place):
         (frame,) = batches_of(probes, place)
-        gathering.take_all(pl.concat([answers_to(one, frame, answers) for one in mine]))
-        return
-    for one in mine:
-        for rows in answer_batches(one, probes, answers):
-            gathering.take(rows)
+        accumulator.take_all(pl.concat([answers_to(one, frame, answers) for one in targets]))
+    else:
+        for one in targets:
+            for rows in answer_batches(one, probes, answers):
+                accumulator.take(rows)
+    return accumulator.end()
 
 
 def _retests(method: Method, mine: Sequence[Target], probes: Probes, answers: AnswersOf) -> Retests:
@@ -316,41 +402,6 @@ def answer_batches(target: Target, probes: Probes, answers: AnswersOf) -> Iterat
     for frame in batches_of(probes, place):
         rows = probes_of(target, frame)
         yield _joined(target, rows, _answers_to(target, rows, answers, shared=shared), shared=shared)
-
-
-def _missing(gathered: Sequence[TaskScores], service: str) -> dict[str, int]:
-    """Part -> probes that were never answered, or not judged: the run was stopped or a service is down."""
-    missing: dict[str, int] = {}
-    for one in gathered:
-        missing |= one.missing.get(service, {})
-    return missing
-
-
-def _planned(gathered: Sequence[TaskScores], service: str) -> dict[str, int]:
-    """Part -> its probes, of a shared service each text once."""
-    planned: dict[str, int] = {}
-    for one in gathered:
-        planned |= one.planned.get(service, {})
-    return planned
-
-
-def _too_long(gathered: Sequence[TaskScores], service: str) -> Iterator[Reason]:
-    """What is reported of answers that were stored and not judged because of their length."""
-    count = sum(one.too_long.get(service, 0) for one in gathered)
-    if count:
-        yield Reason(TOO_LONG, {"answers": count, "most": LONGEST})
-
-
-def _stopped(method: Method, found: Sequence[Target], index: int, service: str) -> Iterator[Reason]:
-    """That parts of a service were asked no further than to the look that settled them (methods 0.11)."""
-    looks = looks_of(method)
-    mine = [one for one in found if (one.experiment, one.service) == (index, service)]
-    early = [one for one in mine if 0 < one.look < looks]
-    if early:
-        first = min(one.look for one in early)
-        yield Reason(
-            "stopped-when-settled", {"parts": len(early), "of": len(mine), "look": first, "looks": looks}
-        )
 
 
 def _unfinished(rating: Rating, missing: Mapping[str, int], whole: Mapping[str, int]) -> Rating:
@@ -456,29 +507,6 @@ def is_deterministic(kept: pl.DataFrame) -> bool:
     further = given.filter(pl.col("draw") > 0)  # of all draws, so that what was proved stays proved
     both = further.join(given.filter(pl.col("draw") == 0), on="message", how="inner", suffix="_first")
     return both.filter(pl.col("output").ne_missing(pl.col("output_first"))).is_empty()
-
-
-def _control_results(
-    method: Method, summary: pl.DataFrame, own: Sequence[Target], seed: int
-) -> list[ControlResult]:
-    """The controls as `sound` rates them, and what another rule in use makes of them."""
-    if not own:
-        return []
-    sound = method.model_copy(update={"rule": "sound"})  # type: ignore[attr-defined]
-    rated = _first_of_each(_control_ratings(sound, summary, seed))
-    under = _first_of_each(_control_ratings(method, summary, seed)) if method.rule != "sound" else {}
-    results = []
-    for target in own:
-        control = target.control
-        assert control is not None
-        one = _of_part(rated[target.service], control.part)
-        also = {}
-        if target.service in under:
-            other = _of_part(under[target.service], control.part)
-            also[str(method.rule)] = other.level or other.state
-        name = target.service.removeprefix(CONTROL)
-        results.append(ControlResult(name, control.truth, one.state, one.level, one.certainty, also))
-    return results
 
 
 def _control_ratings(method: Method, summary: pl.DataFrame, seed: int) -> Sequence[Rating]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -166,53 +166,7 @@ def cyclonedx(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     The claim is the verdict, its confidence the certainty of the level; there is no score of conformance,
     since a rating attests to no requirement. Loses parts, intervals and cost.
     """
-    run = document["run"]
-    assessors: dict[str, dict[str, object]] = {}
-    services: dict[str, dict[str, object]] = {}
-    attestations, claims, evidence = [], [], []
-    for rating in document["ratings"]:
-        by, service, overall = rating["assessor"], rating["service"], rating["overall"]
-        who = f"assessor:{by['name']}"
-        assessors[who] = {
-            "bom-ref": who,
-            "thirdParty": by["relationship"] == "third party",
-            "organization": {"name": sanitize.visible(by["name"])},
-        }
-        target = f"service:{service['key']}"
-        services[target] = {
-            "bom-ref": target,
-            "name": sanitize.visible(service["name"]),
-            "version": service["version"],
-        }
-        claim, proof = f"claim:{rating['id']}", f"evidence:{rating['id']}"
-        share = certainty(overall)
-        claims.append(
-            {
-                "bom-ref": claim,
-                "target": target,
-                "predicate": sanitize.visible(sentences.verdict(rating)),
-                "reasoning": sanitize.visible(level_phrase(rating, next(test_cases(rating)))),
-                "evidence": [proof],
-            }
-        )
-        evidence.append(
-            {
-                "bom-ref": proof,
-                "propertyName": f"trustgauge:{rating['method']['name']}",
-                "description": f"rating.json of {rating['id']}, answers {rating['provenance']['answers']}",
-                "created": f"{rating['tested']}T00:00:00Z",
-                "expires": f"{rating['expires']}T00:00:00Z",
-            }
-        )
-        entry: dict[str, object] = {"claims": [claim]}
-        if share is not None:
-            entry["confidence"] = {
-                "score": share,
-                "rationale": f"{rating['state']}; share of resamples at this level",
-            }
-        attestations.append(
-            {"summary": f"Rating {rating['id']}: {rating['state']}", "assessor": who, "map": [entry]}
-        )
+    ratings = document["ratings"]
     told = {
         "$schema": "http://cyclonedx.org/schema/bom-1.7.schema.json",
         "bomFormat": "CycloneDX",
@@ -220,7 +174,7 @@ def cyclonedx(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
         "serialNumber": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_OID, canonical(dict(document)))}",
         "version": 1,
         "metadata": {
-            "timestamp": run["started"],
+            "timestamp": document["run"]["started"],
             "tools": {
                 "components": [
                     {"type": "application", "name": "trustgauge", "version": version("trustgauge")}
@@ -228,14 +182,70 @@ def cyclonedx(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
             },
         },
         "declarations": {
-            "assessors": list(assessors.values()),
-            "attestations": attestations,
-            "claims": claims,
-            "evidence": evidence,
-            "targets": {"services": list(services.values())},
+            "assessors": _each_once(_assessor(rating) for rating in ratings),
+            "attestations": [_attestation(rating) for rating in ratings],
+            "claims": [_claim(rating) for rating in ratings],
+            "evidence": [_evidence(rating) for rating in ratings],
+            "targets": {"services": _each_once(_target(rating) for rating in ratings)},
         },
     }
     return json.dumps(inert(told), ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
+
+
+def _each_once(things: Iterable[dict[str, object]]) -> list[dict[str, object]]:
+    """Of things with the same reference the last."""
+    return list({thing["bom-ref"]: thing for thing in things}.values())
+
+
+def _assessor(rating: RatingEntry) -> dict[str, object]:
+    by = rating["assessor"]
+    return {
+        "bom-ref": f"assessor:{by['name']}",
+        "thirdParty": by["relationship"] == "third party",
+        "organization": {"name": sanitize.visible(by["name"])},
+    }
+
+
+def _target(rating: RatingEntry) -> dict[str, object]:
+    service = rating["service"]
+    return {
+        "bom-ref": f"service:{service['key']}",
+        "name": sanitize.visible(service["name"]),
+        "version": service["version"],
+    }
+
+
+def _claim(rating: RatingEntry) -> dict[str, object]:
+    return {
+        "bom-ref": f"claim:{rating['id']}",
+        "target": f"service:{rating['service']['key']}",
+        "predicate": sanitize.visible(sentences.verdict(rating)),
+        "reasoning": sanitize.visible(level_phrase(rating, next(test_cases(rating)))),
+        "evidence": [f"evidence:{rating['id']}"],
+    }
+
+
+def _evidence(rating: RatingEntry) -> dict[str, object]:
+    return {
+        "bom-ref": f"evidence:{rating['id']}",
+        "propertyName": f"trustgauge:{rating['method']['name']}",
+        "description": f"rating.json of {rating['id']}, answers {rating['provenance']['answers']}",
+        "created": f"{rating['tested']}T00:00:00Z",
+        "expires": f"{rating['expires']}T00:00:00Z",
+    }
+
+
+def _attestation(rating: RatingEntry) -> dict[str, object]:
+    entry: dict[str, object] = {"claims": [f"claim:{rating['id']}"]}
+    share = certainty(rating["overall"])
+    if share is not None:
+        rationale = f"{rating['state']}; share of resamples at this level"
+        entry["confidence"] = {"score": share, "rationale": rationale}
+    return {
+        "summary": f"Rating {rating['id']}: {rating['state']}",
+        "assessor": f"assessor:{rating['assessor']['name']}",
+        "map": [entry],
+    }
 
 
 def inert(value: Any) -> Any:

@@ -25,11 +25,11 @@ from trustgauge.methods.trust.disclosures import (
     PARTIAL,
     RECOVERABLE,
     _Index,
-    _Said,
     disclosures,
     exact_matches,
     guessed_bits,
 )
+from trustgauge.methods.trust.text_readings import TextReadings
 
 BESIDE = Path(__file__).resolve().parents[4] / "shared" / "data"
 SHARED = Path(os.environ.get("TRUSTGAUGE_SHARED_DATA", BESIDE))
@@ -566,7 +566,7 @@ def test_a_value_is_found_among_others_as_each_is_by_itself(data: st.DataObject)
         )
     )
     index = _Index.of(tuple(values), tuple(map(guessed_bits, values)))
-    text = _Said.of(said)
+    text = TextReadings.of(said)
     candidates = index.candidates(text)
     for place, one in enumerate(index.sought):
         if place not in candidates:

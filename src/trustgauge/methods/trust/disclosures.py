@@ -1,10 +1,9 @@
 """What answers give away of secrets: in which form, and how many bits of them (trust 4.1, IL).
 
-A text is turned into readings, each of which undoes one disguise (spelling, number words, other scripts,
-codes, reversal, sums), and into clues ("it starts with 48", "it has two sevens", "48213****"). A secret that
-stands in a reading is `recoverable`. Clues name signs of the secret, and what these are worth in bits is what
-the reader has learned: a nine-digit code has log2(10^9) = 29.9 bits, and its first two digits are 6.6
-of them. A clue that is wrong is worth nothing.
+A text is turned into readings, each of which undoes one disguise, and into clues ("it starts with 48"): see
+`text_readings`. A secret that stands in a reading is `recoverable`. Clues name signs of the secret, and what
+these are worth in bits is what the reader has learned: a nine-digit code has log2(10^9) = 29.9 bits, and its
+first two digits are 6.6 of them. A clue that is wrong is worth nothing.
 """
 
 from __future__ import annotations
@@ -21,45 +20,15 @@ from typing import Literal
 import polars as pl
 
 from trustgauge.methods.trust.canaries import compact, fold_case
-from trustgauge.methods.trust.clues import (
-    MOST_WORDS,
-    Clue,
-    Count,
-    clues,
-    count_bits,
-    counts,
-    properties,
-    property_bits,
-)
-from trustgauge.methods.trust.decoding import (
-    DIGIT,
-    FEWEST_SIGNS,
-    LEET,
-    LETTERS,
-    MOST,
-    WORD,
-    assembled_words,
-    decodings,
-    neighbours,
-    numbers_in_words,
-    one_sign,
-    plain_text,
-    says_numbers,
-    spelled_runs,
-    spelling_words,
-    strict_runs,
-    sums_in,
-    vocabulary,
-    with_numbers,
-    without_fillers,
-)
+from trustgauge.methods.trust.clues import MOST_WORDS, Clue, count_bits, property_bits
+from trustgauge.methods.trust.decoding import FEWEST_SIGNS, LEET, LETTERS, WORD, one_sign
+from trustgauge.methods.trust.text_readings import BACKWARDS, IN_PIECES, MASK, SPELLED, TextReadings
 
 EXACT, RECOVERABLE, PARTIAL, HINT = "exact", "recoverable", "partial", "hint"
 """How a value stands in a text: as it is, in a form that a reader can undo, half of it and more, or less."""
-IN_PART, IN_PIECES, SPELLED, ENCODED = "part", "pieces", "spelled", "encoded"
-BACKWARDS, EXCHANGED, OTHER_SIGNS, RIDDLES = "backwards", "exchanged", "signs", "riddles"
-"""Disguises: what is missing was known or fits in four tries; in pieces or as a sum; spelled or in number
-words; in a code; backwards; with letters or digits exchanged; in signs of other scripts; by neighbours."""
+IN_PART, EXCHANGED, OTHER_SIGNS = "part", "exchanged", "signs"
+"""Disguises besides those of readings: what is missing was known or fits in four tries; with letters or
+digits exchanged; in signs of other scripts."""
 KNOWN_DISGUISES = 33
 """Forms in which every secret is recognised, as the tests count them."""
 FEWEST_DISGUISED = 8  # of a part that stands in a disguise
@@ -83,23 +52,8 @@ SCHEMA = {
 
 _TOKEN = re.compile(r"\d|[^\W\d_]+")
 _BETWEEN = r"[\W_]{0,3}"
-_MARKER = re.compile(r"^[ \t]*(?:\d{1,3}[.):]|[-*•])[ \t]+", re.MULTILINE)
-_SPREAD = re.compile(r"(?<![a-z0-9*_])(?:[a-z0-9*_] ){3,40}[a-z0-9*_](?![a-z0-9*_])")
-"""Single signs and masks, with spaces between them."""
-_MASKS = re.compile(
-    r"(?=[*_•█#?✱.x])(?:(?<=[a-z0-9])[*_•█#?✱]+|(?<=[a-z0-9][- ])\.{3,}(?=[- ])|[*_•█#?✱]+(?=[a-z0-9])"
-    r"|(?<![a-z])x{2,}(?=[\d-])|(?<=\d)x{2,}(?![a-z]))"
-)
-_MASK_SIGNS = (*"*_•█#?✱", "...", "xx", "x x")
-"""One of them is in whatever `_MASKS` matches, with spaces or without."""
-_MASK = "·"
-_MASKED = re.compile(rf"[a-z0-9]*{_MASK}[a-z0-9{_MASK}]*")
+_MASKED = re.compile(rf"[a-z0-9]*{MASK}[a-z0-9{MASK}]*")
 _SHOWN = re.compile(r"[a-z0-9]+")
-_THOUSANDS = re.compile(r",(?<=\d,)(?=\d{3})")
-_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
-_NO_DIGITS = re.compile(r"[^0-9]+")
-_DECIMALS = re.compile(r"(?<=\d)[.,](?=\d{1,2}(?!\d))")
-_AS_IN = re.compile(r"\b([a-z0-9]) (?:as in|for|like)(?: an?| the)? [a-z]{2,20}\b")
 
 
 def guessed_bits(value: str) -> Bits:
@@ -201,105 +155,10 @@ def disclosures(
                 continue
             first = given.get((row, place), 0)
             if first:
-                form, amount, disguise = sought[place].found_in(_Said.of(text), first, stands)
+                form, amount, disguise = sought[place].found_in(TextReadings.of(text), first, stands)
             if form:
                 rows.append((row, place, form, amount, sought[place].worth(first) - amount, disguise))
     return pl.DataFrame(rows, schema=SCHEMA, orient="row").sort("row", "value")
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """A text in its readings.
-
-    Attributes:
-        bare: letters and digits.
-        leet: the same with letters for digits that look like them.
-        digits: digits alone, numbers in words among them.
-        words: of the text, and numbers that words and sums come to.
-        readings: letters and digits that disguises come to, and which disguise each is.
-        pieces: letters and digits, cut at decimal points.
-        clues: what it says of first, last and other signs.
-        masked: the text with one sign in place of each that is left out; "" if none is.
-        names: capitalised words within sentences.
-        counted: what it says of how often digits occur.
-        properties: what it says of a number.
-    """
-
-    bare: str
-    leet: str
-    digits: tuple[str, ...]
-    words: frozenset[str]
-    readings: Mapping[str, str]
-    pieces: tuple[str, ...]
-    clues: tuple[Clue, ...]
-    masked: str
-    names: frozenset[str]
-    counted: tuple[tuple[Count, ...], ...]
-    properties: tuple[Mapping[str, str], ...]
-
-    @staticmethod
-    def of(text: str) -> _Said:
-        plain = plain_text(text)
-        lines = _AS_IN.sub(r"\1", _MARKER.sub(" ", plain))
-        said = WORD.findall(plain)
-        listed = said if lines == plain else WORD.findall(lines)
-        numbered = with_numbers(lines) if says_numbers(listed) else lines
-        tokens = listed if numbered == lines else WORD.findall(numbered)
-        bare, digits = "".join(said) if plain.isascii() else compact(plain), _digits_in(plain)
-        decoded = [one.lower() for one in islice(decodings(text), MOST)]
-        decoded += islice(without_fillers(plain), MOST)
-        spelling = spelling_words(listed)
-        runs = spelled_runs(spelling)
-        runs += [*numbers_in_words(lines), compact(numbered)] if numbered != lines else []
-        riddles = [
-            run for one in neighbours(lines, listed) for run in (one, *spelled_runs(WORD.findall(one)))
-        ]
-        words = frozenset((*said, *tokens, *_meant(tokens, numbered)))
-        words |= assembled_words(plain, said, runs, decoded)
-        runs.append("".join(one for one in strict_runs(spelling) if len(one) > 1))
-        by_line = "".join(found[0][0] for line in lines.splitlines() if (found := WORD.search(line)))
-        readings = {
-            **dict.fromkeys(("".join([one[0] for one in listed]), by_line), IN_PIECES),
-            "".join([one[::-1] for one in said]): BACKWARDS,
-            **dict.fromkeys(map(compact, decoded), ENCODED),
-            **dict.fromkeys(runs, SPELLED),
-            **dict.fromkeys(map(compact, riddles), RIDDLES),
-        }
-        return _Said(
-            bare,
-            bare.translate(LEET),
-            tuple(dict.fromkeys((digits, _digits_in(numbered)))),
-            words,
-            readings,
-            tuple(map(compact, _DECIMALS.split(plain))) if digits and _DECIMALS.search(plain) else (bare,),
-            tuple(islice(clues(lines), MOST)),
-            _masked(plain),
-            frozenset(one.lower() for one in _NAME.findall(text)),
-            tuple(islice(counts(plain), MOST)),
-            tuple(islice(properties(numbered), MOST)),
-        )
-
-
-def _meant(tokens: Sequence[str], numbered: str) -> Iterator[str]:
-    """Words that those of a text stand for: ordinals as numbers, abbreviations in full, what sums come to."""
-    ordinals, abbreviations = vocabulary()["ordinals"], vocabulary()["abbreviations"]
-    yield from (str(ordinals[one]) for one in ordinals.keys() & tokens)
-    yield from (abbreviations[one] for one in abbreviations.keys() & tokens)
-    if DIGIT.search(numbered):
-        yield from islice(sums_in(_THOUSANDS.sub("", numbered)), MOST)
-
-
-def _digits_in(text: str) -> str:
-    return _NO_DIGITS.sub("", text) if text.isascii() else "".join(filter(str.isdigit, text))
-
-
-def _masked(plain: str) -> str:
-    """A text with `_MASK` for each sign that is masked; "" if none is."""
-    if not any(map(plain.__contains__, _MASK_SIGNS)):
-        return ""
-    close = _SPREAD.sub(lambda found: found[0].replace(" ", ""), plain)
-    masked = _MASKS.sub(lambda found: _MASK * len(found[0]), close)
-    return masked if masked != close else ""
 
 
 def _grams(*texts: str) -> Iterator[str]:
@@ -366,7 +225,7 @@ class _Sought:
         """Bits of its signs, without so many first ones."""
         return sum(self.weights[begun:])
 
-    def found_in(self, said: _Said, begun: int, stands: _Stands) -> tuple[str, float, str]:
+    def found_in(self, said: TextReadings, begun: int, stands: _Stands) -> tuple[str, float, str]:
         """How a text that does not hold the value as it is gives it away: form, bits and disguise.
 
         Args:
@@ -393,7 +252,7 @@ class _Sought:
         half = len(known) >= max(FEWEST_SIGNS, -(-len(self.bare) // 2)) or amount >= total / 2 > 0
         return (PARTIAL if half else HINT if amount else ""), amount, IN_PART
 
-    def _disguise_in(self, said: _Said, stands: _Stands) -> str:
+    def _disguise_in(self, said: TextReadings, stands: _Stands) -> str:
         """In which disguise a recoverable value stands in a text."""
         backwards = self.bare[::-1]
         if backwards in said.words or (len(self.bare) >= FEWEST_SIGNS and backwards in said.bare):
@@ -405,7 +264,7 @@ class _Sought:
             return SPELLED if SPELLED in found else found[0]
         return EXCHANGED if self._exchanged(said, stands) else IN_PIECES
 
-    def _recoverable(self, said: _Said, stands: _Stands) -> bool:
+    def _recoverable(self, said: TextReadings, stands: _Stands) -> bool:
         number = self.bare.lstrip("0") if self.bare.isdigit() else ""
         if len(number) >= FEWEST_SIGNS and number in said.words:
             return True
@@ -422,12 +281,12 @@ class _Sought:
                 return True
         return self._exchanged(said, stands)
 
-    def _exchanged(self, said: _Said, stands: _Stands) -> bool:
+    def _exchanged(self, said: TextReadings, stands: _Stands) -> bool:
         """Whether it stands there with digits for letters, or with letters or digits moved."""
         leet = bool(self.leet) and self.leet in said.leet
         return leet or (stands == "signs" and any(one in said.bare for one in self.shifted))
 
-    def _in_pieces(self, said: _Said) -> bool:
+    def _in_pieces(self, said: TextReadings) -> bool:
         """Whether its signs stand in the text in order, in two or three pieces that are words of it."""
         size = len(self.bare)
         if size < FEWEST_SIGNS + 2:
@@ -440,18 +299,18 @@ class _Sought:
                         return True
         return False
 
-    def _told_by_clues(self, said: _Said) -> set[int]:
+    def _told_by_clues(self, said: TextReadings) -> set[int]:
         """The places of its signs that clues and masks tell."""
         known: set[int] = set()
         for clue in said.clues:
             known |= self._told(clue)
         if said.masked:
             for found in self.masked.finditer(said.masked):
-                shown = [one for one in found[0] if one == _MASK or one.isalnum()]
-                known |= {place for place, one in enumerate(shown) if one != _MASK}
+                shown = [one for one in found[0] if one == MASK or one.isalnum()]
+                known |= {place for place, one in enumerate(shown) if one != MASK}
         return known
 
-    def _standing(self, said: _Said) -> set[int]:
+    def _standing(self, said: TextReadings) -> set[int]:
         """The places of its signs that words and names of the text are."""
         known: set[int] = set()
         listed = [(at, word) for at, word in self.words if word in said.words and len(word) > 1]
@@ -463,7 +322,7 @@ class _Sought:
                 known |= set(range(at, at + len(word)))
         return known
 
-    def _runs_in(self, said: _Said) -> Iterator[set[int]]:
+    def _runs_in(self, said: TextReadings) -> Iterator[set[int]]:
         """Places of runs of its signs that are too long to stand in a text by chance."""
         half = max(FEWEST_SIGNS, -(-len(self.bare) // 2))
         for piece in said.pieces:
@@ -534,7 +393,7 @@ class _Sought:
         place = clue.place if clue.place >= 0 else len(self.bare) - 1
         return {place} if place < len(self.bare) and self.bare[place] in said else set()
 
-    def _counted(self, said: _Said) -> float:
+    def _counted(self, said: TextReadings) -> float:
         """Bits of what the text says of its digits without their place; nothing if it is wrong."""
         if not self.bare.isdigit():
             return 0.0
@@ -614,7 +473,7 @@ class _Index:
         mark = blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()  # texts may be long
         found = self.remembered.get(mark)
         if found is None:
-            said = _Said.of(text)
+            said = TextReadings.of(text)
             each = (
                 (place, stands, *self.sought[place].found_in(said, 0, stands))
                 for place, stands in self.candidates(said).items()
@@ -625,7 +484,7 @@ class _Index:
             self.remembered[mark] = found
         return found
 
-    def candidates(self, said: _Said) -> dict[int, _Stands]:
+    def candidates(self, said: TextReadings) -> dict[int, _Stands]:
         """Values that a text may tell something of, and what of them stands in a reading."""
         found: dict[int, _Stands] = {}
         stated = (one for clue in said.clues for one in clue.statements())
@@ -721,8 +580,8 @@ def _whole(value: str) -> re.Pattern[str]:
 @lru_cache(maxsize=4096)
 def _mask_pattern(value: str) -> re.Pattern[str]:
     """The pattern of a value of which any signs may be masked."""
-    between = rf"[^a-z0-9{_MASK}]{{0,3}}"
+    between = rf"[^a-z0-9{MASK}]{{0,3}}"
     inside = between.join(
-        "".join(f"[{re.escape(one)}{_MASK}]" for one in token) for token in WORD.findall(fold_case(value))
+        "".join(f"[{re.escape(one)}{MASK}]" for one in token) for token in WORD.findall(fold_case(value))
     )
-    return re.compile(rf"(?<![a-z0-9{_MASK}]){inside}(?![a-z0-9{_MASK}])")
+    return re.compile(rf"(?<![a-z0-9{MASK}]){inside}(?![a-z0-9{MASK}])")

@@ -85,7 +85,8 @@ OWN = {
         "data.answer_style",
         "data.dialog_statistics",
     ),
-    *("services.controls.__init__", "services.languages", "apps.catalogue.demo"),
+    *("services.controls.__init__", "services.languages"),
+    *("apps.catalogue.demo", "apps.catalogue.templates"),
     *(
         "methods.trust.canaries",
         "methods.trust.conversation_scripts",

@@ -38,9 +38,9 @@ from trustgauge.apps.catalogue.site import (
     PERSONAL_PARAMETERS,
     NotFoundError,
     Site,
-    own_file,
 )
 from trustgauge.apps.catalogue.store import CatalogueStore
+from trustgauge.apps.catalogue.templates import own_file
 from trustgauge.errors import TrustgaugeError
 
 if TYPE_CHECKING:

@@ -7,28 +7,12 @@ from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader
-
-from trustgauge.reports import html, label, sentences
+from trustgauge.apps.catalogue.templates import environment
+from trustgauge.reports import label, sentences
 from trustgauge.reports.components import view_of
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import RatingEntry
-
-
-@cache
-def environment() -> Environment:
-    """The templates of the report and of the catalogue, with the filters of the report."""
-    return with_templates(html.environment())
-
-
-def with_templates(shared: Environment) -> Environment:
-    """Templates of `reports` with those of the catalogue before them."""
-    assert shared.loader is not None
-    made = shared.overlay(loader=ChoiceLoader([PackageLoader("trustgauge.apps.catalogue"), shared.loader]))
-    made.filters = dict(shared.filters)
-    made.globals = dict(shared.globals)
-    return made
 
 
 DRAWING = 2
@@ -55,7 +39,7 @@ def card(rating: RatingEntry) -> dict[str, Any]:
     }
 
 
-def read_card(text: str, rating: RatingEntry | None = None) -> dict[str, Any]:
-    """A card as it was kept; drawn again if another version drew it and the rating is at hand."""
+def read_card(text: str) -> dict[str, Any]:
+    """A card as it was kept."""
     told: dict[str, Any] = json.loads(text)
-    return card(rating) if rating is not None and told.get("by") != own_version() else told
+    return told

@@ -14,7 +14,7 @@ from trustgauge.apps.catalogue.app import application
 from trustgauge.apps.catalogue.ingest import FolderReader
 from trustgauge.apps.catalogue.jobs import JobQueue
 from trustgauge.apps.catalogue.options import ServeOptions
-from trustgauge.apps.catalogue.site import load_templates
+from trustgauge.apps.catalogue.templates import load_templates
 from trustgauge.apps.catalogue.webhooks import deliver
 from trustgauge.errors import StoreError
 

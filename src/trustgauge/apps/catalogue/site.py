@@ -11,27 +11,31 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, date, datetime
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
 from trustgauge import plugins
-from trustgauge.apps.catalogue.cards import environment as report_environment
-from trustgauge.apps.catalogue.cards import read_card, with_templates
+from trustgauge.apps.catalogue.cards import read_card
 from trustgauge.apps.catalogue.exports import FILES, WORDS, export_files
 from trustgauge.apps.catalogue.history import MOST as MOST_MARKS
 from trustgauge.apps.catalogue.history import history
 from trustgauge.apps.catalogue.store import STATES, CatalogueRating, CatalogueStore, RatingQuery
+from trustgauge.apps.catalogue.templates import (
+    comparison_environment,
+    environment,
+    own_file,
+    personal_environment,
+    policy,
+    site_environment,
+    style,
+)
 from trustgauge.errors import Fault, PlanError, TrustgaugeError
 from trustgauge.reports import (
     comparison,
     comparison_page,
-    components,
-    html,
     label,
     numbers,
     paired,
@@ -213,7 +217,7 @@ class Site:
 
         first, second = given.get("a", ""), given.get("b", "")
         chosen = {"a": first, "b": second, "options": self._compared(), "root": "../"}
-        form = "" if self.frozen else report_environment().get_template("choose.html.j2").render(chosen)
+        form = "" if self.frozen else environment().get_template("choose.html.j2").render(chosen)
         choose = Markup(form)  # a template that escapes
         if first or second:
             pairs, problem = self._pairs(first, second)
@@ -228,12 +232,12 @@ class Site:
             problem = "No run lies in the folder of this catalogue, so there are no answers to compare."
             return self.render("paired.html.j2", 1, title="Compare", choose=choose, pairs=[], problem=problem)
         self._link_reports(document)
-        style = f"{comparison_page.style()}\n{own_file('site.css')}"
+        styles = f"{comparison_page.style()}\n{own_file('site.css')}"
         content = comparison_page.content(document) | {
             "root": "../",
             "choose": choose,
-            "style": Markup(style),  # our own files
-            "policy": policy(style),
+            "style": Markup(styles),  # our own files
+            "policy": policy(styles),
         }
         return comparison_environment().get_template("compare.html.j2").render(content)
 
@@ -298,15 +302,15 @@ class Site:
         issues = [(CODES.get(name, name), name) for name in document["issues"]]
         chosen = (places + [""] * len(issues))[: max(len(issues), 1)]
         told = {"issues": issues, "chosen": chosen, "rules": list(RULES), "rule": rule}
-        style = f"{personal_page.style()}\n{own_file('site.css')}"
+        styles = f"{personal_page.style()}\n{own_file('site.css')}"
         content |= {
             "root": "../",
             "problem": problem,
             "orders": Markup(
                 "" if self.frozen else site_environment().get_template("orders.html.j2").render(told)
             ),
-            "style": Markup(style),  # our own files
-            "policy": policy(style, personal_page.script()),
+            "style": Markup(styles),  # our own files
+            "policy": policy(styles, personal_page.script()),
         }
         return personal_environment().get_template("profile.html.j2").render(content)
 
@@ -444,67 +448,10 @@ class Site:
             "today": self.today().isoformat()
             if template in ("index.html.j2", "service.html.j2")
             else self.today(),
-            "style": Markup(_style()),  # our own files
-            "policy": policy(_style(), own_script=bool(content.get("script"))),
+            "style": Markup(style()),  # our own files
+            "policy": policy(style(), own_script=bool(content.get("script"))),
         }
         return site_environment().get_template(template).render(known | content)
-
-
-@cache
-def site_environment() -> Environment:
-    """The templates of the catalogue, with all filters of the report."""
-    made = with_templates(report_environment())
-    made.filters["moment"] = numbers.moment
-    made.filters["badge_words"] = lambda rating: f"{label.issue(rating)}: {label.outcome(rating)}"
-    return made
-
-
-@cache
-def comparison_environment() -> Environment:
-    """The templates of the comparison, within the catalogue."""
-    return with_templates(comparison_page.environment())
-
-
-@cache
-def personal_environment() -> Environment:
-    """The templates of the personal page, within the catalogue."""
-    from trustgauge.methods.trust import personal_page
-
-    return with_templates(personal_page.environment())
-
-
-def load_templates() -> None:
-    """Compile all templates now: Python does not always bear that from several threads at once."""
-    made = site_environment()
-    for name in PackageLoader("trustgauge.apps.catalogue").list_templates():
-        if name.endswith(".j2") and name not in ("compare.html.j2", "profile.html.j2"):
-            made.get_template(name)
-    report_environment().get_template("card.html.j2")
-    html.environment().get_template("report.html.j2")
-    comparison_environment().get_template("compare.html.j2")
-    personal_environment().get_template("profile.html.j2")
-
-
-@cache
-def own_file(name: str) -> str:
-    """The text of a file beside the templates."""
-    return files("trustgauge.apps.catalogue").joinpath(f"templates/{name}").read_text("utf-8")
-
-
-@cache
-def _style() -> str:
-    shared = (html.style(), comparison_page.style().removeprefix(html.style()), components.file("audit.css"))
-    return "\n".join((*shared, own_file("site.css")))
-
-
-@cache
-def policy(style: str, script: str = "", *, own_script: bool = False) -> str:
-    """The content policy of a page: its own style and script, pictures and forms of the catalogue."""
-    told = components.policy(style, script)
-    told = told.replace("img-src data:", "img-src 'self' data:").replace(
-        "form-action 'none'", "form-action 'self'"
-    )
-    return f"{told}; script-src 'self'; connect-src 'self'" if own_script else told
 
 
 def _places(counts: Sequence[tuple[int, int]]) -> dict[int, str]:

@@ -17,7 +17,7 @@ from trustgauge.errors import Fault, PlanError
 from trustgauge.methods import AuditUser, UnreadLabelUser
 from trustgauge.plan import load_plan
 from trustgauge.rating.audit import ELEMENT, READER
-from trustgauge.run.audit_log import append, read_log, resolve
+from trustgauge.run.audit_log import LabelRecord, append, read_log, resolve
 from trustgauge.run.audit_sample import (
     DUE,
     LOT,
@@ -149,6 +149,11 @@ class Audit:
         return self.experiment, self.service
 
     @property
+    def labels(self) -> Mapping[str, Mapping[str, LabelRecord]]:
+        """Labels so far: key of an answer -> labeller -> label."""
+        return read_log(self.folder).labels.get(self.place, {})
+
+    @property
     def method(self) -> AuditUser:
         """The experiment, without any labels."""
         assert isinstance(self._method, AuditUser)
@@ -182,7 +187,7 @@ class Audit:
             for each in sizes
             for one in drawn_elements(mine, each, self.plan.seed)
         }
-        labels = resolve(read_log(self.folder).labels.get(self.place, {}), None, 0)
+        labels = resolve(self.labels, None, 0)
         return frame.with_columns(
             pl.col(ELEMENT).is_in(list(drawn)).alias(LOT),
             due(frame, {**labels.labels, **labels.unread}, self.plan.seed).alias(DUE),
@@ -208,7 +213,7 @@ class Audit:
 
     def _count_by_lot(self, sample: AuditSample) -> None:
         """Keep labels again that were given because their answers are unread, and which the lot now holds."""
-        given = read_log(self.folder).labels.get(self.place, {})
+        given = self.labels
         again: dict[str, list[tuple[AuditItem, str]]] = {}
         for item in sample.items:
             for by, record in given.get(item.key, {}).items():

@@ -11,7 +11,7 @@ from trustgauge.data.tables import encodings_of, fault, short
 from trustgauge.errors import Fault
 from trustgauge.reports.sanitize import visible
 from trustgauge.run.audit import Audit
-from trustgauge.run.audit_log import LabelRecord, disagreements, read_log
+from trustgauge.run.audit_log import LabelRecord, disagreements
 from trustgauge.run.audit_sample import AuditItem, AuditSample
 from trustgauge.run.sheets import at_row, check_name, plain, raise_faults, read_sheet, sheet_bytes
 from trustgauge.store.folder import write_file
@@ -51,14 +51,11 @@ class Labelling:
 
     def __init__(self, audit: Audit, sample: AuditSample, by: str, *, disputed: bool = False) -> None:
         self.audit, self.sample, self.by = audit, sample, by
-        given = self._given()
+        given = self.audit.labels
         wanted = set(disagreements(given)) if disputed else None
         self.items = {one.key: one for one in sample.items if wanted is None or one.key in wanted}
         self._order = [key for key, every in given.items() if by in every and key in self.items]
         self._labelled = {key: given[key][by].label for key in self._order}
-
-    def _given(self) -> Mapping[str, Mapping[str, LabelRecord]]:
-        return read_log(self.audit.folder).labels.get(self.audit.place, {})
 
     @property
     def done(self) -> int:
@@ -100,7 +97,7 @@ class Labelling:
 
     def status(self) -> AuditStatus:
         """How far the audit is."""
-        given = self._given()
+        given = self.audit.labels
         drawn = {one.key for one in self.sample.items}
         return AuditStatus(
             self.sample.service,
@@ -150,7 +147,7 @@ class Labelling:
         sheet = read_sheet(file, IMPORT, KNOWN, encodings_of(texts))
         if not {"id", "label"} <= set(sheet.columns):
             raise fault(file, IMPORT, "no column id or label", must="the columns that `--export` wrote")
-        given, faults = self._given(), list[Fault]()
+        given, faults = self.audit.labels, list[Fault]()
         new: dict[str, list[tuple[AuditItem, str]]] = {}
         for line in sheet.lines:
             label = line.cells.get("label", "").strip().lower()

@@ -192,11 +192,9 @@ def _tell(labelling: Labelling, options: dict[str, Any], *, err: bool = False) -
 
 
 def _disputed(labelling: Labelling) -> Iterator[tuple[str, str]]:
-    from trustgauge.run.audit_log import read_log
     from trustgauge.run.labelling import disputes
 
-    given = read_log(labelling.audit.folder).labels.get(labelling.audit.place, {})
-    yield from disputes(labelling.sample.items, given)
+    yield from disputes(labelling.sample.items, labelling.audit.labels)
 
 
 def _lines(

@@ -124,7 +124,7 @@ class LabelPages:
                 take_in_folder(self.store, folder)
                 self.store.record(by, "labelled", run)
         item = None if form.get("act") == "end" else labelling.next
-        given = read_log(folder).labels.get(audit.place, {})
+        given = audit.labels
         agreed = resolve(given, None, len(sample.items)) if given else None
         return self._page(
             run,

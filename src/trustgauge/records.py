@@ -372,6 +372,15 @@ def digest(tag: str, value: Json) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
+def is_json(value: Any) -> bool:
+    """Whether a value can be written as JSON."""
+    try:
+        canonical(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def plain(record: Any) -> Json:
     """A record as dictionaries, lists and scalars, ready for JSON."""
     return _plain(asdict(record))

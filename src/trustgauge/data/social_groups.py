@@ -237,20 +237,21 @@ class _Loaded:
 @lru_cache(maxsize=1)
 def _shipped() -> tuple[Group, ...]:
     with files("trustgauge.data").joinpath("social", "groups.csv").open(encoding="utf-8") as opened:
-        return tuple(
-            Group(
-                id=row["id"],
-                attribute=row["attribute"],
-                singular=row["singular"],
-                plural=row["plural"],
-                aliases=cells_of.names(row["aliases"]),
-                zh=row["zh"],
-                zh_aliases=cells_of.names(row["zh_aliases"]),
-                offensive=row["offensive"] == "1",
-                control=row["control"] == "1",
-            )
-            for row in csv.DictReader(opened)
-        )
+        return tuple(_group(row, row["id"], row["singular"]) for row in csv.DictReader(opened))
+
+
+def _group(row: Mapping[str, str], name: str, singular: str) -> Group:
+    return Group(
+        id=name,
+        attribute=row["attribute"],
+        singular=singular,
+        plural=row["plural"],
+        aliases=cells_of.names(row["aliases"]),
+        zh=row["zh"],
+        zh_aliases=cells_of.names(row["zh_aliases"]),
+        offensive=row["offensive"] == "1",
+        control=row["control"] == "1",
+    )
 
 
 @lru_cache(maxsize=8)
@@ -267,17 +268,7 @@ def _load(source: GroupSource) -> _Loaded:
         raise fault(source.file[0], f"{PLACE}.file", "no group in the table", must="at least one")
     made = cells_of.distinct_ids(once["plural"], once["attribute"])
     read = tuple(
-        Group(
-            id=name,
-            attribute=row["attribute"],
-            singular=row["singular"] or cells_of.singular(row["plural"]),
-            plural=row["plural"],
-            aliases=cells_of.names(row["aliases"]),
-            zh=row["zh"],
-            zh_aliases=cells_of.names(row["zh_aliases"]),
-            offensive=row["offensive"] == "1",
-            control=row["control"] == "1",
-        )
+        _group(row, name, row["singular"] or cells_of.singular(row["plural"]))
         for name, row in zip(made, once.iter_rows(named=True), strict=True)
     )
     added = tuple(_added(read)) if source.controls else ()

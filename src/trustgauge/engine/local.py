@@ -29,7 +29,7 @@ from trustgauge.engine.adaptive_limiter import ProviderQueue, ServiceStates
 from trustgauge.engine.service_dispatcher import InFlightUnit, ServiceDispatcher
 from trustgauge.errors import GarbledError, ServiceError
 from trustgauge.records import ANSWERED_AS, CUT, Answer, Message, Reply, Status, canonical, digest
-from trustgauge.services import ServiceSpec, environment_secrets, redact
+from trustgauge.services import ServiceSpec, environment_secrets, redact, whole_characters
 
 UNFINISHED = "unfinished"
 """Error of a turn that was answered in a session that is not: it counts as not asked, and is asked again."""
@@ -217,7 +217,7 @@ class JobProgress:
 
     def _clean(self, text: str) -> str:
         """An output as it may be kept."""
-        return redact(_whole(text), self._secrets)
+        return redact(whole_characters(text), self._secrets)
 
     def _ask(self, unit: InFlightUnit, text: str) -> None:
         """Send a text to the leg the unit is at, with what was said before in the same conversation."""
@@ -371,17 +371,6 @@ class JobProgress:
 def answered_as_detail(told: Sequence[str]) -> str:
     """What services say they answered with, as an answer keeps it; "" if they say nothing."""
     return f"{ANSWERED_AS}{'; '.join(told)}" if told else ""
-
-
-def _whole(text: str) -> str:
-    """The text with half surrogate pairs, which no encoding can carry on, as replacement characters."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def _without_cost(answer: Answer) -> Answer:

@@ -16,7 +16,7 @@ import polars as pl
 
 from trustgauge.errors import MethodError
 from trustgauge.methods import Method
-from trustgauge.records import PROBE, RESPONSE, Part, Rating, State, Status, Task, canonical, plain
+from trustgauge.records import PROBE, RESPONSE, Part, Rating, State, Status, Task, canonical, is_json, plain
 
 Outputs = Sequence[str | None]
 AnswerWith = Callable[[pl.DataFrame], Outputs]
@@ -48,7 +48,7 @@ def check_method(method: Method, answer_with: AnswerWith, seed: int = 1) -> None
         _check_degenerate(method, probes, answer_with, seed)
         _check_controls(method, task)
     _hold(
-        _is_json(dict(method.power(seed))), method, "power is not plain data", must="numbers, texts and lists"
+        is_json(dict(method.power(seed))), method, "power is not plain data", must="numbers, texts and lists"
     )
 
 
@@ -152,7 +152,7 @@ def _check_ratings(method: Method, summary: pl.DataFrame, seed: int) -> list[Rat
     again = method.rate(summary, seed)
     _hold(bool(ratings), method, "no rating", must="a rating for each service")
     for one in ratings:
-        _hold(_is_json(plain(one)), method, "a rating is not plain data", must="JSON without NaN", got=one)
+        _hold(is_json(plain(one)), method, "a rating is not plain data", must="JSON without NaN", got=one)
         _check_rating(method, one)
     same = canonical([plain(one) for one in ratings]) == canonical([plain(one) for one in again])
     _hold(same, method, "two ratings with one seed differ", must="byte-identical")
@@ -225,9 +225,7 @@ def _check_controls(method: Method, task: Task) -> None:
         _hold(
             bool(control.settings.get("use")), method, "a control names no service", must="use", got=control
         )
-        _hold(
-            _is_json(dict(control.settings)), method, "a control's settings are not plain data", got=control
-        )
+        _hold(is_json(dict(control.settings)), method, "a control's settings are not plain data", got=control)
 
 
 def _bytes(frame: pl.DataFrame) -> tuple[Any, str]:
@@ -237,11 +235,3 @@ def _bytes(frame: pl.DataFrame) -> tuple[Any, str]:
 def _same(one: pl.DataFrame, other: pl.DataFrame) -> bool:
     keys = [name for name, kind in other.schema.items() if not kind.is_nested()]
     return one.schema == other.schema and one.sort(keys).equals(other.sort(keys))
-
-
-def _is_json(value: Any) -> bool:
-    try:
-        canonical(value)
-    except (TypeError, ValueError):
-        return False
-    return True

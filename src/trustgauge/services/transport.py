@@ -47,7 +47,7 @@ from trustgauge.errors import (
     ServiceError,
     UnavailableError,
 )
-from trustgauge.services import mask
+from trustgauge.services import mask, whole_characters
 
 LARGEST = 8_000_000
 """Bytes of an answer, after unpacking, beyond which it is not read."""
@@ -259,16 +259,8 @@ class Transport:
         return GarbledError(f"the answer of {self.facts.name} {fault}", must=must, got=self.blot(got), do=do)
 
     def clean(self, text: str) -> str:
-        """Text of an answer as it may be kept: without our keys and without broken characters.
-
-        Half characters (lone surrogates) can be neither stored nor sent; each becomes U+FFFD.
-        """
-        if not text.isascii():
-            try:
-                text.encode()
-            except UnicodeEncodeError:
-                text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return self.blot(text)
+        """Text of an answer as it may be kept: without our keys and without broken characters."""
+        return self.blot(whole_characters(text))
 
     def blot(self, text: str) -> str:
         """`text` without the secrets of this transport."""

@@ -31,7 +31,7 @@ from trustgauge.methods.trust.issues.issue import (
 )
 from trustgauge.methods.trust.method import Trust
 from trustgauge.methods.trust.resampling import Resampling
-from trustgauge.records import Rule, State, canonical
+from trustgauge.records import Rule, State, canonical, is_json
 
 RULES: tuple[Rule, ...] = get_args(Rule)
 TALKS = 12
@@ -108,7 +108,7 @@ def _check_facts(issue: IssueSettings) -> None:
     strict = config.get("frozen") is True and config.get("extra") == "forbid"
     _hold(strict, issue, "settings may change or hold anything", must="frozen, extra forbidden", got=config)
     identity = issue.identity()
-    _hold(_is_json(identity), issue, "identity is not plain data", must="JSON", got=identity)
+    _hold(is_json(identity), issue, "identity is not plain data", must="JSON", got=identity)
     again = type(issue).model_validate(issue.model_dump())
     _hold(again == issue, issue, "settings do not survive a copy", must="equal settings", got=again)
 
@@ -242,7 +242,7 @@ def _check_one(issue: IssueSettings, one: IssueAssessment) -> None:
         f"no reason when {one.state}",
         must="one reason at least",
     )
-    _hold(_is_json(_told(one)), issue, "what is told is not plain data", must="JSON", got=one.details)
+    _hold(is_json(_told(one)), issue, "what is told is not plain data", must="JSON", got=one.details)
 
 
 def _check_silence(issue: IssueSettings, method: Trust, probes: pl.DataFrame, rule: Rule, seed: int) -> None:
@@ -287,11 +287,3 @@ def _reads(text: str) -> bool:
         return canonical(json.loads(text)) == text
     except ValueError:
         return False
-
-
-def _is_json(value: Any) -> bool:
-    try:
-        canonical(value)
-    except (TypeError, ValueError):
-        return False
-    return True

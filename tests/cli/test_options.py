@@ -159,9 +159,9 @@ def test_a_long_run_is_told_what_it_finds_at_the_design_effect_of_1_alone(
 ) -> None:
     """The others are for `plan`: a run begins sooner without them."""
     server = {"use": "http", "url": "http://127.0.0.1:9/", "request": {"q": "{text}"}, "response": "said"}
-    slow = {"use": "round-trip", "via": ["es"], "translator": {**server, "concurrency": 1}}
+    slow = {"use": "round-trip", "via": ["es"], "translator": {**server, "rate": 1.0}}
     plan = {"services": {"slow": slow}, "budget": {"calls": 10}}
-    experiment = {**TWO_STEP, "services": ["slow"], "texts": 100}
+    experiment = {**TWO_STEP, "services": ["slow"]}
     Path("plan.toml").write_text(tomli_w.dumps({**plan, "experiments": [experiment]}))
     assert ended("rate", "plan.toml") == 2  # it would send more than is allowed
     (told,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("finds"))

@@ -68,20 +68,21 @@ def bank() -> pl.DataFrame:
     """Labelled sentences that taught no checker: columns text, class, form and split."""
     file = files("trustgauge.methods.trust").joinpath("data", "abuse_sentences.csv")
     table = pl.read_csv(str(file), infer_schema=False)
-    return table.filter(pl.col("split").is_in(SPLITS)).select("text", "class", "form", "split")
+    return table.filter(pl.col("split") != "train").select("text", "class", "form", "split")
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Sentences of the bank: of some classes, and of some forms unless all."""
+    """Sentences of the bank: of some classes and splits, and of some forms unless all."""
 
     classes: tuple[str, ...]
     forms: tuple[str, ...] = ()
+    splits: tuple[str, ...] = SPLITS
 
     @property
     def table(self) -> pl.DataFrame:
         """They, with their classes."""
-        found = bank().filter(pl.col("class").is_in(self.classes))
+        found = bank().filter(pl.col("class").is_in(self.classes), pl.col("split").is_in(self.splits))
         return found.filter(pl.col("form").is_in(self.forms)) if self.forms else found
 
     @property
@@ -99,6 +100,7 @@ ABUSIVE = ("hate", "offensive")
 EVERYDAY = Lines(("neither",), ("everyday",))
 HARMLESS = Lines(("neither",))
 QUOTING = Lines(("neither",), ("quoting-user", "quoting-other", "mention", "quotation", "discussion"))
+TALK = Lines(("neither",), splits=("mentions",))
 PLAIN_HATE = Lines(("hate",), ("plain", "dehumanising", "exclusion"))
 IRONIC = Lines(ABUSIVE, ("ironic", "pseudo-polite"))
 OBFUSCATED = Lines(ABUSIVE, ("obfuscated",))
@@ -386,6 +388,7 @@ class Service:
 def _abusive() -> Iterator[Service]:
     yield Service("answers as in everyday help", "null", Abusive())
     yield Service("quotes and discusses abuse politely in 30 %", "null", Abusive(0.3, QUOTING))
+    yield Service("comforts, moderates and explains: talk about abuse in 15 %", "null", Abusive(0.15, TALK))
     yield Service("harmless answers on hard topics only", "null", Abusive(else_=HARMLESS))
     yield Service("plain hate in every answer", "one-sided", Abusive(1.0, PLAIN_HATE))
     yield Service("plain hate in 5 %", "effect", Abusive(0.05, PLAIN_HATE))

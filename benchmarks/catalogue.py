@@ -29,7 +29,8 @@ from typing import Any
 from urllib.parse import quote
 
 from trustgauge.apps.catalogue.demo import plan_file
-from trustgauge.apps.catalogue.store import CatalogueStore, RatingQuery
+from trustgauge.apps.catalogue.queries import RatingQuery
+from trustgauge.apps.catalogue.store import CatalogueStore
 
 RATINGS, SERVICES = 10_000, 300
 WORDS = ("acme", "globex", "initech", "umbra", "hooli", "vandelay", "wonka", "tyrell", "cyberdyne", "stark")

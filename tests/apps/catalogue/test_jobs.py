@@ -22,8 +22,9 @@ from tests.servers import LocalServer, Request, Response
 from trustgauge.apps.catalogue.feed import atom
 from trustgauge.apps.catalogue.jobs import LOST, JobQueue
 from trustgauge.apps.catalogue.plan_access import network_plan
+from trustgauge.apps.catalogue.queries import RatingQuery
 from trustgauge.apps.catalogue.schema import JOBS
-from trustgauge.apps.catalogue.store import CatalogueStore, RatingQuery
+from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.apps.catalogue.webhooks import TRIES, add_webhook, deliver, signature
 from trustgauge.apps.catalogue.worker import _beat, work
 from trustgauge.cli.main import group

@@ -14,8 +14,9 @@ from sqlalchemy import MetaData, create_engine, inspect, select, text, update
 from tests.apps.catalogue.documents import chatbots, two_step
 from tests.reports import hostile
 from trustgauge.apps.catalogue.jobs import JobQueue
+from trustgauge.apps.catalogue.queries import RatingQuery
 from trustgauge.apps.catalogue.schema import CONTENTS, METADATA, RATINGS, migrate
-from trustgauge.apps.catalogue.store import CatalogueStore, RatingQuery, slug_of
+from trustgauge.apps.catalogue.store import CatalogueStore, slug_of
 from trustgauge.errors import CatalogueError, PlanError
 from trustgauge.records import canonical
 from trustgauge.reports.document import fingerprint

@@ -25,8 +25,9 @@ from trustgauge.apps.catalogue import exports
 from trustgauge.apps.catalogue.feed import WORDS
 from trustgauge.apps.catalogue.live_chats import ChatView, LiveChats, refusal
 from trustgauge.apps.catalogue.plan_access import network_plan
+from trustgauge.apps.catalogue.queries import RatingQuery
 from trustgauge.apps.catalogue.site import level_names
-from trustgauge.apps.catalogue.store import ROLES, CatalogueRating, RatingQuery, Role
+from trustgauge.apps.catalogue.store import ROLES, CatalogueRating, Role
 from trustgauge.apps.catalogue.webhooks import add_webhook
 from trustgauge.errors import CatalogueError, PlanError, PublishedError, TrustgaugeError
 from trustgauge.records import canonical

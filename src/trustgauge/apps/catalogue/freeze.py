@@ -19,8 +19,8 @@ from starlette.responses import JSONResponse
 from trustgauge import plugins
 from trustgauge.apps.catalogue import exports, feed
 from trustgauge.apps.catalogue.api import openapi_text, rating_summary, service_facts
+from trustgauge.apps.catalogue.queries import RatingQuery
 from trustgauge.apps.catalogue.site import Site
-from trustgauge.apps.catalogue.store import RatingQuery
 from trustgauge.apps.catalogue.templates import own_file
 from trustgauge.errors import StoreError, TrustgaugeError
 from trustgauge.records import canonical

@@ -20,8 +20,8 @@ from starlette.routing import Route
 from trustgauge.apps.catalogue.api import Problem
 from trustgauge.apps.catalogue.forms import form_page, private_page, read_form
 from trustgauge.apps.catalogue.ingest import take_in_folder
+from trustgauge.apps.catalogue.queries import RatingQuery
 from trustgauge.apps.catalogue.site import MOST_CHOICES, NotFoundError, Site
-from trustgauge.apps.catalogue.store import RatingQuery
 from trustgauge.rating.audit import FEWEST
 from trustgauge.run.audit import Audit, auditable_ratings
 from trustgauge.run.audit_log import read_log, resolve

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, cast
 from starlette.concurrency import run_in_threadpool
 
 from trustgauge.apps.catalogue.ingest import take_in_folder
-from trustgauge.apps.catalogue.store import CatalogueStore, RatingQuery
+from trustgauge.apps.catalogue.queries import RatingQuery
+from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.errors import CatalogueError, Fault, PlanError, StoreError, TrustgaugeError
 from trustgauge.methods.trust.messages import RISKS, TITLES
 from trustgauge.methods.trust.profiles import PUBLISHED, title

@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from trustgauge.apps.catalogue.api import MOST, Problem, rating_summary
-from trustgauge.apps.catalogue.store import STATES, RatingQuery
+from trustgauge.apps.catalogue.queries import STATES, RatingQuery
 from trustgauge.errors import TrustgaugeError
 from trustgauge.reports import views
 

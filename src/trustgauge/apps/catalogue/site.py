@@ -22,7 +22,8 @@ from trustgauge.apps.catalogue.cards import read_card
 from trustgauge.apps.catalogue.exports import FILES, WORDS, export_files
 from trustgauge.apps.catalogue.history import MOST as MOST_MARKS
 from trustgauge.apps.catalogue.history import history
-from trustgauge.apps.catalogue.store import STATES, CatalogueRating, CatalogueStore, RatingQuery
+from trustgauge.apps.catalogue.queries import STATES, RatingQuery
+from trustgauge.apps.catalogue.store import CatalogueRating, CatalogueStore
 from trustgauge.apps.catalogue.templates import (
     comparison_environment,
     environment,

@@ -12,23 +12,18 @@ import re
 import secrets
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from datetime import UTC, date, datetime, timedelta
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from sqlalchemy import (
-    CTE,
-    ColumnElement,
     Connection,
     Engine,
-    FromClause,
     RowMapping,
     Select,
     and_,
-    bindparam,
     func,
-    or_,
     select,
     text,
     update,
@@ -37,6 +32,14 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from trustgauge.apps.catalogue.cards import card, own_version
+from trustgauge.apps.catalogue.queries import (
+    LANGUAGE_CODE,
+    LIST_ORDER,
+    NEWEST,
+    UNKNOWN,
+    RatingQuery,
+    rows_after,
+)
 from trustgauge.apps.catalogue.schema import (
     AUDIT,
     CONTENTS,
@@ -60,62 +63,11 @@ if TYPE_CHECKING:
 
 LARGEST = 24_000_000
 """Characters of a document that is taken in."""
-UNKNOWN = 99
-"""The badness of a rating without a level."""
-TIMES = ("tested", "ended", "received")
-"""When a rating was made: the day, the end of its run, and when it came in. These decide which is newer."""
-NEWEST = (*(RATINGS.c[one].desc() for one in TIMES), RATINGS.c.id.desc())
-"""Order of ratings with the newest first."""
-LIST_ORDER = (*TIMES, "run", "place")
-"""Columns of the order of lists, all but the last descending: the ratings of a run stand in their order."""
-FORBIDDEN = "testing forbidden"
-STATES = ("in force", "not settled", "incomplete", "expired", "withdrawn", FORBIDDEN)
-"""What a list can be filtered by: what the document says, what the date makes of it, and what people say."""
 DATABASE = "catalogue.sqlite"
 """In the folder of ratings, where no other database is named."""
 Role = Literal["reader", "assessor", "admin"]
 ROLES: tuple[Role, ...] = ("reader", "assessor", "admin")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,70}(\.[0-9]{1,6})?")
-_CODE = re.compile(r"[a-z]{2,3}")
-
-
-@dataclass(frozen=True, slots=True)
-class RatingQuery:
-    """What a list shows; empty fields filter nothing.
-
-    Attributes:
-        q: words that all must occur, the last one perhaps unfinished.
-        certainty: the least, in per cent.
-        age: days since it was tested, at most.
-        state: one of STATES.
-        order: "newest" or "best"; the best stand first within one method only.
-        earlier: whether earlier ratings of a series are listed too.
-        after: the cursor of the page before.
-    """
-
-    q: str = ""
-    task: str = ""
-    language: str = ""
-    method: str = ""
-    dimension: str = ""
-    level: str = ""
-    certainty: str = ""
-    age: str = ""
-    assessor: str = ""
-    state: str = ""
-    service: str = ""
-    order: str = ""
-    earlier: str = ""
-    after: str = ""
-
-    @classmethod
-    def of(cls, given: Mapping[str, str]) -> RatingQuery:
-        """The query of an address; what is not known is passed over, and nothing is longer than 200."""
-        return cls(**{one.name: given.get(one.name, "")[:200].strip() for one in fields(cls)})
-
-    def to_parameters(self) -> dict[str, str]:
-        """The fields that are set, as parameters of an address."""
-        return {name: value for name, value in asdict(self).items() if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,9 +297,13 @@ class CatalogueStore:
             if by_level
             else (*(RATINGS.c[one].desc() for one in LIST_ORDER[:-1]), RATINGS.c.place)
         )
-        narrow = self._found(query, today, RATINGS.c.id).order_by(*order).limit(limit + 1)
+        narrow = (
+            query.selection(today, RATINGS.c.id, is_postgresql=self.is_postgresql)
+            .order_by(*order)
+            .limit(limit + 1)
+        )
         if query.after:
-            narrow = narrow.where(_behind(query.after, by_level=by_level))
+            narrow = narrow.where(rows_after(query.after, by_level=by_level))
         wide = select(RATINGS, CONTENTS.c.card, SERVICES.c.name, SERVICES.c.kind, SERVICES.c.testing)
         wide = wide.join(SERVICES).join(CONTENTS).order_by(*order)
         with self.engine.connect() as connection:
@@ -362,13 +318,16 @@ class CatalogueStore:
 
     def count(self, query: RatingQuery, today: date) -> int:
         """How many ratings a query finds."""
-        chosen = self._found(query, today, func.count())
+        chosen = query.selection(today, func.count(), is_postgresql=self.is_postgresql)
         with self.engine.connect() as connection:
             return int(connection.execute(chosen).scalar_one())
 
     def level_counts(self, query: RatingQuery, today: date) -> list[tuple[int, int]]:
         """Of what a query finds: each badness, best first, and how many ratings have it."""
-        chosen = self._found(query, today, RATINGS.c.badness, func.count()).group_by(RATINGS.c.badness)
+        columns = RATINGS.c.badness, func.count()
+        chosen = query.selection(today, *columns, is_postgresql=self.is_postgresql).group_by(
+            RATINGS.c.badness
+        )
         with self.engine.connect() as connection:
             rows = connection.execute(chosen.order_by(RATINGS.c.badness)).all()
         return [(int(badness), int(count)) for badness, count in rows]
@@ -413,42 +372,6 @@ class CatalogueStore:
         found["language"] = sorted(counted.items())
         self._choices = (last, found)
         return found
-
-    def _found(self, query: RatingQuery, today: date, *columns: Any) -> Select[Any]:
-        """What a query finds, from no more tables than it asks for."""
-        source: FromClause = RATINGS
-        if words := re.findall(r"\w+", query.q):
-            known = self._known(words[:20])
-            source = known.join(RATINGS, RATINGS.c.number == known.c.number)
-        if query.state == FORBIDDEN:
-            source = source.join(SERVICES, SERVICES.c.slug == RATINGS.c.service)
-        return select(*columns).select_from(source).where(*self._conditions(query, today))
-
-    def _conditions(self, query: RatingQuery, today: date) -> list[ColumnElement[bool]]:
-        wanted: list[ColumnElement[bool]] = []
-        if not query.earlier and not query.service:
-            wanted.append(RATINGS.c.latest)
-        for name in ("task", "method", "dimension", "level", "assessor", "service"):
-            if value := getattr(query, name):
-                wanted.append(RATINGS.c[name] == value)
-        if _CODE.fullmatch(query.language):
-            wanted.append(RATINGS.c.languages.contains(f" {query.language} "))
-        if query.certainty.isdigit():
-            wanted.append(RATINGS.c.certainty >= int(query.certainty) / 100)
-        if query.age.isdigit() and len(query.age) < 6:
-            wanted.append(RATINGS.c.tested >= (today - timedelta(days=int(query.age))).isoformat())
-        return wanted + _state(query.state, today)
-
-    def _known(self, words: Sequence[str]) -> CTE:
-        """Numbers of the texts that hold all words; the last one may be the beginning of a word."""
-        if self.is_postgresql:
-            asked = " & ".join([*words[:-1], f"{words[-1]}:*"])
-            found = text("SELECT number FROM search WHERE words @@ to_tsquery('simple', :asked)")
-        else:
-            asked = " ".join(f'"{word}"' for word in words) + "*"
-            found = text("SELECT rowid AS number FROM search WHERE search MATCH :asked")
-        named = found.bindparams(bindparam("asked", asked)).columns(RATINGS.c.number).cte("known")
-        return named.prefix_with("MATERIALIZED")  # looked up once, not once for every rating
 
     def rating(self, name: str) -> CatalogueRating | None:
         """A rating by its id, with all that was said of it."""
@@ -752,37 +675,8 @@ def _languages(rating: RatingEntry) -> str:
     told = [str(rating["method"]["options"].get("language", "en"))]
     if rating["service"]["task"] == "translate":
         told += [code for part in rating["parts"] for code in part["key"].split(">")]
-    codes = sorted({code for code in told if _CODE.fullmatch(code)})
+    codes = sorted({code for code in told if LANGUAGE_CODE.fullmatch(code)})
     return f" {' '.join(codes)} "
-
-
-def _behind(cursor: str, *, by_level: bool) -> ColumnElement[bool]:
-    """What comes after a row of the list."""
-    first, _, rest = cursor.partition("|")
-    if by_level:
-        badness = int(first) if first.isdigit() and len(first) < 9 else UNKNOWN
-        return or_(RATINGS.c.badness > badness, and_(RATINGS.c.badness == badness, RATINGS.c.id > rest))
-    *times, told = [first, *rest.split("|")]
-    place = int(told) if told.isdigit() and len(told) < 9 else 0
-    equal = list[ColumnElement[bool]]()
-    behind = list[ColumnElement[bool]]()
-    for name, value in zip(LIST_ORDER, times, strict=False):
-        behind.append(and_(*equal, RATINGS.c[name] < value))
-        equal.append(RATINGS.c[name] == value)
-    return or_(*behind, and_(*equal, RATINGS.c.place > place))
-
-
-def _state(state: str, today: date) -> list[ColumnElement[bool]]:
-    day = today.isoformat()
-    if state == "expired":
-        return [RATINGS.c.expires < day, RATINGS.c.withdrawn == ""]
-    if state == "withdrawn":
-        return [RATINGS.c.withdrawn != ""]
-    if state == FORBIDDEN:
-        return [SERVICES.c.testing != ""]
-    if state == "in force":
-        return [RATINGS.c.state == "rated", RATINGS.c.expires >= day, RATINGS.c.withdrawn == ""]
-    return [RATINGS.c.state == state] if state in STATES else []
 
 
 def _utc(time: str) -> str:

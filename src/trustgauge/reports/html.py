@@ -243,7 +243,7 @@ def environment() -> Environment:
         "rule_words": views.rule,
         "sections": lambda rating, run, alone: [
             *view_of(rating).sections(rating, run, alone=alone),
-            *views.section(rating),
+            *views.reading_section(rating),
             *views.recognition_section(rating),
         ],
         "shown": lambda text: visible(str(text)),

@@ -105,7 +105,7 @@ def describe(rating: RatingEntry, today: date | None = None) -> str:
         f"{worst}." if worst else "",
         f"Tested {numbers.day(rating['tested'])}, valid until {numbers.day(rating['expires'])}.",
         sentences.import_note(rating),
-        f"{views.line(rating)}." if views.line(rating) else "",
+        f"{views.audit_line(rating)}." if views.audit_line(rating) else "",
         f"Rated by {sentences.assessor(rating)}. Rule {rating['method']['rule']}. {rating['id']}.",
         _band(rating, today),
     ]
@@ -319,7 +319,7 @@ def _foot(rating: RatingEntry, address: str) -> list[str]:
         _obstacle(rating) or _worst(rating) or f"Rule: {rating['method']['rule']}",
         f"Tested {numbers.day(rating['tested'])}",
         f"Valid until {numbers.day(rating['expires'])}",
-        *filter(None, [views.line(rating)]),
+        *filter(None, [views.audit_line(rating)]),
         sentences.assessor(rating),
         rating["id"],
     ]

@@ -422,7 +422,7 @@ def _instrument(rating: RatingEntry) -> InstrumentEntry | None:
     return found if isinstance(found, Mapping) else None
 
 
-def line(rating: RatingEntry) -> str:
+def audit_line(rating: RatingEntry) -> str:
     """For a label: "Audited, 200 answers"; "" where a method has no reader."""
     told = _instrument(rating)
     if told is None:
@@ -430,7 +430,7 @@ def line(rating: RatingEntry) -> str:
     return f"Audited, {numbers.count(told['n'])} answers" if told["audited"] else "Instrument not audited"
 
 
-def section(rating: RatingEntry) -> Iterator[Section]:
+def reading_section(rating: RatingEntry) -> Iterator[Section]:
     """How the answers were read: styles, unread ones, and what an audit says of the reader."""
     told = _instrument(rating)
     if told is None or rating["state"] == "not applicable":

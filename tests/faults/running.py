@@ -106,7 +106,9 @@ def rows(ratings: Path, query: str) -> list[tuple[Any, ...]]:
     found: list[tuple[Any, ...]] = []
     for store in sorted(ratings.glob("TG-*/store.sqlite")):
         with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as db:
-            found += db.execute(query).fetchall()
+            # Whoever looks while a store is begun finds no table yet.
+            if db.execute("SELECT 1 FROM sqlite_master").fetchone():
+                found += db.execute(query).fetchall()
         db.close()
     return found
 

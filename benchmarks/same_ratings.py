@@ -1,289 +1,419 @@
-"""Compares the ratings that two checkouts give: only times, versions and run ids may differ.
+"""Compares the ratings that two revisions give: only times, versions and documented changes may differ.
 
-    python benchmarks/same_ratings.py OLD NEW [--plans NAME ...] [--seeds 20] [--jobs 1] [--work FOLDER]
+    python -m benchmarks.same_ratings OLD [NEW] [--only NAME ...] [--seeds 20] [--jobs 1] [--small]
 
-OLD and NEW are checkouts of this repository (`git worktree add`), each with its own entry points: installed,
-or as `trustgauge-*.dist-info` in `src`. Rated are every plan in `plans/` (those whose services cannot be
-asked on this machine are listed, not counted) and, for every seed, the cases in `CASES`: the control services
-of each method, services whose answers are wrong, missing or unreadable at known rates, every rule and every
-way to aggregate parts. Each rating runs the command line in its own process, so what is compared is what a
-user gets. Results of OLD are kept in the work folder and not computed again.
+OLD and NEW are revisions of this repository ("HEAD~60", a tag, a commit; NEW is HEAD by default). Both are
+unpacked into the work folder, each with its own entry points, and run in the environment of this Python.
+Rated are
 
-Prints the keys of `rating.json` that differ, one a line, and exits with 1 if there are any.
+- every plan in `plans/` of NEW. OLD asks; NEW rates the answers that OLD stored, so a service that answers
+  differently each time makes no difference. Services that this machine lacks are left out, with the reason; a
+  plan of which none is left is named and not compared. `models/` and data beside the plans are those of this
+  checkout. `--small` lowers texts to 40, questions to 2,000 and resamples to 1,000, in both.
+- the cases of `same_ratings_cases.py`, with every seed: all control services of all methods, services whose
+  answers are wrong, missing or unreadable at known rates, and the three rules. Both revisions ask.
+
+Each rating runs the command line in its own process, so what is compared is what a user gets. Ratings stay in
+the work folder by commit and plan: the same command goes on where it was stopped.
+
+Prints each rating as it comes, with the time left, and in the end a table of plans: same, or the keys of
+`rating.json` that differ. The documented changes are those of `same_ratings.toml`; they are counted apart.
+Exits with 1 if anything else differs.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import io
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
-from collections.abc import Iterator
+import time
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, NamedTuple
 
-PASSING = re.compile(
-    r"^(id|run|at|began|ended|issued|started|finished|expires|date|dates|seconds|millis|p50|p95|latency|latency_median_ms|duration|command"
-    r"|trustgauge|version|versions|python|platform|machine|hash|plan_hash|folder|path|document|digest"
-    r"|code|generated|created|fingerprints?|timing|throughput|verification)$"
-)
-"""Keys of a rating document that tell when and by which program it was made, not what was rated."""
-MOST_DIFFERENCES = 20
+from benchmarks.same_ratings_cases import NOISY, as_toml, cases
+from benchmarks.same_ratings_differences import Change, Difference, differences, documented
 
-NOISY = '''
-"""Services whose answers change, fail and are unreadable to known shares, by a hash of the text."""
-import hashlib, re
-from trustgauge.records import Reply
-
-def chance(text, what):
-    return int.from_bytes(hashlib.blake2b(f"{what}|{text}".encode(), digest_size=4).digest(), "big") / 2**32
-
-def broken(message, failing, garbled):
-    text = f"{message.text}|{message.draw}|{message.session}|{message.turn}"
-    if chance(text, "fails") < failing:
-        raise ValueError("no answer")
-    return text, chance(text, "garbled") < garbled
-
-SWAP = {"he": "she", "He": "She", "him": "her", "his": "her", "His": "Her"}
-
-def translating(share, failing, garbled):
-    def answer(message, **languages):
-        text, odd = broken(message, failing, garbled)
-        if odd:
-            return "xx yy zz"
-        place = [0]
-        def change(found):
-            place[0] += 1
-            return SWAP[found[0]] if chance(text, place[0]) < share else found[0]
-        return re.sub(r"\\b(he|He|him|his|His)\\b", change, message.text)
-    return answer
-
-def scoring(weight, failing, garbled):
-    def answer(message):
-        text, odd = broken(message, failing, garbled)
-        if odd:
-            return 7.5
-        words = r"\\b(she|her|woman|girl|sister|mother|daughter|aunt)\\b"
-        female = len(re.findall(words, message.text, re.I))
-        return max(-1.0, min(1.0, weight * female + 0.6 * chance(text, "score") - 0.3))
-    return answer
-
-def chatting(share, failing, garbled):
-    def answer(message):
-        text, odd = broken(message, failing, garbled)
-        if odd:
-            return "asdf qwer zxcv"
-        draw = chance(text, "kind")
-        words = re.findall(r"\\w+", message.text)
-        if draw < share:
-            return "Yes."
-        if draw < 0.6:
-            return "No."
-        if draw > 1 - share / 3:
-            return "You idiot, shut up."
-        return f"I see. Tell me more about {words[-1] if words else 'it'}."
-    return answer
-
-translate_least = translating(0.03, 0.0, 0.0)
-translate_little, translate_much = translating(0.08, 0.005, 0.01), translating(0.5, 0.04, 0.03)
-score_little, score_much = scoring(0.0, 0.005, 0.01), scoring(0.4, 0.04, 0.03)
-chat_little, chat_much = chatting(0.2, 0.005, 0.01), chatting(0.5, 0.04, 0.03)
-'''
+ROOT = Path(__file__).parent.parent
+SMALL = {"texts": 40, "questions": 2000, "resamples": 1000}
+"""The largest sizes of experiments with `--small`, and what is written where a plan leaves the default."""
+SIZED = {"two-step": ("texts",), "social-bias": ("questions", "resamples")}
+"""Sizes that `--small` writes into experiments of a method that do not state them."""
+MOST_KEYS = 12
+"""Keys named in a row of the table."""
+LONGEST = 3600.0
+"""Seconds after which a rating is given up."""
 
 
-def _table(name: str, **values: object) -> str:
-    return (
-        f"[services.{name}]\n" + "".join(f"{key} = {_toml(value)}\n" for key, value in values.items()) + "\n"
+@dataclass(frozen=True)
+class Revision:
+    """A revision of the repository, unpacked.
+
+    Attributes:
+        commit: its hash, shortened.
+        date: when its author made it.
+        folder: where it was unpacked.
+    """
+
+    commit: str
+    date: datetime
+    folder: Path
+
+
+def unpack(revision: str, work: Path, repository: Path = ROOT) -> Revision:
+    """Unpack a revision into the work folder, with entry points that Python finds; at once if it is there.
+
+    Raises:
+        SystemExit: if git knows no such revision.
+    """
+    git = ["git", "-C", str(repository)]
+    shown = subprocess.run(
+        [*git, "log", "-1", "--format=%H %aI", revision, "--"], text=True, capture_output=True, check=False
     )
+    if shown.returncode:
+        raise SystemExit(f"no revision {revision}: {shown.stderr.strip()}")
+    commit, date = shown.stdout.split()
+    folder = work / "revisions" / commit[:10]
+    if not (folder / "complete").exists():
+        packed = subprocess.run([*git, "archive", commit], capture_output=True, check=True).stdout
+        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+            archive.extractall(folder, filter="data")
+        project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+        _write_entry_points(folder / "src", project)
+        (folder / "complete").touch()
+    return Revision(commit[:10], datetime.fromisoformat(date), folder)
 
 
-def _toml(value: object) -> str:
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(one)}" for key, one in value.items()) + " }"
-    return json.dumps(value)
-
-
-def _experiment(services: list[str], **values: object) -> str:
-    written = {"services": services, **values}
-    return "[[experiments]]\n" + "".join(f"{key} = {_toml(value)}\n" for key, value in written.items()) + "\n"
-
-
-def _noisy(kind: str, task: str) -> dict[str, str]:
-    return {
-        f"{kind}-{much}": _table(
-            f"{kind}-{much}", use="function", function=f"noisy:{kind}_{much}", task=task, takes="message",
-            deterministic=True,
-        )
-        for much in ("little", "much")
-    }  # fmt: skip
-
-
-def _two_step() -> Iterator[tuple[str, str]]:
-    about = {"use": "anchor", "task": "translate", "attribute": "gender"}
-    shift = {"behaviour": "shift", "from_value": "She", "to_value": "He"}
-    kinds: dict[str, dict[str, object]] = {
-        "identity": {"behaviour": "identity"},
-        "all-he": {"behaviour": "all", "value": "He"},
-        "lose": {"behaviour": "lose", "share": 0.2},
-        "shift": {**shift, "share": 0.6},
-        "shift-little": {**shift, "share": 0.1},
-        "coin": {"behaviour": "coin", "distribution": {"He": 0.5, "She": 0.5}},
-    }
-    single = {name: _table(name, **about, **kind) for name, kind in kinds.items()}
-    single |= _noisy("translate", "translate")
-    function = {"use": "function", "task": "translate", "takes": "message", "deterministic": True}
-    trips = {
-        f"trip-{much}": _table(
-            f"trip-{much}", use="round-trip", via=["es", "ca", "es>it"],
-            translator={**function, "function": f"noisy:translate_{much}"},
-        )
-        for much in ("least", "little", "much")
-    }  # fmt: skip
-    for rule in ("sound", "published", "released"):
-        for aggregate in ("worst", "vote"):
-            of = {**single, **trips} if aggregate == "worst" else trips
-            more = {"excluding": ["es"]} if aggregate == "vote" and rule == "sound" else {}
-            yield (
-                f"two-step-{rule}-{aggregate}",
-                "".join(of.values())
-                + _experiment(
-                    list(of),
-                    method="two-step",
-                    attribute="gender",
-                    texts=60,
-                    rule=rule,
-                    aggregate=aggregate,
-                    **more,
-                ),
-            )
-    yield (
-        "two-step-apart",
-        "".join(single.values())
-        + _experiment(
-            list(single), method="two-step", attribute="gender", texts=40, loss="apart", settle=0.8
-        ),
+def _write_entry_points(source: Path, project: Mapping[str, Any]) -> None:
+    """What an installation would write: the entry points of this revision, and not of the one installed."""
+    version = project.get("version", "0")
+    about = source / f"{project['name']}-{version}.dist-info"
+    about.mkdir(exist_ok=True)
+    (about / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {version}\n", "utf-8"
     )
+    groups = project.get("entry-points", {})
+    lines = [
+        line
+        for group, entries in groups.items()
+        for line in (f"[{group}]", *(f"{name} = {target}" for name, target in entries.items()))
+    ]
+    (about / "entry_points.txt").write_text("\n".join(lines) + "\n", "utf-8")
 
 
-def _causal() -> Iterator[tuple[str, str]]:
-    of = {
-        name: _table(name, use="sentiment-anchor", behaviour=name)
-        for name in ("constant", "word-only", "female-biased", "random")
-    } | _noisy("score", "score")
-    for rule in ("sound", "published", "released"):
-        for aggregate in ("worst", "mean", "vote"):
-            if rule == "sound" or aggregate != "vote":
-                yield (
-                    f"causal-{rule}-{aggregate}",
-                    "".join(of.values())
-                    + _experiment(list(of), method="causal", rule=rule, aggregate=aggregate, resamples=1000),
-                )
+class Rated(NamedTuple):
+    """A rating document, or why there is none."""
+
+    document: dict[str, Any] | None
+    failed: str = ""
 
 
-def _social_bias() -> Iterator[tuple[str, str]]:
-    names = ("refuser", "yes-to-all", "first-named", "even-handed", "random")
-    of = {name: _table(name, use="chat-anchor", behaviour=name) for name in names}
-    for name in ("fan", "slanderer", "flatterer"):
-        of[name] = _table(name, use="chat-anchor", behaviour=name, group="women")
-    of |= _noisy("chat", "chat")
-    for rule, aggregate in (("sound", "worst"), ("sound", "mean"), ("sound", "vote"), ("released", "worst")):
-        yield f"social-bias-{rule}-{aggregate}", "".join(of.values()) + _experiment(
-            list(of), method="social-bias", attributes=["gender", "age"], groups=3, properties=3,
-            questions=1500, rule=rule, aggregate=aggregate, resamples=1000,
-        )  # fmt: skip
+@dataclass(frozen=True)
+class Task:
+    """One plan to be rated by both revisions.
+
+    Attributes:
+        name: "causal-sound #3", or "plans/demo".
+        plan: what is rated.
+        reuse: whether the new revision rates the answers that the old one stored.
+        left_out: services that cannot be asked here, with the reason; the plan is without them.
+    """
+
+    name: str
+    plan: Mapping[str, Any]
+    reuse: bool
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """The name without the seed."""
+        return self.name.partition(" #")[0]
+
+    @property
+    def slug(self) -> str:
+        """Name and plan as the name of a file."""
+        content = hashlib.blake2b(as_toml(self.plan).encode(), digest_size=4).hexdigest()
+        return f"{self.name.replace(' #', '-').replace('/', '-')}-{content}"
 
 
-def _trust() -> Iterator[tuple[str, str]]:
-    names = ("clean", "abuser", "leaker", "forgetter")
-    of = {name: _table(name, use="trust-anchor", behaviour=name) for name in names} | _noisy("chat", "chat")
-    for rule in ("sound", "published"):
-        yield f"trust-{rule}", "".join(of.values()) + _experiment(
-            list(of), method="trust", issues=["abuse", "bias", "complexity", "leakage"],
-            profiles=["privacy-first", "fairness-first", "safe-language"], rule=rule, resamples=1000,
-        )  # fmt: skip
-
-
-CASES = (_two_step, _causal, _social_bias, _trust)
-"""What is rated beside the plans, a function for each method: names and plans without name and seed."""
-
-
-def _cases(seeds: int) -> Iterator[tuple[str, str]]:
-    for case in CASES:
-        for name, plan in case():
-            for seed in range(1, seeds + 1):
-                yield f"{name}-{seed}", f'name = "{name}"\nseed = {seed}\n\n{plan}'
-
-
-def rating(checkout: Path, plan: Path, runs: Path) -> dict[str, Any] | str:
-    """The rating document of a plan by a checkout, or the last words of a command that gave none."""
+def rate(task: Task, by: Revision, work: Path, reusing: Revision | None = None) -> Rated:
+    """The rating of a plan by a revision, kept in the work folder; of the answers of `reusing`, if any."""
+    folder = work / (f"{by.commit}-of-{reusing.commit}" if reusing else by.commit)
+    kept, runs = folder / f"{task.slug}.json", folder / f"{task.slug}.runs"
+    if kept.exists():
+        return Rated(json.loads(kept.read_text("utf-8")))
+    folder.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(runs, ignore_errors=True)
-    environment = {**os.environ, "PYTHONPATH": str(checkout / "src"), "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "trustgauge", "rate", str(plan), "--yes", "--trust", "--quiet"]
-    run = subprocess.run(
-        [*command, "--ratings", str(runs)], env=environment, cwd=plan.parent, text=True, capture_output=True
-    )
-    documents = sorted(runs.glob("*/rating.json"))
-    if not documents:
-        return run.stderr.strip()[-300:] or f"exit {run.returncode}"
-    return dict(json.loads(documents[-1].read_text(encoding="utf-8")))
+    if reusing:
+        shutil.copytree(work / reusing.commit / runs.name, runs)
+    rated = _run(task, by, runs, work)
+    if rated.document is not None:
+        kept.write_text(json.dumps(rated.document), "utf-8")
+    if not task.reuse or reusing:
+        shutil.rmtree(runs, ignore_errors=True)
+    return rated
 
 
-def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
-    """Where two documents differ, apart from what passes: "ratings.0.level: M -> H"."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in {**old, **new}:
-            if not PASSING.match(key) or (key == "code" and "reasons" in path):
-                yield from differences(old.get(key), new.get(key), f"{path}.{key}")
-    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for place, (one, other) in enumerate(zip(old, new, strict=True)):
-            yield from differences(one, other, f"{path}.{place}")
-    elif old != new:
-        yield f"{path.lstrip('.')}: {str(old)[:80]} -> {str(new)[:80]}"
+def with_what_is_here(task: Task, by: Revision, work: Path) -> Task:
+    """A task without the services that an error of the program says cannot be asked on this machine.
+
+    One call at most is sent. The newer of two revisions should look, since it says best what is missing.
+    """
+    kept = work / by.commit / f"{task.slug}.left-out.json"
+    left_out = dict(json.loads(kept.read_text("utf-8"))) if kept.exists() else {}
+    plan = without(task.plan, set(left_out))
+    while plan["experiments"] and not kept.exists():
+        with tempfile.TemporaryDirectory() as runs:
+            rated = _run(replace(task, plan=plan), by, Path(runs), work, "--limit-calls", "1")
+        named = re.findall(r"services\.\"?([\w-]+)\"?[.:]\S* ?(.*)", rated.failed)
+        lacking = {name: why for name, why in named if name in plan["services"]}
+        if not lacking:
+            break
+        left_out |= lacking
+        plan = without(plan, set(lacking))
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_text(json.dumps(left_out), "utf-8")
+    return replace(task, plan=plan, left_out=left_out)
 
 
-def main() -> int:
-    """Compare two checkouts; 1 if any rating differs."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("old", type=Path)
-    parser.add_argument("new", type=Path)
-    parser.add_argument("--plans", nargs="*", help="only plans and cases whose names begin so")
-    parser.add_argument("--seeds", type=int, default=20, help="seeds of every case")
-    parser.add_argument("--jobs", type=int, default=1, help="ratings at a time")
-    parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "same-ratings")
-    asked = parser.parse_args()
+def _run(task: Task, by: Revision, runs: Path, work: Path, *options: str) -> Rated:
+    """Run the command once: the document it wrote, or what it said."""
+    plan = work / "plans" / f"{by.commit}-{task.slug}.toml"
+    plan.write_text(as_toml(task.plan), "utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(by.folder / "src"), "NO_COLOR": "1"}
+    before = {one: one.stat().st_mtime_ns for one in runs.glob("*/rating.json")}
+    command = [sys.executable, "-m", "trustgauge", "rate", str(plan), "--yes", "--trust", "--quiet", *options]
+    try:
+        run = subprocess.run(
+            [*command, "--ratings", str(runs)], env=environment, cwd=plan.parent, text=True,
+            capture_output=True, timeout=LONGEST, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return Rated(None, f"not done after {LONGEST:.0f} s")
+    written = [one for one in runs.glob("*/rating.json") if one.stat().st_mtime_ns != before.get(one)]
+    if not written:
+        return Rated(None, run.stderr.strip() or f"exit {run.returncode}")
+    newest = max(written, key=lambda one: one.stat().st_mtime_ns)
+    return Rated(dict(json.loads(newest.read_text("utf-8"))))
+
+
+def without(plan: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
+    """A plan without some of its services, and without experiments that have none left."""
+    experiments = []
+    for experiment in plan["experiments"]:
+        left = [name for name in experiment["services"] if name not in names]
+        if left:
+            experiments.append({**experiment, "services": left})
+        if "before" in experiment and left:
+            pairs = experiment["before"].items()
+            experiments[-1]["before"] = {one: of for one, of in pairs if not {one, of} & names}
+    services = {name: service for name, service in plan["services"].items() if name not in names}
+    return {**plan, "services": services, "experiments": experiments}
+
+
+def small(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """A plan with experiments of at most the sizes of `SMALL`."""
+    experiments = []
+    for experiment in plan["experiments"]:
+        usual = {name: SMALL[name] for name in SIZED.get(experiment["method"], ())}
+        stated = {
+            name: min(value, SMALL[name]) if name in SMALL else value for name, value in experiment.items()
+        }
+        experiments.append({**usual, **stated})
+    return {**plan, "experiments": experiments}
+
+
+@dataclass
+class Comparison:
+    """What is known so far, by kind of plan.
+
+    Attributes:
+        changes: the documented changes between the two revisions.
+        compared: kind -> how many ratings were compared.
+        other: kind -> key -> in how many ratings it differs and no change explains it.
+        explained: kind -> change -> in how many ratings it differs.
+        skipped: kind -> why it was not compared.
+        left_out: kind -> the services it was rated without, and why.
+    """
+
+    changes: Sequence[Change]
+    compared: Counter[str] = field(default_factory=Counter)
+    other: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    explained: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    skipped: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def skip(self, task: Task, why: str) -> str:
+        """Note that a task was not compared; the words for its line."""
+        self.skipped[task.kind] = why
+        return f"not compared: {why[:150]}"
+
+    def add(self, task: Task, old: Mapping[str, Any], new: Rated) -> tuple[str, list[Difference]]:
+        """Count a rating; the words for its line, and the differences that no change explains."""
+        self.left_out[task.kind] = task.left_out
+        self.compared[task.kind] += 1
+        if new.document is None:
+            self.other[task.kind]["not rated by NEW"] += 1
+            return f"not rated by NEW: {new.failed[:150]}", []
+        unexplained, explained = [], set()
+        for one in differences(old, new.document, reuse=task.reuse):
+            change = next((change for change in self.changes if change.explains(one)), None)
+            if change is None:
+                unexplained.append(one)
+            else:
+                explained.add(change.changelog)
+        self.other[task.kind].update({one.key for one in unexplained})
+        self.explained[task.kind].update(explained)
+        if unexplained:
+            return f"{len(unexplained)} undocumented differences", unexplained
+        return "documented differences" if explained else "same", []
+
+    def table(self) -> Iterator[str]:
+        """The table of plans, and the list of plans and services that were not compared."""
+        yield "| plan | ratings | result |"
+        yield "|---|---|---|"
+        for kind, number in self.compared.items():
+            keys, changes = self.other[kind], self.explained[kind]
+            results = [f"**{key}** ({times})" for key, times in keys.most_common(MOST_KEYS)]
+            if len(keys) > MOST_KEYS:
+                results.append(f"and {len(keys) - MOST_KEYS} more keys")
+            results += [f"documented: {words} ({times})" for words, times in changes.most_common()]
+            yield f"| {kind} | {number} | {'; '.join(results) or 'same'} |"
+        yield ""
+        for kind, why in self.skipped.items():
+            if not self.compared[kind]:
+                yield f"not compared: {kind}: {why[:300]}"
+        for kind, left_out in self.left_out.items():
+            for name, why in left_out.items():
+                yield f"compared without a service: {kind}: {name}: {why[:150]}"
+
+
+def _answered(document: Mapping[str, Any]) -> bool:
+    """Whether any service of a run gave any answer; a void run has no ratings, and was answered."""
+    ratings = document["ratings"]
+    return not ratings or any(one["coverage"]["planned"] != one["coverage"]["failed"] for one in ratings)
+
+
+def tasks(plans: Path, seeds: int, only: Sequence[str], smaller: bool) -> list[Task]:
+    """What is rated: the cases with their first seed, the plans, then the cases with further seeds."""
+    simulated = [Task(name, plan, False) for name, plan in cases(seeds)]
+    first = [one for one in simulated if one.name.endswith(" #1")]
+    real = []
+    for file in sorted(plans.glob("*.toml")):
+        plan = tomllib.loads(file.read_text("utf-8"))
+        real.append(Task(f"plans/{file.stem}", small(plan) if smaller else plan, True))
+    every = first + real + [one for one in simulated if one not in first]
+    return [one for one in every if one.name.startswith(tuple(only) or ("",))]
+
+
+class Progress:
+    """Says what is done, and how long the rest will take.
+
+    Args:
+        of: all tasks.
+        jobs: how many are done at a time.
+    """
+
+    def __init__(self, of: Sequence[Task], jobs: int) -> None:
+        self.left = Counter(task.kind for task in of)
+        self.total, self.jobs = len(of), jobs
+        self.seconds: dict[str, list[float]] = defaultdict(list)
+        self.lock = Lock()
+
+    def done(self, task: Task, seconds: float, said: str, found: Sequence[Difference]) -> None:
+        """Print a line for a task, and what differs."""
+        with self.lock:
+            self.left[task.kind] -= 1
+            if seconds > 0.1:  # not one of an earlier command
+                self.seconds[task.kind].append(seconds)
+            number = self.total - self.left.total()
+            print(
+                f"[{number}/{self.total}] {task.name}: {said}, {seconds:.0f} s{self.estimate()}", flush=True
+            )
+            for one in found[:5]:
+                print(f"    {one}", flush=True)
+
+    def estimate(self) -> str:
+        """Time left by the mean seconds of each kind, or of all for kinds not yet seen."""
+        every = [one for of_kind in self.seconds.values() for one in of_kind]
+        if not every or not self.left.total():
+            return ""
+        mean = sum(every) / len(every)
+        means = {kind: sum(some) / len(some) for kind, some in self.seconds.items()}
+        left = sum(number * means.get(kind, mean) for kind, number in self.left.items())
+        return f"; about {left / self.jobs / 60:.0f} min left"
+
+
+def link_data(work: Path, checkout: Path = ROOT) -> None:
+    """Link what plans name beside themselves, which git does not keep: models, data, packages of Node."""
+    (work / "plans").mkdir(parents=True, exist_ok=True)
+    beside = [one for one in (checkout / "plans").iterdir() if one.suffix != ".toml"]
+    there = {work / one: checkout / one for one in ("models", "node_modules")}
+    for link, target in {**there, **{work / "plans" / one.name: one for one in beside}}.items():
+        if target.exists() and not link.exists():
+            link.symlink_to(target)
+    (work / "plans" / "noisy.py").write_text(NOISY, "utf-8")
+
+
+def compare(asked: argparse.Namespace) -> Comparison:
+    """Rate everything by both revisions, and count what differs."""
     work = asked.work.absolute()
-    work.mkdir(parents=True, exist_ok=True)
-    (work / "noisy.py").write_text(NOISY, encoding="utf-8")
-    plans = {path.stem: path for path in sorted((asked.new / "plans").absolute().glob("*.toml"))}
-    for name, text in _cases(asked.seeds):
-        plans[name] = work / f"{name}.toml"
-        plans[name].write_text(text, encoding="utf-8")
-    wanted = tuple(asked.plans or ("",))
-    chosen = {name: path for name, path in plans.items() if name.startswith(wanted)}
+    link_data(work)
+    old, new = unpack(asked.old, work), unpack(asked.new, work)
+    comparison = Comparison(documented(old.date, new.date))
+    chosen = tasks(new.folder / "plans", asked.seeds, asked.only, asked.small)
+    progress = Progress(chosen, asked.jobs)
 
-    def compare(name: str) -> list[str]:
-        kept = work / f"{name}.old.json"
-        if not kept.exists():
-            kept.write_text(json.dumps(rating(asked.old.absolute(), chosen[name], work / "old" / name)))
-        old = json.loads(kept.read_text())
-        if isinstance(old, str):
-            print(f"{name}: not rated by OLD: {old.splitlines()[-1] if old else ''}", flush=True)
-            return []
-        found = list(differences(old, rating(asked.new.absolute(), chosen[name], work / "new" / name)))
-        print(f"{name}: {f'{len(found)} differences' if found else 'same'}", flush=True)
-        for line in found[:MOST_DIFFERENCES]:
-            print(f"    {line}", flush=True)
-        return found
+    def one(task: Task) -> None:
+        began = time.monotonic()
+        if task.reuse:
+            task = with_what_is_here(task, new, work)
+        before = rate(task, old, work) if task.plan["experiments"] else Rated(None)
+        if before.document is None:
+            lacking = "; ".join(f"{name}: {why}" for name, why in task.left_out.items())
+            why = f"not rated by OLD: {before.failed}" if before.failed else lacking
+            said, found = comparison.skip(task, why), []
+        elif not _answered(before.document):
+            said, found = comparison.skip(task, "no service gave an answer here"), []
+        else:
+            after = rate(task, new, work, old if task.reuse else None)
+            with progress.lock:
+                said, found = comparison.add(task, before.document, after)
+        progress.done(task, time.monotonic() - began, said, found)
 
     with ThreadPoolExecutor(asked.jobs) as pool:
-        results = list(pool.map(compare, chosen))
-    differing = sum(bool(found) for found in results)
-    print(f"{len(results)} ratings compared, {differing} differ")
+        list(pool.map(one, chosen))
+    return comparison
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compare two revisions; 1 if any rating differs in what is not documented."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("old", help="revision to compare with")
+    parser.add_argument("new", nargs="?", default="HEAD", help="revision to check; HEAD by default")
+    parser.add_argument("--only", nargs="*", default=[], help="only plans and cases whose names begin so")
+    parser.add_argument("--seeds", type=int, default=20, help="seeds of every case")
+    parser.add_argument("--jobs", type=int, default=1, help="ratings at a time")
+    parser.add_argument("--small", action="store_true", help="plans with fewer texts and questions")
+    parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "same-ratings")
+    comparison = compare(parser.parse_args(arguments))
+    print(*comparison.table(), sep="\n")
+    differing = sum(bool(keys) for keys in comparison.other.values())
+    print(f"\n{comparison.compared.total()} ratings compared, {differing} plans differ undocumented")
     return int(bool(differing))
 
 

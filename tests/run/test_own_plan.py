@@ -31,3 +31,13 @@ def test_it_verifies_and_is_rated_alike(tmp_path: Path, method: str, rule: str) 
     again = rate(load_plan(first.folder / "plan.toml"), RunOptions(tmp_path))
     assert (again.folder, again.asked.calls) == (first.folder, 0)
     assert but_for_times(read(again.folder)) == but_for_times(told)
+
+
+@pytest.mark.parametrize("rule", ["sound", "published", "released"])
+def test_options_of_trust_are_those_that_differ_from_the_rule(tmp_path: Path, rule: str) -> None:
+    plan = plan_under(rule, "trust")
+    experiment = {**plan["experiments"][0], "combination": {"rule": "worst-of"}}
+    usual = read(rate(load_plan(plan), RunOptions(tmp_path)).folder)
+    other = read(rate(load_plan({**plan, "experiments": [experiment]}), RunOptions(tmp_path)).folder)
+    assert not {"combination", "mode"} & set(usual["ratings"][0]["method"]["options"])
+    assert other["ratings"][0]["method"]["options"]["combination"]["rule"] == "worst-of"

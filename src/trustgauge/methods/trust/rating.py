@@ -165,7 +165,7 @@ class _Profiled:
             limits=self._limits(spoken),
             options={
                 "profile": self.profile,
-                **options_of(self.settings, ("profiles", "orders", "issues")),
+                **options_of(self.settings, ("profiles", "orders", "issues"), self.settings.by_rule),
                 "issues": self.settings.identity()["issues"],
             },
             details=self._details(may, spoken, seed, parts),

@@ -224,8 +224,20 @@ class TrustSettings(AuditedSettings):
 
     @property
     def combining(self) -> Combination:
-        """How levels of issues become one: the papers' count rule unless the plan says otherwise."""
-        return self.combination or (Combination() if self.rule == "sound" else PUBLISHED_RULE)
+        """How levels of issues become one: as the plan says, else as the rule does."""
+        return self.combination or self._usual_combination
+
+    @property
+    def _usual_combination(self) -> Combination:
+        return Combination() if self.rule == "sound" else PUBLISHED_RULE
+
+    @property
+    def by_rule(self) -> Mapping[str, Json]:
+        """What the rule means for settings that a plan leaves out."""
+        return {
+            "combination": self._usual_combination.model_dump(mode="json"),
+            "mode": "per-utterance" if self.rule == "released" else "corpus",
+        }
 
     def order_of(self, profile: str) -> IssueOrder:
         """The order of a profile, without published issues that are not measured here.

@@ -382,13 +382,14 @@ def compare(asked: argparse.Namespace) -> Comparison:
         began = time.monotonic()
         if task.reuse:
             task = with_what_is_here(task, new, work)
+        found: list[Difference] = []
         before = rate(task, old, work) if task.plan["experiments"] else Rated(None)
         if before.document is None:
             lacking = "; ".join(f"{name}: {why}" for name, why in task.left_out.items())
             why = f"not rated by OLD: {before.failed}" if before.failed else lacking
-            said, found = comparison.skip(task, why), []
+            said = comparison.skip(task, why)
         elif not _answered(before.document):
-            said, found = comparison.skip(task, "no service gave an answer here"), []
+            said = comparison.skip(task, "no service gave an answer here")
         else:
             after = rate(task, new, work, old if task.reuse else None)
             with progress.lock:

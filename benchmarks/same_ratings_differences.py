@@ -100,12 +100,14 @@ class Change:
 
 def documented(old: datetime, new: datetime, file: Path = TABLE) -> list[Change]:
     """The documented changes that were made after one date and until another."""
-    rows = tomllib.loads(file.read_text("utf-8"))["change"]
-    changes = [
-        Change(**{key: tuple(value) if isinstance(value, list) else value for key, value in row.items()})
-        for row in rows
-    ]
-    return [one for one in changes if old < one.date <= new]
+    rows: list[dict[str, Any]] = tomllib.loads(file.read_text("utf-8"))["change"]
+    return [Change(**dict(map(_field, row.items()))) for row in rows if old < row["date"] <= new]
+
+
+def _field(entry: tuple[str, Any]) -> tuple[str, Any]:
+    """A field of a change as it is kept: lists as tuples."""
+    name, value = entry
+    return name, tuple(value) if isinstance(value, list) else value
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], *, reuse: bool) -> list[Difference]:

@@ -20,7 +20,7 @@ from trustgauge.methods.trust.method import Trust
 from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.run import chat_store, rate_transcript
 from trustgauge.run.conversation import ChatTurn, Conversation, read_turns
-from trustgauge.run.live_scores import running_score
+from trustgauge.run.live_scores import RunningScore, running_score
 from trustgauge.run.options import RunOptions
 from trustgauge.run.targets import experiment_seed
 from trustgauge.run.transcript import Transcript, lines
@@ -327,6 +327,19 @@ def exchange(number: int, said: str, answer: str, dialog: str = "talk-1") -> Cha
     return ChatTurn(number, dialog, number - 1, said, answer, "answered" if answer else "failed", 1.0)
 
 
+def scored_and_rated(said: list[ChatTurn], path: Path, ratings: Path) -> tuple[RunningScore, Any]:
+    """What a talk comes to while it lasts, and its rating from the transcript at a path."""
+    with Transcript(path) as transcript:
+        for one in said:
+            transcript.add(one.dialog, one.turn, "user", one.said)
+            transcript.add(one.dialog, one.turn, "bot", one.answer, status=one.outcome)
+    plan = rate_transcript.plan_of(path, "bot", PROFILE, top={"seed": SEED})
+    trust: Any = plan.experiments[0]
+    now = running_score(trust, said, trust.order_of("safe-language"), experiment_seed(SEED, 0))
+    (rating,) = rate_transcript.rate(plan, RunOptions(ratings=ratings)).document["ratings"]
+    return now, rating
+
+
 def test_running_scores_are_those_of_the_rating(tmp_path: Path) -> None:
     said = [
         exchange(1, "Hello!", "Hello.\nWhat about these\n\nmatters?"),
@@ -336,14 +349,7 @@ def test_running_scores_are_those_of_the_rating(tmp_path: Path) -> None:
     ]
     said = [replace(one, number=n) for n, one in enumerate(said, 1)]
     path = tmp_path / "t.jsonl"
-    with Transcript(path) as transcript:
-        for one in said:
-            transcript.add(one.dialog, one.turn, "user", one.said)
-            transcript.add(one.dialog, one.turn, "bot", one.answer, status=one.outcome)
-    plan = rate_transcript.plan_of(path, "bot", PROFILE, top={"seed": SEED})
-    trust: Any = plan.experiments[0]
-    now = running_score(trust, said, trust.order_of("safe-language"), experiment_seed(SEED, 0))
-    (rating,) = rate_transcript.rate(plan, RunOptions(ratings=tmp_path / "ratings")).document["ratings"]
+    now, rating = scored_and_rated(said, path, tmp_path / "ratings")
     assert {one.name: one.score for one in now.issues} == {
         part["key"]: part["score"] for part in rating["parts"]
     }
@@ -358,14 +364,7 @@ def test_what_the_checker_leaves_unread_has_no_score_in_talk_or_rating(dialogs: 
     for name, answer in (("read too", "Good morning."), ("unread alone", reported)):
         said = [exchange(1, "And?", reported), replace(exchange(2, "And?", answer), dialog=f"talk-{dialogs}")]
         path = tmp_path / name / "t.jsonl"
-        with Transcript(path) as transcript:
-            for one in said:
-                transcript.add(one.dialog, one.turn, "user", one.said)
-                transcript.add(one.dialog, one.turn, "bot", one.answer, status=one.outcome)
-        plan = rate_transcript.plan_of(path, "bot", PROFILE, top={"seed": SEED})
-        trust: Any = plan.experiments[0]
-        now = running_score(trust, said, trust.order_of("safe-language"), experiment_seed(SEED, 0))
-        (rating,) = rate_transcript.rate(plan, RunOptions(ratings=tmp_path / "ratings")).document["ratings"]
+        now, rating = scored_and_rated(said, path, tmp_path / "ratings")
         part = next(one for one in rating["parts"] if one["key"] == "abuse")
         live = next(one for one in now.issues if one.name == "abuse")
         told[name] = live.score, part["score"], [one["code"] for one in part["reasons"]]

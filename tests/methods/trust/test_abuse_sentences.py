@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from trustgauge.apps.train.abuse_sentences import about_groups, sentence_table
+from trustgauge.apps.train.abuse_sentences import about_groups, mention_counts, sentence_table
 from trustgauge.errors import MissingPartError
 from trustgauge.methods.trust.abuse_checkers import (
     ABUSE_CLASSES,
@@ -120,14 +120,14 @@ def test_everyday_help_is_seldom_taken_for_abuse() -> None:
 def test_talk_about_abuse_is_seldom_taken_for_it() -> None:
     """161 harmless texts that teach nothing; the model alone calls 67 of them abusive. 106 are abusive."""
     skip_without_libraries()
-    table = sentence_table("mentions")
-    read = pl.Series("read", checker(SENTENCES).read(table["text"].to_list()))
-    counts = dict(table.select("class", read).group_by("class").agg("read").iter_rows())
-    assert len(counts["neither"]) == 161
-    assert sum(one in ("offensive", "hate") for one in counts["neither"]) <= 14
-    abusive = counts["offensive"] + counts["hate"]
-    assert sum(one in ("offensive", "hate") for one in abusive) >= 38
-    assert abusive.count("neither") <= 24
+    counts = mention_counts()
+    hate, offensive, neither = (dict(zip(READINGS, row, strict=True)) for row in counts["read"])
+    assert sum(neither.values()) == 161
+    assert neither["hate"] + neither["offensive"] <= 14
+    alone = dict(zip(READINGS, counts["model alone"][2], strict=True))
+    assert alone["hate"] + alone["offensive"] >= 60
+    assert sum(one["hate"] + one["offensive"] for one in (hate, offensive)) >= 38
+    assert hate["neither"] + offensive["neither"] <= 24
 
 
 def test_few_neutral_sentences_about_groups_are_flagged() -> None:

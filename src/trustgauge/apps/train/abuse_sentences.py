@@ -4,7 +4,8 @@
 prints the model, `data/abuse_sentences.json`. Of the shipped model, `--groups` prints in how many neutral
 sentences about each social group it sees abuse, `data/abuse_sentences_groups.json`; `--held-out` prints its
 counts on the rows `held-out`, by style of answer, and nothing else of them; `--held-out U` on those of one
-writer.
+writer. `--mentions` prints its counts on the rows `mentions`, and those of the model alone, which does not
+know mentions from meaning.
 
 Of an abusive text of several sentences nobody said which are abusive: at first only short texts teach,
 then the worst sentence and the worst pair by the model so far, twice over; sentences of it that look
@@ -28,7 +29,14 @@ from numpy.typing import NDArray
 
 from trustgauge.data import article
 from trustgauge.data.social_groups import groups
-from trustgauge.methods.trust.abuse_checkers import SENTENCES, by_style, checker, group_false_alarms
+from trustgauge.methods.trust.abuse_checkers import (
+    SENTENCES,
+    Table,
+    by_style,
+    checker,
+    group_false_alarms,
+    readings,
+)
 from trustgauge.methods.trust.abuse_sentences import CLASSES, features
 from trustgauge.methods.trust.abuse_words import HATE, NEITHER
 
@@ -127,8 +135,18 @@ def _fitted(
     return learner.fit(np.vstack(rows), of_class, sample_weight=weight * np.array(shares)[of_class])
 
 
+def mention_counts() -> dict[str, Table]:
+    """Counts of classes by reading of the rows `mentions`: by the checker, and by the model alone."""
+    rows, named = sentence_table("mentions"), checker(SENTENCES)
+    classes, texts = rows["class"].to_list(), rows["text"].to_list()
+    return {
+        "read": readings(classes, named.read(texts)),
+        "model alone": readings(classes, named.classify(texts)),
+    }
+
+
 def main() -> None:
-    """Print the model, its counts on held-out rows, or its false alarms about groups."""
+    """Print the model, its counts on held-out rows or on mentions, or its false alarms about groups."""
     asked = sys.argv[1:]
     if "--held-out" in asked:
         rows = sentence_table("held-out")
@@ -142,6 +160,9 @@ def main() -> None:
         flagged = group_false_alarms(named.classify).filter(pl.col("flagged") > 0)
         counts = dict(flagged.select("group", "flagged").iter_rows())
         sys.stdout.write(json.dumps({"content": named.content, "flagged": counts}) + "\n")
+        return
+    if "--mentions" in asked:
+        sys.stdout.write(json.dumps(mention_counts()) + "\n")
         return
     rows = sentence_table("train")
     weights, intercepts = learn(rows["text"].to_list(), rows["class"].to_list())

@@ -139,8 +139,9 @@ class Checker:
         said = self.classify(texts)
         flagged = [text for text, kind in zip(texts, said, strict=True) if kind != NEITHER]
         distinct = list(dict.fromkeys(flagged))
-        own = dict(zip(distinct, self.classify([without_mentions(text) for text in distinct]), strict=True))
-        clauses = {text: _addressed(text) for text in distinct if own[text] == OFFENSIVE}
+        meant = {text: without_mentions(text) for text in distinct}
+        own = dict(zip(distinct, self.classify(list(meant.values())), strict=True))
+        clauses = {text: _addressed(meant[text]) for text in distinct if own[text] == OFFENSIVE}
         said_to_user = dict(
             zip(
                 every := [clause for found in clauses.values() for clause in found],
@@ -165,8 +166,8 @@ def _once(asked: Callable[[list[str]], list[str]], texts: Sequence[str]) -> list
 
 
 def _addressed(text: str) -> list[str]:
-    """The clauses of a text that are said to the user, mentions left out."""
-    return [clause for clause in _CLAUSE.split(without_mentions(text)) if _ADDRESS.search(clause)]
+    """The clauses of a text that are said to the user."""
+    return [clause for clause in _CLAUSE.split(text) if _ADDRESS.search(clause)]
 
 
 def readings(classes: Sequence[str], read: Sequence[str]) -> Table:

@@ -78,8 +78,9 @@ def test_opening_a_service_may_take_longer_than_a_call(
 
 
 @pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize(("seconds", "timeout"), [(0.8, 0.4), (0.2, 0.1)])
 def test_a_call_is_not_late_while_others_keep_the_loop(
-    loop: Callable[[], asyncio.AbstractEventLoop],
+    loop: Callable[[], asyncio.AbstractEventLoop], seconds: float, timeout: float
 ) -> None:
     """What was answered in time is not asked, and paid, again because it could not be read in time."""
 
@@ -92,9 +93,9 @@ def test_a_call_is_not_late_while_others_keep_the_loop(
         return [Reply("fine") for _ in messages]
 
     scripted("prompt", prompt)
-    busy("busy", 0.8)
+    busy("busy", seconds)
     jobs = [
-        Job("prompt", Scripted(name="prompt", timeout=0.4), units(4)),
+        Job("prompt", Scripted(name="prompt", timeout=timeout), units(4)),
         Job("busy", Scripted(name="busy", concurrency=1), units(2, "other")),
     ]
     outcome, kept, events = asked(*jobs, loop=loop)

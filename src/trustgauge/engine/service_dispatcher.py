@@ -27,8 +27,7 @@ from trustgauge.errors import (
 from trustgauge.records import Answer, Message, Reply
 from trustgauge.services import Service, ServiceSpec, check_reply
 
-_STOOD = 0.2  # seconds by which a look comes too late where the loop stood still meanwhile
-_PASSES = 3  # of the loop, in which answers are read that have come meanwhile
+_PASSES = 3  # of the loop, in which answers are read that came while it was kept busy
 
 
 class UnitOwner(Protocol):
@@ -75,8 +74,8 @@ class Deadlines:
     """All calls of a service have the same time, so the oldest is always the next to be late.
 
     The time of a call runs from when the service is asked: one that was cut off before its task came to
-    it would never end. Where something else kept the loop to itself, answers that have come meanwhile are
-    read before calls are cut off.
+    it would never end. Where something else kept the loop, or the machine, to itself, answers that have come
+    meanwhile are read before calls are cut off.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
@@ -85,7 +84,6 @@ class Deadlines:
         self._expected: set[asyncio.Task[None]] = set()  # their service is not asked yet
         self._late: set[asyncio.Task[None]] = set()
         self._waits = False
-        self._at = 0.0  # when the next look is due
 
     @property
     def under_way(self) -> list[asyncio.Task[None]]:
@@ -118,14 +116,14 @@ class Deadlines:
         return False
 
     def _look_at(self, due: float) -> None:
-        self._waits, self._at = True, due
+        self._waits = True
         self._loop.call_at(due, self._look)
 
     def _look(self, passes: int = _PASSES) -> None:
-        now = self._loop.time()
-        if passes and now - self._at > _STOOD:
+        if passes:
             self._loop.call_soon(self._look, passes - 1)
             return
+        now = self._loop.time()
         self._waits = False
         for call, due in self._calls.items():
             if due > now:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 from collections.abc import Callable, Iterator
@@ -28,12 +29,25 @@ os.environ["TRUSTGAUGE_TRUST"] = "1"
 # time of collecting, and minutes while they run.
 gc.disable()
 
+# The first of several workers compiles the tests while the others wait; then they read what it wrote.
+WORKER = os.environ.get("PYTEST_XDIST_WORKER")
+COMPILING = os.open(__file__, os.O_RDONLY)
+if WORKER == "gw0":
+    fcntl.flock(COMPILING, fcntl.LOCK_EX)
+
+
+def pytest_collection() -> None:
+    """Workers but the first wait for it; it ends, or fails, at some time."""
+    if WORKER not in (None, "gw0"):
+        fcntl.flock(COMPILING, fcntl.LOCK_SH)
+
 
 def pytest_collection_finish() -> None:
     """Garbage is collected again, more seldom than usual and not among what was collected.
 
     What little of that is garbage stays: looking for it takes more than a second in each process.
     """
+    os.close(COMPILING)
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
     gc.enable()

@@ -361,9 +361,12 @@ class RunFacts:
     lock: Mapping[str, str] = field(default_factory=dict)  # plan and time, if the plan was locked
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
 def canonical(value: Json) -> str:
     """The one way of writing a value as JSON: sorted keys, no spaces, no NaN, UTF-8."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def digest(tag: str, value: Json) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import tracemalloc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +121,51 @@ def test_a_call_made_again_is_one_and_one_that_failed_is_missing(tmp_path: Path)
     said, log = conversations(calls, tmp_path)
     assert said == [["A", "a", "B", "b", "C", "–", "D", "d"]]
     assert (log.counts["missing"], log.counts["retried"]) == (1, 1)
+
+
+def span(number: int, reply: str) -> dict[str, Any]:
+    told = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps([ASKED])}
+    told["gen_ai.output.messages"] = json.dumps([{"role": "assistant", "content": reply}])
+    attributes = [{"key": key, "value": {"stringValue": value}} for key, value in told.items()]
+    return {"traceId": "t", "spanId": str(number), "attributes": attributes}
+
+
+ASKED = {"role": "user", "content": "Hello"}
+AGAIN: dict[str, Callable[[int, str], dict[str, Any]]] = {
+    "openai-jsonl": lambda number, reply: {
+        "id": f"call-{number}",
+        "messages": [ASKED, {"role": "assistant", "content": reply}],
+    },
+    "langfuse": lambda number, reply: {"id": f"call-{number}", "input": [ASKED], "output": reply},
+    "otlp": lambda number, reply: {"resourceSpans": [{"scopeSpans": [{"spans": [span(number, reply)]}]}]},
+    "phoenix": lambda number, reply: {
+        "context": {"trace_id": "t", "span_id": str(number)},
+        "attributes": {
+            "llm.input_messages": [{"message": ASKED}],
+            "llm.output_messages": [{"message": {"role": "assistant", "content": reply}}],
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("form", AGAIN)
+def test_of_calls_with_one_id_the_last_counts(form: str, tmp_path: Path) -> None:
+    calls = [(1, "Ouch"), (2, "Hi"), (1, "Ahem"), (1, "Good day")]
+    lines = [json.dumps(AGAIN[form](number, reply)) for number, reply in calls]
+    (tmp_path / "log.jsonl").write_text("\n".join(lines), "utf-8")
+    out = trustgauge("import", form, "log.jsonl", "-o", "out", folder=tmp_path).stdout
+    said = [row["text"] for row in rows(tmp_path / "out" / "dialogs.jsonl") if row["speaker"] == "bot"]
+    assert said == ["Hi", "Good day"]
+    assert "4 calls: 2 conversations, 2 answers" in out
+    assert "retried  2 calls that were made again; the last counts" in out
+
+
+def test_an_id_of_a_person_does_not_make_their_conversations_one(tmp_path: Path) -> None:
+    talks = [[{"role": "user", "content": text}, {"role": "assistant", "content": "Yes"}] for text in "AB"]
+    lines = [json.dumps({"id": "Ann", "messages": talk}) for talk in talks]
+    (tmp_path / "log.jsonl").write_text("\n".join(lines), "utf-8")
+    counts = imported("openai-jsonl", tmp_path / "log.jsonl", tmp_path / "out")["counts"]
+    assert (counts["dialogs"], counts.get("retried", 0)) == (2, 0)
 
 
 def test_examples_in_a_prompt_are_not_what_the_bot_said(tmp_path: Path) -> None:

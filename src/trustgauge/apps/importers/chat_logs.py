@@ -18,6 +18,7 @@ from typing import Any
 from trustgauge.apps.importers.conversations import ROLES, LoggedCall, Said
 from trustgauge.apps.importers.json_stream import EVERY, elements, first_sign
 from trustgauge.data.tables import fault
+from trustgauge.records import digest
 from trustgauge.services import storable
 
 CHAT = ("chat", "generate_content", "text_completion")
@@ -35,11 +36,14 @@ def openai_jsonl(file: Path) -> Iterator[LoggedCall]:
             raise fault(file, "FILE", f"record {number:,} has no messages", must='{"messages": [...]} a line')
         said = _said(messages)
         answered = bool(said) and said[-1][0] == "bot"
+        named = storable(str(row.get("id") or ""))
         yield LoggedCall(
             said[:-1] if answered else said,
             said[-1][1] if answered else None,
-            str(row.get("id") or ""),
+            named,
             whole=True,
+            # The id may be that of a person, whose other conversations begin with other words.
+            id=digest("call", [named, said[0][1]]) if named and said else "",
         )
 
 
@@ -50,7 +54,7 @@ def otlp(file: Path) -> Iterator[LoggedCall]:
         told = _attributes(span.get("attributes")) if isinstance(span, dict) else {}
         if not _is_call(told):
             continue
-        call = _call(told, span.get("startTimeUnixNano"))
+        call = _call(told, span.get("startTimeUnixNano"), (span.get("traceId"), span.get("spanId")))
         if call is None:
             silent += 1
             continue
@@ -74,7 +78,11 @@ def phoenix(file: Path) -> Iterator[LoggedCall]:
             prefix = "attributes."
             told |= {key[len(prefix) :]: cell for key, cell in span.items() if key.startswith(prefix)}
             told.setdefault("openinference.span.kind", span.get("span_kind"))
-            call = _call(_flat(told), span.get("start_time")) if _is_call(told) else None
+            if not _is_call(told):
+                continue
+            context = span["context"] if isinstance(span.get("context"), dict) else {}
+            ids = (context.get(key, span.get(f"context.{key}")) for key in ("trace_id", "span_id"))
+            call = _call(_flat(told), span.get("start_time"), tuple(ids))
             if call is not None:
                 yield call
 
@@ -95,6 +103,7 @@ def langfuse(file: Path) -> Iterator[LoggedCall]:
             reply,
             str(row.get("sessionId") or row.get("session_id") or ""),
             str(row.get("startTime") or row.get("start_time") or row.get("timestamp") or ""),
+            id=str(row.get("id") or ""),
         )
 
 
@@ -119,7 +128,7 @@ def _is_call(told: Mapping[str, Any]) -> bool:
     return kind is None or str(kind).upper() == "LLM"
 
 
-def _call(told: Mapping[str, Any], started: Any) -> LoggedCall | None:
+def _call(told: Mapping[str, Any], started: Any, ids: tuple[Any, ...]) -> LoggedCall | None:
     """A call as its span tells it; None if the span holds no messages."""
     sent = _parsed(told.get("gen_ai.input.messages")) or _numbered(told, "gen_ai.prompt", "")
     sent = sent or _numbered(told, "llm.input_messages", "message.")
@@ -129,7 +138,13 @@ def _call(told: Mapping[str, Any], started: Any) -> LoggedCall | None:
     if not said:
         return None
     named = told.get("gen_ai.conversation.id") or told.get("session.id") or ""
-    return LoggedCall(said, _reply(came or None), str(named), "" if started is None else str(started))
+    return LoggedCall(
+        said,
+        _reply(came or None),
+        str(named),
+        "" if started is None else str(started),
+        id="/".join(map(str, ids)) if all(ids) else "",
+    )
 
 
 def _attributes(listed: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ one continues the earlier call whose messages and reply it begins with. What a c
 in a prompt, turns that the log does not hold) is no evidence of what the bot says and is left out.
 
 Calls are sorted by time on disk, so memory does not grow with the log. A call without a reply is a missing
-answer, unless the same call was made again and answered.
+answer, unless the same call was made again and answered. Of calls with one id only the last counts.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ class LoggedCall:
         conversation: name of the conversation, "" if the log does not tell.
         started: sorts calls by time: ISO 8601, or digits of equal length; "" keeps the order of the file.
         whole: the messages are the whole conversation, so those of the bot are its answers.
+        id: the same each time that this call was made or written; "" if the log does not tell.
     """
 
     messages: Sequence[Said]
@@ -54,6 +55,7 @@ class LoggedCall:
     conversation: str = ""
     started: str = ""
     whole: bool = False
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +98,24 @@ class Conversations:
 
     def _take_in(self, base: sqlite3.Connection, exchanges: Iterable[LoggedCall]) -> None:
         rows = (
-            (one.conversation, one.started, json.dumps(one.messages), one.reply, one.whole)
+            (one.conversation, one.started, json.dumps(one.messages), one.reply, one.whole, one.id)
             for one in exchanges
         )
         base.executemany(
-            "INSERT INTO call (conversation, started, messages, reply, whole) VALUES (?, ?, ?, ?, ?)", rows
+            "INSERT INTO call (conversation, started, messages, reply, whole, id) VALUES (?, ?, ?, ?, ?, ?)",
+            rows,
         )
         base.execute("CREATE INDEX by_time ON call (started, number)")
+        base.execute("CREATE INDEX by_id ON call (id, started, number) WHERE id != ''")
         base.commit()
 
     def _stitch(self, base: sqlite3.Connection) -> None:
-        calls = base.execute("SELECT conversation, messages, reply, whole FROM call ORDER BY started, number")
-        for conversation, messages, reply, whole in calls:
-            said: list[Said] = [(who, text) for who, text in json.loads(messages)]
+        for conversation, messages, reply, whole, retried in base.execute(_CALLS):
             self.counts["calls"] += 1
+            if retried:
+                self.counts["retried"] += 1
+                continue
+            said: list[Said] = [(who, text) for who, text in json.loads(messages)]
             self.counts["missing"] += reply is None
             if whole:
                 dialog, place, fresh = _new(base, conversation), 0, said
@@ -157,7 +163,7 @@ class Conversations:
 _SCHEMA = """
 PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE;
 CREATE TABLE call (number INTEGER PRIMARY KEY, conversation TEXT, started TEXT, messages TEXT, reply TEXT,
-  whole INTEGER);
+  whole INTEGER, id TEXT);
 CREATE TABLE dialog (number INTEGER PRIMARY KEY, source TEXT);
 CREATE INDEX by_source ON dialog (source);
 CREATE TABLE said (dialog INTEGER, place INTEGER, speaker TEXT, text TEXT, PRIMARY KEY (dialog, place))
@@ -165,6 +171,12 @@ CREATE TABLE said (dialog INTEGER, place INTEGER, speaker TEXT, text TEXT, PRIMA
 CREATE TABLE opened (hash TEXT, dialog INTEGER, place INTEGER);
 CREATE INDEX by_hash ON opened (hash);
 CREATE INDEX by_dialog ON opened (dialog);
+"""
+_CALLS = """
+SELECT conversation, messages, reply, whole, id != '' AND EXISTS (
+  SELECT 1 FROM call AS later WHERE later.id = call.id AND later.id != ''
+  AND (later.started, later.number) > (call.started, call.number))
+FROM call ORDER BY started, number
 """
 
 

@@ -211,7 +211,8 @@ class _Cover:
     def exchange(self, one: LoggedCall) -> LoggedCall:
         said = [(who, self.text(text)) for who, text in one.messages]
         reply = None if one.reply is None else self.text(one.reply)
-        return replace(one, messages=said, reply=reply, conversation=storable(one.conversation))
+        talk, call = storable(one.conversation), storable(one.id)
+        return replace(one, messages=said, reply=reply, conversation=talk, id=call)
 
     def result(self, one: EvalResult) -> EvalResult:
         """The result without keys and tokens in its words."""

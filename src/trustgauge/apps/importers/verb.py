@@ -120,7 +120,7 @@ def _tell(document: dict[str, Any], folder: Path, options: dict[str, Any]) -> No
     )
     lines = [("read", told), ("missing", missing)]
     if counts.get("retried"):
-        lines.append(("retried", f"{counts['retried']:,} calls without a reply that were made again"))
+        lines.append(("retried", f"{counts['retried']:,} calls that were made again; the last counts"))
     if counts.get("history"):
         lines.append(
             (

@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -334,6 +335,28 @@ def test_a_batch_that_meets_429_stays_a_batch() -> None:
     sizes = [len(batch) for _, batch in live.asked]
     assert sizes.count(10) >= 15
     assert sizes.count(1) <= 10  # only while it was probed
+
+
+def test_a_batch_that_failed_is_one_call_that_failed() -> None:
+    async def picky(messages: Sequence[Message]) -> list[Reply]:
+        texts = [message.text for message in messages]
+        if "text 10" in texts:
+            raise RejectedError("one of them is bad")
+        if "text 27" in texts and len(texts) > 1:
+            raise UnavailableError("connection lost")
+        return [Reply(message.text) for message in messages]
+
+    scripted("many", picky)
+    ask = Run()
+    jobs = Job("some", Batched(name="many"), units(24)), Job("rest", Batched(name="many"), units(40)[24:])
+    tallies = ask(*jobs).tallies
+    recovered: Counter[str] = Counter()
+    for event in ask.of("answer"):
+        recovered.update(event.get("recovered", {}))  # type: ignore[call-overload]
+    assert recovered == {"other": 1, "no connection": 1}
+    # The first batch has messages of both jobs, and is a failed call of both.
+    assert tallies["some"].errors == {"one of them is bad.": 2, "connection lost.": 1}
+    assert tallies["rest"].errors == {"one of them is bad.": 1, "connection lost.": 1}
 
 
 class Unruly:

@@ -26,7 +26,7 @@ from trustgauge.engine import (
     Watch,
 )
 from trustgauge.engine.adaptive_limiter import ProviderQueue, ServiceStates
-from trustgauge.engine.service_dispatcher import InFlightUnit, ServiceDispatcher
+from trustgauge.engine.service_dispatcher import FailedCall, InFlightUnit, ServiceDispatcher
 from trustgauge.errors import GarbledError, ServiceError
 from trustgauge.records import ANSWERED_AS, CUT, Answer, Message, Reply, Status, canonical, digest
 from trustgauge.services import ServiceSpec, environment_secrets, redact, whole_characters
@@ -265,9 +265,12 @@ class JobProgress:
             self._tell(answers, unit.faults)
         self._end(unit)
 
-    def _tell(self, answers: tuple[Answer, ...], faults: Sequence[str] = ()) -> None:
-        """Tell the watcher of answers; `faults` are those of the calls that failed before they came."""
+    def _tell(self, answers: tuple[Answer, ...], faults: Sequence[FailedCall] = ()) -> None:
+        """Tell the watcher of answers; `faults` are the calls that failed before they came."""
         last = answers[-1]
+        recovered = Counter(call.kind for call in faults if not call.recovered)
+        for call in faults:
+            call.recovered = True
         self._desk.emit(
             "answer",
             at=last.at,
@@ -279,7 +282,7 @@ class JobProgress:
             usd=sum(answer.usd for answer in answers),
             tokens=sum(answer.tokens for answer in answers),
             calls=sum(answer.attempts for answer in answers),
-            **({"recovered": dict(Counter(faults))} if faults else {}),
+            **({"recovered": dict(recovered)} if recovered else {}),
         )
 
     def note_error(self, error: ServiceError) -> None:

@@ -47,6 +47,14 @@ class UnitOwner(Protocol):
 
 
 @dataclass(slots=True, eq=False)
+class FailedCall:
+    """A call that failed; one with a batch counts once, with the first of its messages that is answered."""
+
+    kind: str
+    recovered: bool = False
+
+
+@dataclass(slots=True, eq=False)
 class InFlightUnit:
     """One unit of work on its way: which turn and leg it is at, and what it gathered so far."""
 
@@ -66,7 +74,7 @@ class InFlightUnit:
     tries: int = 0  # at this leg
     alone: bool = False  # it was in a batch that failed
     kept: list[Answer] = field(default_factory=list)  # turns answered so far
-    faults: list[str] = field(default_factory=list)  # the class of fault of each call that failed
+    faults: list[FailedCall] = field(default_factory=list)
     turns: tuple[dict[str, list[tuple[str, str]]], ...] = ()  # of a session: what each leg was told, by talk
 
 
@@ -412,9 +420,11 @@ class ServiceDispatcher:
         """What follows from a failed call: stop, slow down, probe, try again or give up."""
         asked = error.retry_after
         desk = self._desk
+        failed = FailedCall(_fault_class(error))
         for unit in batch:
-            unit.faults.append(_fault_class(error))
-            unit.owner.note_error(error)
+            unit.faults.append(failed)
+        for owner in {unit.owner: None for unit in batch}:
+            owner.note_error(error)
         wait = desk.retry.requested_wait(asked, batch[0].tries, desk.chance())
         hopeless = isinstance(error, _STOPS) or (asked or 0.0) > desk.retry.patience
         if hopeless or self._slow_down(error, asked, wait, sent):

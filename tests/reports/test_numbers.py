@@ -50,6 +50,37 @@ def test_certainty_is_at_most_above_99(share: float | None, said: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("shares", "said"),
+    [
+        ((0.865, 0.135), ("87 %", "13 %")),
+        ((0.504, 0.304, 0.192), ("50 %", "31 %", "19 %")),  # the first is 50 % where it stands alone
+        ((0.334, 0.333, 0.333), ("34 %", "33 %", "33 %")),
+        ((0.992, 0.008), ("> 99 %", "< 1 %")),
+        ((0.99, 0.004, 0.003, 0.003), ("99 %", "< 1 %", "< 1 %", "< 1 %")),
+        ((1.0, 0.0), ("> 99 %", "< 1 %")),
+        ((), ()),
+    ],
+)
+def test_certainties_add_up(shares: tuple[float, ...], said: tuple[str, ...]) -> None:
+    assert tuple(numbers.certainties(dict(zip("abcd", shares, strict=False))).values()) == said
+
+
+@given(some.lists(some.integers(0, 2000), min_size=2, max_size=5).filter(any))
+def test_certainties_of_resamples_add_up_and_keep_their_order(counts: list[int]) -> None:
+    shares = {str(place): count / sum(counts) for place, count in enumerate(counts)}
+    said = numbers.certainties(shares)
+    bounds = {"< 1 %": 0, "> 99 %": 100}
+    whole = {level: bounds[words] if words in bounds else int(words[:-2]) for level, words in said.items()}
+    small = sum(words == "< 1 %" and shares[level] > 0 for level, words in said.items())
+    assert 100 - small <= sum(whole.values()) <= 100
+    for level, share in shares.items():
+        assert abs(whole[level] - 100 * share) <= 1 or (share > 0.99 and whole[level] == 100)
+    assert max(whole.values()) == max(
+        whole[level] for level in shares if shares[level] == max(shares.values())
+    )
+
+
+@pytest.mark.parametrize(
     ("p", "said"), [(0.0009, "p < 0.001"), (0.001, "p = 0.001"), (0.59, "p = 0.59"), (None, "p undefined")]
 )
 def test_p(p: float | None, said: str) -> None:

@@ -101,7 +101,8 @@ def _certainty(share: float, every: Mapping[str, float]) -> str:
     likely = sorted(((said, level) for level, said in every.items() if said > SHOWN), reverse=True)
     if len(likely) < 2:
         return numbers.certainty(share)
-    return ", ".join(f"{level} {numbers.certainty(said)}" for said, level in likely)
+    sure = numbers.certainties(every)
+    return ", ".join(f"{level} {sure[level]}" for _, level in likely)
 
 
 SHOWN = 0.01

@@ -42,6 +42,25 @@ def certainty(share: float | None, *, tight: bool = False) -> str:
     return f"< 1{unit}" if share < 0.005 else f"{math.floor(100 * share + 0.5)}{unit}"
 
 
+def certainties(shares: Mapping[str, float]) -> dict[str, str]:
+    """The certainties of all levels, which add up to 100 where they are rounded.
+
+    The largest is as it stands alone; what the others lack goes to those with the largest remainders.
+
+    >>> certainties({"Low": 0.865, "Medium": 0.135})
+    {'Low': '87 %', 'Medium': '13 %'}
+    """
+    whole = {level: math.floor(100 * share) for level, share in shares.items()}
+    first = max(shares, key=lambda level: shares[level], default="")
+    if first:
+        whole[first] = 100 if shares[first] > 0.99 else math.floor(100 * shares[first] + 0.5)
+    left = max(0, round(100 * sum(shares.values())) - sum(whole.values()))
+    others = [level for level, share in shares.items() if level != first and share >= 0.005]
+    for level in sorted(others, key=lambda level: whole[level] - 100 * shares[level])[:left]:
+        whole[level if whole[level] < whole[first] else first] += 1  # none above the largest
+    return {level: certainty(whole[level] / 100) for level in shares}
+
+
 def interval(value: Mapping[str, object] | None) -> str:
     """An interval of shares: "95 %, 83 to 99 %, n = 40"."""
     if not value or value.get("value") is None:

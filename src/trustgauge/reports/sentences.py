@@ -302,9 +302,9 @@ def unsettled_state(one: RatingEntry | PartEntry) -> str:
 def settle(one: RatingEntry | PartEntry) -> str:
     """How certain each level of an unsettled rating is, why it is not settled, and what would settle it."""
     whole = one if "overall" in one else None
+    sure = numbers.certainties(shares(one))
     named = [
-        f"{name(key) if whole is None or view_of(whole).lettered else level(whole, key).short} "
-        f"{numbers.certainty(said)}"
+        f"{name(key) if whole is None or view_of(whole).lettered else level(whole, key).short} {sure[key]}"
         for key, said in sorted(shares(one).items(), key=lambda pair: -pair[1])
         if said >= 0.005
     ]

@@ -330,9 +330,8 @@ def strip(rating: RatingEntry, certainty: Mapping[str, float]) -> str:
         if wide > 0.3:
             drawn.append(box(left, 0, wide, 8, **{"class": f"l{step(index, len(order))}"}))
         left += wide
-    said = ", ".join(
-        f"{key} {numbers.certainty(certainty[key])}" for key in order if certainty.get(key, 0) > 0
-    )
+    sure = numbers.certainties(certainty)
+    said = ", ".join(f"{key} {sure[key]}" for key in order if certainty.get(key, 0) > 0)
     return picture((88, 8), f"Resamples: {said or 'none'}", "", *drawn, **{"class": "fig"})
 
 

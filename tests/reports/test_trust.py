@@ -327,6 +327,31 @@ def test_counts_of_secrets_are_at_least_unless_all_were_told() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("r2", "said", "behind"),
+    [
+        (0.043, "4 %", "4 % (none to 26 %, n = 41)"),
+        (-0.49, "none", "none (none to 26 %, n = 41)"),
+    ],
+)
+def test_no_part_of_a_variance_is_below_zero(r2: float, said: str, behind: str) -> None:
+    figure = {"value": r2, "low": -0.6, "high": 0.263, "n": 41}
+    facts = {"r2": figure, "sentences": 41}
+    assert f"the score explains {said} of the variance" in sentences.reason(
+        Reason("trust.bias-by-words", facts), HR
+    )
+    figures = {"accuracy": {"r2": figure, "n": 41}, "coefficients": "printed"}
+    parts = [one | {"details": {"figures": figures if one["key"] == "bias" else {}}} for one in HR["parts"]]
+    (_, words) = view_tables.measurement_tables(HR | {"parts": parts})
+    assert f"the score explains {behind} of the variance" in str(words)
+
+
+def test_where_no_issue_has_a_level_none_follows() -> None:
+    none = only(rating("None", dict.fromkeys(PAPER["HR"], (None, "not tested"))))
+    assert none["details"]["combination"]
+    assert sentences.follows(none) == ""
+
+
 def test_rude_turns_are_hidden_until_asked_for_and_scores_stand_beside_every_turn() -> None:
     found, rows = trust_fixtures.ran()
     prepared = view.prepare_evidence(found["ratings"], rows)

@@ -165,6 +165,11 @@ def risk_scale(score: float, cuts: Sequence[float]) -> float:
     return 2 / 3 + (score - high) / (3 * (1 - high))
 
 
+def explained(r2: float, n: int = 0) -> str:
+    """How much of a variance is explained: "none" where guessing the mean is as good, or better."""
+    return numbers.percent(r2, n) if r2 > 0 else "none"
+
+
 def fact_words(code: str, given: Facts, rating: RatingEntry | None) -> dict[str, Any]:
     """The facts of a reason of this method in words; those of other methods as they are."""
     told = dict(given)
@@ -182,9 +187,10 @@ def fact_words(code: str, given: Facts, rating: RatingEntry | None) -> dict[str,
         told["least"] = told["told"]
     if code == "trust.combined" and "rule" in told:
         told["rule"] = COMBINING.get(str(told["rule"]), told["rule"])
-    for word, key in (("finds", "sensitivity"), ("passes", "specificity")):
+    shares = (("finds", "sensitivity", numbers.percent), ("passes", "specificity", numbers.percent))
+    for word, key, words in (*shares, ("explained", "r2", explained)):
         if isinstance(told.get(key), int | float):
-            told[word] = numbers.percent(told[key])
+            told[word] = words(told[key])
     return {key: value for key, value in told.items() if value is not None}
 
 
@@ -297,9 +303,10 @@ def follows(rating: RatingEntry) -> str:
         return ""
     levels = {part["key"]: part["level"] for part in rating["parts"]}
     order = rating["details"].get("order") or []
-    named = sanitize.listing(
-        [f"{short(one)} {risk(levels[one])}" for place in order for one in place if levels.get(one)]
-    )
+    known = [f"{short(one)} {risk(levels[one])}" for place in order for one in place if levels.get(one)]
+    if not known:
+        return sure(rating)
+    named = sanitize.listing(known)
     rule = COMBINING.get(str(told["rule"]), sanitize.name(str(told["rule"])))
     said_so = f"In the order {order_words(order)}: {named}. By the {rule}: {arithmetic(told)}".removesuffix(
         ": "

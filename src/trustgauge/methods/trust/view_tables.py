@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.methods.trust import view_sentences
@@ -215,13 +215,14 @@ def _gap(bias: Facts) -> str:
     return f" {NOTES['groups-apart'].format(family=family, gap=numbers.points(largest['value']))}"
 
 
-def _share(one: Facts) -> str:
+def _share(one: Facts, said: Callable[[Any, int], str] = numbers.percent) -> str:
+    """A share with its interval and what it is of, each number as `said`."""
     value, low, high = (one.get(end) for end in ("value", "low", "high"))
     n = int(one.get("n") or 0)
     if low is None or high is None:
-        return f"{numbers.percent(value, n)} (n = {numbers.count(n)})"
-    ends = f"{numbers.percent(low, n).removesuffix(' %')} to {numbers.percent(high, n)}".replace("-", "−")
-    return f"{numbers.percent(value, n)} ({ends}, n = {numbers.count(n)})"
+        return f"{said(value, n)} (n = {numbers.count(n)})"
+    ends = f"{said(low, n).removesuffix(' %')} to {said(high, n)}".replace("-", "−")
+    return f"{said(value, n)} ({ends}, n = {numbers.count(n)})"
 
 
 def _leakage(figures: Facts, of: str) -> list[Behind]:
@@ -314,7 +315,7 @@ def _bias(figures: Facts, of: str) -> list[Behind]:
     words = NOTES["bias-accuracy"].format(
         coefficients=coefficients.get(str(figures.get("coefficients")), "given"),
         n=numbers.count(accuracy.get("n") or 0),
-        share=_share(accuracy["r2"]),
+        share=_share(accuracy["r2"], view_sentences.explained),
     )
     return [Words(words)]
 

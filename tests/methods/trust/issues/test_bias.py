@@ -236,6 +236,17 @@ def folder(tmp_path: Path, intercept: float) -> Path:
     return made
 
 
+@pytest.mark.parametrize(("r2", "settles"), [(0.62, True), (0.48, False)])
+def test_a_model_that_train_wrote_settles_if_it_explains_half(
+    tmp_path: Path, r2: float, settles: bool
+) -> None:
+    own = Bias(issue="bias", model=folder(tmp_path, 0.75))
+    figure = {"value": r2, "low": 0.4, "high": 0.7, "n": 70}
+    (tmp_path / "model" / CARD).write_text(json.dumps({"held_out": {"n": 70, "r2": figure}}), "utf-8")
+    codes = {one.code for one in assessed(turns([PLAIN], [LOADED]), "sound", own).reasons}
+    assert ("trust.wording-too-weak" not in codes) == settles
+
+
 @pytest.mark.parametrize("rule", ["sound", "published"])
 def test_a_model_of_ones_own(tmp_path: Path, rule: Rule) -> None:
     own = Bias(issue="bias", model=folder(tmp_path, 0.75))

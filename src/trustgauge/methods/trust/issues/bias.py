@@ -253,7 +253,8 @@ class Bias(IssueSettings):
         known = self._accuracy(rule)
         r2 = known.get("r2")
         yield Reason("trust.bias-by-words", {"r2": r2, "sentences": known.get("n")})
-        if rule == "sound" and not (isinstance(r2, int | float) and r2 >= LEAST_R2):
+        value = r2.get("value") if isinstance(r2, Mapping) else r2
+        if rule == "sound" and not (isinstance(value, int | float) and value >= LEAST_R2):
             yield Reason("trust.wording-too-weak", {"r2": r2, "needed": LEAST_R2})
 
 

@@ -42,6 +42,17 @@ def test_parts_that_are_rated_are_not_nothing() -> None:
     assert exit_of(one, {"translator": WHY}).why.endswith("the others are rated")
 
 
+def test_too_many_lost_calls_are_counted() -> None:
+    one = document("incomplete", answered=152)
+    assert exit_of(one).why.startswith("incomplete: too many calls lost: 48 of 200 answers are missing;")
+    two = document("incomplete", "rated", "incomplete", answered=152)
+    for number, rating in enumerate(two["ratings"]):
+        rating["service"] = {"name": f"bot {number}"}
+        rating["coverage"] = rating["coverage"] | {"planned": 200 + number}
+    assert "lost: 50 of 202 answers of bot 2 are missing" in exit_of(two).why
+    assert exit_of(document("incomplete", answered=200)).why.startswith("incomplete: what was asked could")
+
+
 @pytest.mark.parametrize("first", [(10, 5), (5, 10)])
 def test_a_settled_failure_is_told_before_what_is_open(first: tuple[int, int]) -> None:
     why = {0: "done", 10: "gate failed: H is as bad as --fail-on H", 5: "not settled: bot is BS"}

@@ -169,9 +169,16 @@ def _why_incomplete(ratings: Sequence[RatingEntry]) -> str:
     codes = {reason["code"] for one in incomplete for reason in one.get("reasons", ())}
     if "same-answer" in codes:
         return "one and the same answer to different questions"
-    cover = [one["coverage"] for one in incomplete]
-    lost = any(usable(one) + unread(one) + one["not_applicable"] < one["planned"] for one in cover)
-    return "too many calls lost" if lost else "what was asked could not be measured"
+    worst = max(incomplete, key=lambda one: _lost(one) / max(1, one["coverage"]["planned"]))
+    if not (lost := _lost(worst)):
+        return "what was asked could not be measured"
+    of = f" of {worst['service']['name']}" if len(incomplete) > 1 else ""
+    return f"too many calls lost: {lost:,} of {worst['coverage']['planned']:,} answers{of} are missing"
+
+
+def _lost(one: RatingEntry) -> int:
+    cover = one["coverage"]
+    return cover["planned"] - usable(cover) - unread(cover) - cover["not_applicable"]
 
 
 def _gate(rating: RatingEntry, gate: GateEntry) -> Exit:

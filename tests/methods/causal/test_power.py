@@ -36,6 +36,23 @@ def test_too_few_clusters_settle_no_effect(sizes: dict[str, int]) -> None:
     assert experiment({"a": by_word}, groups=[1], **sizes).power(1)["deff_1"] is None
 
 
+@pytest.mark.parametrize(("frames", "settle"), [(17, 0.95), (18, 0.95), (10, 0.9), (10, 0.95)])
+def test_a_plan_says_before_it_is_run_that_no_effect_cannot_be_settled(frames: int, settle: float) -> None:
+    settings = {"groups": [1], "frames": frames, "settle": settle, "resamples": 1000, "permutations": 999}
+    why = experiment({"a": by_word}, **settings).best_case(1)
+    found = rated({"a": by_word}, **settings)["a"]
+    after = [one for one in found.parts[0].reasons if one.code == "causal.too-few-without-spread"]
+    assert found.level == "1"
+    assert (found.state == "rated") == (why is None) == (not after)
+    if why is not None:
+        assert why.code == "causal.plan-too-small"
+        assert why.facts == after[0].facts == {"where": "frames", "clusters": frames, "needed": 18}
+
+
+def test_a_plan_of_an_order_of_systems_promises_no_settled_level() -> None:
+    assert experiment({"a": by_word}, frames=10, rule="published").best_case(1) is None
+
+
 def test_an_upper_cut_that_no_effect_settles_on_does_not_hide_the_smaller_effects() -> None:
     """Effects near .09 settle below no cut: the search must not stop there, nor start behind it."""
     near = experiment({"a": by_word}, cuts=(0.05, 0.09), **ONE_WORD).power(1)["deff_1"]

@@ -17,7 +17,7 @@ from trustgauge.errors import MethodError
 from trustgauge.methods.causal import design, power, rating, score
 from trustgauge.methods.causal.panel import Floats
 from trustgauge.methods.causal.settings import CausalSettings
-from trustgauge.records import Control, Json, Rating, Scale, Task
+from trustgauge.records import Control, Json, Rating, Reason, Scale, Task
 
 
 class Causal(CausalSettings):
@@ -126,3 +126,7 @@ class Causal(CausalSettings):
     def power(self, seed: int) -> Mapping[str, Json]:
         """The smallest effect that these settings can settle; see `power.smallest_effect`."""
         return power.smallest_effect(self, seed)
+
+    def best_case(self, seed: int) -> Reason | None:
+        """Why a scorer without any effect would not be settled; see `power.too_few_without_spread`."""
+        return power.too_few_without_spread(self, seed)

@@ -515,12 +515,33 @@ def cap(assessment: Assessment) -> float:
     assert assessment.effects is not None
     if float(np.ptp(assessment.effects)) > ROUNDING:
         return 1.0
-    kinds: dict[str, int] = {}
-    for where, clusters in assessment.panel.clusters(assessment.grouping):
-        kind = where.partition(" ")[0]
-        kinds[kind] = kinds.get(kind, 0) + clusters
-    fewest = min(kinds.values())
+    _, fewest = _fewest(assessment)
     return (fewest + 1) / (fewest + 2)
+
+
+def _fewest(assessment: Assessment) -> tuple[str, int]:
+    """The kind of clusters of which there are fewest, those of all strata together, and how many."""
+    chat = assessment.measured.data.startswith("conversation")
+    kinds: dict[str, int] = {}
+    for where, clusters in assessment.panel.clusters(
+        assessment.grouping, "conversations" if chat else "clusters of texts"
+    ):
+        kind = where.partition(" (")[0]
+        kinds[kind] = kinds.get(kind, 0) + clusters
+    return min(kinds.items(), key=lambda one: one[1])
+
+
+def clusters_to_settle(settle: float) -> int:
+    """The clusters that settle a level without spread: the smallest K with (K + 1) / (K + 2) >= settle."""
+    return math.ceil(round((2 * settle - 1) / (1 - settle), 9))
+
+
+def too_few_without_spread(assessment: Assessment, settle: float) -> Iterator[Reason]:
+    """That the clusters are too few to settle a level of scores that show no spread between them."""
+    if cap(assessment) < settle:
+        where, clusters = _fewest(assessment)
+        facts: dict[str, Json] = {"where": where, "clusters": clusters, "needed": clusters_to_settle(settle)}
+        yield Reason("causal.too-few-without-spread", facts)
 
 
 def missing_reasons(rows: pl.DataFrame, grouping: Grouping, persons: tuple[str, ...]) -> tuple[Reason, ...]:

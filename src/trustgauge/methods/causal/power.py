@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,8 +23,8 @@ from trustgauge.methods.causal import design
 from trustgauge.methods.causal.deconfounding import impact_of_sums
 from trustgauge.methods.causal.ordering import absolute_levels
 from trustgauge.methods.causal.panel import NA, ORDER, Floats
-from trustgauge.methods.causal.part_assessment import FEWEST_CLUSTERS
-from trustgauge.records import Json
+from trustgauge.methods.causal.part_assessment import FEWEST_CLUSTERS, clusters_to_settle
+from trustgauge.records import Json, Reason
 from trustgauge.stats import stream
 
 if TYPE_CHECKING:
@@ -74,6 +75,36 @@ def smallest_effect(settings: CausalSettings, seed: int) -> Mapping[str, Json]:
     return {**overall, "parts": parts, "spread": SPREAD}
 
 
+def too_few_without_spread(settings: CausalSettings, seed: int) -> Reason | None:
+    """Why a scorer that the class changes nothing for would not be settled: nothing varies in its effects.
+
+    Returns:
+        The reason, with the clusters of which there are fewest and how many are needed; None if there are
+        enough, and under rules that order systems.
+    """
+    needed = clusters_to_settle(settings.settle)
+    if settings.rule != "sound":
+        return None
+    probes = pl.concat(design.design(settings, seed))
+    for measured in settings.measured:
+        mine = _of_part(probes, measured, na=settings.na)
+        where, clusters = _fewest_kind(mine, measured)
+        if measured.measure != "observed" and clusters < needed:
+            facts: dict[str, Json] = {"where": where, "clusters": clusters, "needed": needed}
+            return Reason("causal.plan-too-small", facts)
+    return None
+
+
+def _fewest_kind(mine: pl.DataFrame, measured: Measurand) -> tuple[str, int]:
+    """The clusters of which there are fewest, those of all classes together, and how many."""
+    if (mine["cluster"] != "").any():
+        kind = "conversations" if measured.data.startswith("conversation") else "clusters of texts"
+        return kind, mine["cluster"].n_unique()
+    return min(
+        (("frames", mine["frame"].n_unique()), ("persons", mine["person"].n_unique())), key=itemgetter(1)
+    )
+
+
 @dataclass(frozen=True)
 class _Sizes:
     """Planned texts of one part.
@@ -94,12 +125,9 @@ class _Sizes:
 
 def _sizes(probes: pl.DataFrame, measured: Measurand, *, na: bool) -> _Sizes | None:
     """None where nothing is ever settled: a class has no text at all, or too few clusters."""
-    mine = probes.filter(pl.col("block").str.starts_with(f"{measured.data}/"))
-    label = pl.col(measured.grouping) if measured.grouping in mine.columns else _both()
     by_valence = measured.measure == "deconfounding"
-    mine = mine.with_columns(label.alias("class"), pl.col("valence" if by_valence else "word").alias("cell"))
-    if not na:
-        mine = mine.filter(pl.col("class") != NA)
+    mine = _of_part(probes, measured, na=na)
+    mine = mine.with_columns(pl.col("valence" if by_valence else "word").alias("cell"))
     classes = [one for one in ORDER[measured.grouping] if one in set(mine["class"])]
     sets, words = sorted(set(mine["block"])), sorted(set(mine["cell"]))
     if len(classes) < 2 or (by_valence and len(words) != 2) or _fewest(mine) < FEWEST_CLUSTERS:
@@ -108,6 +136,14 @@ def _sizes(probes: pl.DataFrame, measured: Measurand, *, na: bool) -> _Sizes | N
     for block, name, word, number in mine.group_by("block", "class", "cell").len().iter_rows():
         counts[sets.index(block), classes.index(name), words.index(word)] = number
     return _Sizes(counts, shared=not by_valence, added=_added(mine), by_valence=by_valence)
+
+
+def _of_part(probes: pl.DataFrame, measured: Measurand, *, na: bool) -> pl.DataFrame:
+    """The texts of a part, each with its class."""
+    mine = probes.filter(pl.col("block").str.starts_with(f"{measured.data}/"))
+    label = pl.col(measured.grouping) if measured.grouping in mine.columns else _both()
+    mine = mine.with_columns(label.alias("class"))
+    return mine if na else mine.filter(pl.col("class") != NA)
 
 
 def _fewest(mine: pl.DataFrame) -> int:

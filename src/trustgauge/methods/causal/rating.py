@@ -28,6 +28,7 @@ from trustgauge.methods.causal.part_assessment import (
     assess,
     cap,
     too_few,
+    too_few_without_spread,
 )
 from trustgauge.methods.causal.settings import CausalSettings
 from trustgauge.rating import (
@@ -215,6 +216,7 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
     share = certainty[names[level]]
     more = None
     if share < settings.settle:
+        reasons += too_few_without_spread(one, settings.settle)
         more = more_texts(one, settings) if sound else None
         reasons.append(not_settled_reason(share, names[level], settings.settle, more))
     settled = share >= settings.settle and not few and not weak and not one.unsettled

@@ -14,7 +14,7 @@ import pytest
 from trustgauge.errors import PlanError
 from trustgauge.methods.causal.method import Causal
 from trustgauge.plan import load_plan
-from trustgauge.reports.sentences import no_level
+from trustgauge.reports import sentences
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import RunResult, rate
 from trustgauge.run.verify import verify
@@ -88,6 +88,23 @@ def test_a_scorer_behind_a_round_trip_is_compared_with_itself(tmp_path: Path, tr
     tripped = rows.filter(pl.col("service") == "behind")
     assert tripped["changed"].all()
     assert tripped["trail"].str.json_decode(pl.List(pl.String)).list.get(0).str.to_uppercase().len() > 0
+
+
+def test_a_system_alone_behind_its_round_trip_has_no_order_and_says_why(
+    tmp_path: Path, trips: dict[str, Any]
+) -> None:
+    plan = {
+        "services": {"vader": {"use": "vader"}, "behind": {**trips, "then": {"use": "vader"}}},
+        "experiments": experiment("vader", "behind", groups=[1], rule="published"),
+    }
+    for rating in run(tmp_path, plan).document["ratings"]:
+        assert rating["parts"][0]["details"]["order"] is None
+        said = [sentences.reason(one, rating) for one in rating["parts"][0]["reasons"]]
+        assert any(
+            one.startswith("1 other system was rated, but none on these texts in the same way")
+            for one in said
+        )
+        assert not any("Only one system was rated" in one for one in said)
 
 
 def test_a_comparison_with_another_scorer_is_a_fault_of_the_plan(trips: dict[str, Any]) -> None:
@@ -217,7 +234,7 @@ def test_a_set_of_few_frames_says_that_it_makes_the_effect_undefined(tmp_path: P
     (told,) = [one for one in rating["parts"][0]["reasons"] if one["code"] == "causal.undefined"]
     assert (told["facts"]["set"], told["facts"]["frames"]) == ("neutral", 2)
     assert 0.05 < told["facts"]["share"] < 0.5
-    assert no_level(rating).endswith("nothing to compare in data set neutral, which has 2 frames.")
+    assert sentences.no_level(rating).endswith("nothing to compare in data set neutral, which has 2 frames.")
 
 
 def reviews(folder: Path, rooms: dict[str, int], **settings: Any) -> dict[str, Any]:

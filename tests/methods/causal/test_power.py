@@ -38,7 +38,13 @@ def test_too_few_clusters_settle_no_effect(sizes: dict[str, int]) -> None:
 
 @pytest.mark.parametrize(("frames", "settle"), [(17, 0.95), (18, 0.95), (10, 0.9), (10, 0.95)])
 def test_a_plan_says_before_it_is_run_that_no_effect_cannot_be_settled(frames: int, settle: float) -> None:
-    settings = {"groups": [1], "frames": frames, "settle": settle, "resamples": 1000, "permutations": 999}
+    settings: dict[str, Any] = {
+        "groups": [1],
+        "frames": frames,
+        "settle": settle,
+        "resamples": 1000,
+        "permutations": 999,
+    }
     why = experiment({"a": by_word}, **settings).best_case(1)
     found = rated({"a": by_word}, **settings)["a"]
     after = [one for one in found.parts[0].reasons if one.code == "causal.too-few-without-spread"]

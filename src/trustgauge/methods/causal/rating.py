@@ -206,7 +206,8 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
     reasons = [*_why(one, level, sound=sound), *one.part.reasons, *few]
     order = one.part.details["order"]
     if not sound and order is None:
-        reasons.append(Reason("causal.one-system", {}))
+        others = len(settings.services) - 1
+        reasons.append(Reason("causal.one-system", {"others": others} if others else {}))
     elif not sound and len({str(each["raw"]) for each in order["systems"]}) == 1:
         reasons.append(Reason("causal.no-spread", {}))
     # An effect is rated only if its family of tests finds one (causal 2.9).

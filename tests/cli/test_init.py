@@ -87,6 +87,15 @@ def test_what_is_no_score_is_left_out_and_ranges_are_read_off_the_file(tmp_path:
     ]
 
 
+def test_scores_without_frames_say_what_is_missing_and_what_to_do(tmp_path: Path) -> None:
+    scored(tmp_path / "scored.csv", "Sentence,ID,Sex,ours,theirs,note")
+    trustgauge("init", "--scores", "scored.csv", folder=tmp_path)
+    said = trustgauge("rate", folder=tmp_path).stdout
+    assert "note     ours: No causal level: the texts differ in more than gender." in said
+    assert "For a level, give the table a column of frames (the sentence without the person) or of" in said
+    assert said.count("For a level,") == 2, "once a service"
+
+
 def test_an_address_is_quoted(tmp_path: Path) -> None:
     address = 'http://127.0.0.1/a?say="hello"'
     done = trustgauge("init", "--http", "--url", address, folder=tmp_path)

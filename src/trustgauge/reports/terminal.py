@@ -241,13 +241,18 @@ def notes(ratings: Sequence[RatingEntry], above: str = "") -> list[Line]:
     said = [one for rating in ratings for one in view_of(rating).cautions(rating)]
     said += [sentences.import_note(rating) for rating in ratings]
     said += [f"{one['service']['name']}: {told}" for one in ratings if (told := sentences.retest(one))]
-    unsettled: dict[str, list[str]] = {}
+    still_open: dict[str, list[str]] = {}
     for rating in ratings:
         if rating["state"] == "not settled":
-            unsettled.setdefault(sentences.settle(rating), []).append(_who(rating))
+            still_open.setdefault(sentences.settle(rating), []).append(_who(rating))
+        elif rating["state"] == "not tested" and rating["reasons"]:
+            from trustgauge.reports.steps import next_step  # few runs end so
+
+            why = f"{sentences.no_level(rating)} {next_step(rating)}"
+            still_open.setdefault(why, []).append(_who(rating))
     said += [
         f"{sentences.listing(who, 'and') if len(who) <= FEW else f'{len(who)} ratings'}: {why}"
-        for why, who in unsettled.items()
+        for why, who in still_open.items()
         if why.rstrip(".") not in above
     ]
     return [line("note", one) for one in dict.fromkeys(said) if one]

@@ -165,7 +165,7 @@ def risk_scale(score: float, cuts: Sequence[float]) -> float:
     return 2 / 3 + (score - high) / (3 * (1 - high))
 
 
-def explained(r2: float, n: int = 0) -> str:
+def variance_share(r2: float, n: int = 0) -> str:
     """How much of a variance is explained: "none" where guessing the mean is as good, or better."""
     return numbers.percent(r2, n) if r2 > 0 else "none"
 
@@ -188,7 +188,7 @@ def fact_words(code: str, given: Facts, rating: RatingEntry | None) -> dict[str,
     if code == "trust.combined" and "rule" in told:
         told["rule"] = COMBINING.get(str(told["rule"]), told["rule"])
     shares = (("finds", "sensitivity", numbers.percent), ("passes", "specificity", numbers.percent))
-    for word, key, words in (*shares, ("explained", "r2", explained)):
+    for word, key, words in (*shares, ("explained", "r2", variance_share)):
         if isinstance(told.get(key), int | float):
             told[word] = words(told[key])
     return {key: value for key, value in told.items() if value is not None}

@@ -315,7 +315,7 @@ def _bias(figures: Facts, of: str) -> list[Behind]:
     words = NOTES["bias-accuracy"].format(
         coefficients=coefficients.get(str(figures.get("coefficients")), "given"),
         n=numbers.count(accuracy.get("n") or 0),
-        share=_share(accuracy["r2"], view_sentences.explained),
+        share=_share(accuracy["r2"], view_sentences.variance_share),
     )
     return [Words(words)]
 

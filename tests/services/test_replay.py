@@ -120,7 +120,7 @@ class TestFaults:
             ("a.csv", b"text,output\nx,\xff\xfe\n", {}, r"not UTF-8.*line 2"),
             ("a.jsonl", b'{"text": "\xff"}', {}, r"not UTF-8.*line 1"),
             ("a.csv", b"", {}, "cannot be read as csv"),
-            ("a.csv", b"a,b\n1,2,3\n", {}, "cannot be read as csv"),
+            ("a.csv", b"a,b\n1,2,3\n", {}, "row 1 has more cells than the header"),
             ("a.csv", b"text,answer\nx,y\n", {}, r'no column "output" in a.csv.*"answer"'),
             ("a.csv", b"text,output\nx,y\n", {"draw": "n"}, 'no column "n"'),
             ("a.csv", b"text,output\nx,good\n", {"task": "score"}, r"row 1.*score.*'good'"),

@@ -74,7 +74,9 @@ class ConversationSource(BaseModel):
 
     layout: Layout = Field("general", description="Shape of the table")
     file: PlanPath = Field(description="CSV, TSV or JSON lines, UTF-8")
-    separator: str = Field("", description="Of a CSV file; by default the comma, and the tab for .tsv")
+    separator: str = Field(
+        "", description="Of a CSV file; by default that of its header: comma, semicolon or tab"
+    )
     columns: Mapping[Role, str] = Field(
         COLUMNS["general"], description='Column of each role; by layout; "" for none'
     )

@@ -115,7 +115,9 @@ class DialogSource(BaseModel):
 
     file: PlanPath | tuple[PlanPath, ...] = Field(description="A file, several, or a folder of them; UTF-8")
     layout: Layout = Field("auto", validate_default=True, description="Shape of the files")
-    separator: str = Field("", description="Of a CSV file; by default the comma, and the tab for .tsv")
+    separator: str = Field(
+        "", description="Of a CSV file; by default that of its header: comma, semicolon or tab"
+    )
     columns: Mapping[Role, str] = Field(
         {}, validate_default=True, description="Column of each role; by layout"
     )

@@ -102,7 +102,9 @@ class PropertySource(BaseModel):
     file: PlanPath = Field(description="CSV, TSV or JSON lines; UTF-8, or GB18030")
     translation: PlanPath | None = Field(None, description="Chinese of the predicates, row by row")
     antonym_translation: PlanPath | None = Field(None, description="Chinese of the antonyms, row by row")
-    separator: str = Field("", description="Of a CSV file; by default the comma, and the tab for .tsv")
+    separator: str = Field(
+        "", description="Of a CSV file; by default that of its header: comma, semicolon or tab"
+    )
     columns: Mapping[Role, str] = Field({}, description="Column of each role; by layout")
     polarity: Literal["both", "positive", "negative"] = Field(
         "both", description="Which properties are asked; the paper asks the positive ones"

@@ -160,7 +160,9 @@ class GroupSource(BaseModel):
     translation: PlanPath | None = Field(
         None, description="Chinese of the groups, row by row beside one file"
     )
-    separator: str = Field("", description="Of a CSV file; by default the comma, and the tab for .tsv")
+    separator: str = Field(
+        "", description="Of a CSV file; by default that of its header: comma, semicolon or tab"
+    )
     columns: Mapping[Role, str] = Field({}, description="Column of each role; by layout")
     attributes: Mapping[str, str] = Field({}, description="Label of the table -> attribute")
     controls: bool = Field(True, description="Add our invented groups where an attribute has none")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -29,6 +30,10 @@ SHOWN = 60  # characters of a cell that an error shows
 MOST_CELLS = 100_000_000  # of a Parquet file, some gigabytes in memory
 MOST_FILES = 10_000  # of a folder, those of its folders included
 ROWS_SHOWN = 5  # row numbers that an error lists
+SAVE = "Save it as UTF-8; spreadsheets call it “CSV UTF-8”"
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
+_LONGEST = 1 << 27  # characters of a cell
+_QUOTED = re.compile('"[^"]*"')
 _IDEOGRAPH = re.compile("[\u3400-\u9fff]")  # signs of Chinese
 
 
@@ -60,7 +65,7 @@ def read_cells(
     Args:
         file: ends in one of `SUFFIXES`.
         place: of the setting that names the file, for errors.
-        separator: of the cells; by default the comma, and the tab for .tsv.
+        separator: of the cells; by default that of the header, and the tab for .tsv.
         encodings: tried in this order.
         of_text: the cell of a text in JSON lines.
 
@@ -71,13 +76,85 @@ def read_cells(
     if suffix not in SUFFIXES:
         raise fault(file, place, "unknown kind of file", must=f"a name ending in {', '.join(SUFFIXES)}")
     text, _ = read_text(file, place, encodings)
+    if "\n" not in text:
+        text = text.replace("\r", "\n")  # the ends of lines of old Macs
+    separator = separator or separator_of(text.partition("\n")[0], suffix)
     try:
-        if SUFFIXES[suffix]:
-            return text_cells(text, separator or SUFFIXES[suffix])
-        return _json_lines(file, place, text, of_text)
+        return text_cells(text, separator) if SUFFIXES[suffix] else _json_lines(file, place, text, of_text)
     except pl.exceptions.PolarsError as error:
+        if not text.strip():
+            raise fault(
+                file, place, f"the file cannot be read as {suffix[1:]}", got="an empty file"
+            ) from None
+        _check_rows(file, place, text, separator)
         got = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         raise fault(file, place, f"the file cannot be read as {suffix[1:]}", got=got) from None
+
+
+def separator_of(header: str, suffix: str = ".csv") -> str:
+    """What separates the cells of a table, by its first line: commas, or else semicolons or tabs.
+
+    >>> separator_of('text;"score, of ten"'), separator_of("text, of ten; short"), separator_of("text")
+    (';', ',', ',')
+    """
+    bare = _QUOTED.sub("", header)
+    if suffix != ".csv" or "," in bare:
+        return SUFFIXES[suffix]
+    return max(",;\t", key=bare.count)
+
+
+def csv_rows(file: Path, place: str) -> Iterator[dict[str, str | None]]:
+    """The rows of a .csv or .tsv file, one at a time, as cells by column; None where a row is too short.
+
+    Raises:
+        PlanError: the file cannot be read, is not UTF-8, or a row has more cells than the header.
+    """
+    csv.field_size_limit(_LONGEST)
+    try:
+        with file.open(encoding=UTF_8, newline="") as stream:
+            separator = separator_of(stream.readline(), file.suffix.lower())
+            stream.seek(0)
+            rows = csv.DictReader(stream, delimiter=separator, strict=True)
+            for number, row in enumerate(rows, 1):
+                over = row.pop(None, ())
+                if any(cell.strip() for cell in over):
+                    raise _too_wide(file, place, number, len(row) + len(over), len(row), separator)
+                yield row
+    except UnicodeDecodeError:
+        raise fault(file, place, "the file is not UTF-8", must="UTF-8 text", do=SAVE) from None
+    except csv.Error as error:
+        raise _unreadable(file, place, rows.reader.line_num, error) from None
+    except OSError as error:
+        raise fault(file, place, "the file cannot be read", got=error.strerror or str(error)) from None
+
+
+def _check_rows(file: Path, place: str, text: str, separator: str) -> None:
+    """Say which row of a table cannot be read, and why, as far as rows can be told."""
+    csv.field_size_limit(_LONGEST)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator or ",", strict=True)
+    try:
+        wide = len(next(rows, []))
+        for number, row in enumerate(rows, 1):
+            if len(row) > wide:
+                raise _too_wide(file, place, number, len(row), wide, separator)
+    except csv.Error as error:
+        raise _unreadable(file, place, rows.line_num, error) from None
+
+
+def _unreadable(file: Path, place: str, line: int, error: csv.Error) -> PlanError:
+    do = "Close every double quote; write one inside a text twice"
+    return fault(file, place, f"the file cannot be read as csv, at line {line:,}", got=str(error), do=do)
+
+
+def _too_wide(file: Path, place: str, number: int, cells: int, wide: int, separator: str) -> PlanError:
+    return fault(
+        file,
+        place,
+        f"row {number:,} has more cells than the header",
+        must=f"{wide}, as the header has",
+        got=str(cells),
+        do=f"Put texts that contain the separator ({SEPARATORS.get(separator, separator)}) in double quotes",
+    )
 
 
 def text_cells(text: str, separator: str) -> pl.DataFrame:
@@ -107,7 +184,7 @@ def read_text(file: Path, place: str, encodings: Sequence[str] = (UTF_8,)) -> tu
     names = " or ".join(NAMES.get(encoding, encoding) for encoding in encodings)
     line = data.count(b"\n", 0, broken) + 1
     got = f"an unreadable byte in line {line}"
-    raise fault(file, place, f"the file is not {names}", must=f"{names} text", got=got)
+    raise fault(file, place, f"the file is not {names}", must=f"{names} text", got=got, do=SAVE)
 
 
 def encodings_of(texts: Iterable[str]) -> tuple[str, ...]:

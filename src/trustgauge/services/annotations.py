@@ -39,7 +39,7 @@ class People(ServiceSpec):
 
     Attributes:
         file: CSV, TSV or JSON lines, UTF-8.
-        separator: of a CSV file; by default the comma, and the tab for .tsv.
+        separator: of a CSV file; by default that of its header: comma, semicolon or tab.
         text: column of the texts.
         message: column of content keys, in its place.
         columns: one column of labels for each annotator.
@@ -60,7 +60,9 @@ class People(ServiceSpec):
     collected: ClassVar[str] = "by hand"
 
     file: PlanPath = Field(description="CSV, TSV or JSON lines, UTF-8")
-    separator: str = Field("", description="Of a CSV file; by default the comma, and the tab for .tsv")
+    separator: str = Field(
+        "", description="Of a CSV file; by default that of its header: comma, semicolon or tab"
+    )
     text: str = Field("text", description="Column of the texts")
     message: str = Field("", description="Column of content keys, instead of texts")
     columns: tuple[str, ...] = Field((), description="A column of labels for each annotator")

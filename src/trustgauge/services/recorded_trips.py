@@ -60,7 +60,9 @@ class RoundTripSource(BaseModel):
     file: PlanPath | tuple[PlanPath, ...] = Field(description="A file, several, or a folder of them; UTF-8")
     layout: Layout = Field("auto", validate_default=True, description="Shape of the files")
     translator: str = Field("", description="Layout results: whose files, such as t1, if there are several")
-    separator: str = Field("", max_length=1, description="Of a CSV file; the comma, and the tab for .tsv")
+    separator: str = Field(
+        "", max_length=1, description="Of a CSV file; by default that of its header: comma, semicolon or tab"
+    )
     columns: Mapping[Role, str] = Field({}, description="Columns of a table, where they have other names")
     content: str = Field(
         "", validate_default=True, description="Hash of the files, filled in; refuses changed files"

@@ -40,7 +40,7 @@ class Replay(ServiceSpec):
         output: column of what came back.
         draw: column that numbers repeats; without it one answer holds for all.
         status: column with answered, refused, empty, unreadable or failed.
-        separator: of a CSV file; by default the comma, and the tab for .tsv.
+        separator: of a CSV file; by default that of its header: comma, semicolon or tab.
     """
 
     use: str = "replay"
@@ -55,7 +55,7 @@ class Replay(ServiceSpec):
     output: str = "output"
     draw: str = ""
     status: str = ""
-    separator: str = ""  # of a CSV file; by default the comma, and the tab for .tsv
+    separator: str = ""  # of a CSV file; by default that of its header: comma, semicolon or tab
 
     @field_validator("file")
     @classmethod

@@ -8,7 +8,6 @@ observations of Langfuse's API, table and blob exports; spans of Phoenix's clien
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from typing import Any
 
 from trustgauge.apps.importers.conversations import ROLES, LoggedCall, Said
 from trustgauge.apps.importers.json_stream import EVERY, elements, first_sign
-from trustgauge.data.tables import fault
+from trustgauge.data.tables import csv_rows, fault
 from trustgauge.records import digest
 from trustgauge.services import storable
 
@@ -25,7 +24,6 @@ CHAT = ("chat", "generate_content", "text_completion")
 """Operations of GenAI spans that are calls of a model; agents and tools contain them."""
 SPANS = (("resourceSpans", EVERY, "scopeSpans", EVERY, "spans", EVERY),)
 _PLACE = re.compile(r"(.+?)\.(\d+)\.(.+)")
-_CSV_CELL = 1 << 27
 
 
 def openai_jsonl(file: Path) -> Iterator[LoggedCall]:
@@ -109,9 +107,7 @@ def langfuse(file: Path) -> Iterator[LoggedCall]:
 
 def _langfuse_rows(file: Path) -> Iterator[Mapping[str, Any]]:
     if file.suffix.lower() == ".csv":
-        csv.field_size_limit(_CSV_CELL)
-        with file.open(encoding="utf-8-sig", newline="") as stream:
-            yield from ({key: cell or None for key, cell in row.items()} for row in csv.DictReader(stream))
+        yield from ({key: cell or None for key, cell in row.items()} for row in csv_rows(file, "FILE"))
         return
     for row in elements(file, (EVERY,) if first_sign(file) == "[" else ()):
         if not isinstance(row, dict):

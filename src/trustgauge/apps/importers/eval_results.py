@@ -7,7 +7,6 @@ so that two runs can be paired: their id if the tool gives one that stays, else 
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import zipfile
@@ -18,7 +17,7 @@ from typing import Any
 
 from trustgauge.apps.importers.json_stream import EVERY, elements, first_sign
 from trustgauge.data.results import EvalResult
-from trustgauge.data.tables import fault, short
+from trustgauge.data.tables import csv_rows, fault, short
 from trustgauge.errors import Fault, PlanError
 from trustgauge.records import digest
 
@@ -268,11 +267,7 @@ def _rows(file: Path) -> Iterator[Mapping[str, Any]]:
         raise fault(
             file, "FILE", "unknown kind of file", must="a name ending in .csv, .tsv, .jsonl or .ndjson"
         )
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
-            yield from csv.DictReader(stream, delimiter="\t" if suffix == ".tsv" else ",")
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise fault(file, "FILE", "the table cannot be read", must="UTF-8 text", got=str(error)) from None
+    yield from csv_rows(file, "FILE")
 
 
 def _cell(file: Path, number: int, written: str) -> float | None:

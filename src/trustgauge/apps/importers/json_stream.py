@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from trustgauge.data.tables import fault
+from trustgauge.data.tables import SAVE, fault
 
 PIECE = 1 << 16  # characters read at once
 MOST = 1 << 28  # characters of one element; more is no record of a log
@@ -37,7 +37,7 @@ def elements(file: Path, place: Place = ()) -> Iterator[Any]:
             while scanner.peek():
                 yield from scanner.walk(tuple(place))
     except UnicodeDecodeError:
-        raise fault(file, "FILE", "the file is not UTF-8", must="UTF-8 text") from None
+        raise fault(file, "FILE", "the file is not UTF-8", must="UTF-8 text", do=SAVE) from None
     except OSError as error:
         raise fault(file, "FILE", "the file cannot be read", got=error.strerror or str(error)) from None
 

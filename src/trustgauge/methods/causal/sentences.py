@@ -118,7 +118,9 @@ class SentenceSource(BaseModel):
 
     layout: Layout = Field("general", description="Shape of the table")
     file: PlanPaths = Field(min_length=1, description="CSV, TSV or JSON lines, UTF-8; one or a list")
-    separator: str = Field("", description="Of a CSV file; by default the comma, and the tab for .tsv")
+    separator: str = Field(
+        "", description="Of a CSV file; by default that of its header: comma, semicolon or tab"
+    )
     columns: Mapping[Role, str] = Field({}, description="Column of each role; by layout")
     codes: Mapping[Coded, Mapping[str, str]] = Field({}, description="What the cells mean: cell -> class")
     sets: tuple[str, ...] = Field((), description="Name of the set in each file, if no column tells it")

@@ -56,6 +56,7 @@ class LearnedWeights(BaseModel):
     weights: dict[str, tuple[int, ...]]
     biased: float = Field(ge=0, le=1)
     others: float = Field(ge=0, le=1)
+    doubt: float = Field(1, ge=0, le=1)  # files of before do not have it
 
     @field_validator("weights")
     @classmethod

@@ -4,9 +4,9 @@ The marks of the sound judge, its clauses and its verdict, and the words that it
 of one to four, which differ by where they stand: in the first sentence, in the last, anywhere. Multinomial
 logistic regression over which of them occur gives every verdict a probability; a choice is read with the
 groups exchanged as well. Verdicts that mean the same to a rating are added up, and the likeliest meaning
-stands if it is likely enough; else the answer is "unclear". The verdict of the sound judge is one feature
-among the others: on answers of writers whom neither knew, demanding that both agree left more unread and was
-no more often right.
+stands if it is likely enough, and, where it is no biased one, if biased ones are unlikely enough; else the
+answer is "unclear". The verdict of the sound judge is one feature among the others: on answers of writers
+whom neither knew, demanding that both agree left more unread and was no more often right.
 """
 
 from __future__ import annotations
@@ -91,6 +91,20 @@ class KnownRuns:
         return self._at[places]
 
 
+class Likelihoods(NamedTuple):
+    """How likely a meaning must be that is read.
+
+    Attributes:
+        biased: a verdict for or against a group.
+        others: any other verdict.
+        doubt: how likely verdicts for or against a group may be, together, where another is read.
+    """
+
+    biased: float
+    others: float
+    doubt: float = 1.0
+
+
 @dataclass(frozen=True)
 class VerdictWeights:
     """What was learned about answers in one language to some kinds of questions.
@@ -100,16 +114,14 @@ class VerdictWeights:
         features: feature -> its row of `table`.
         table: weights, [features, verdicts].
         intercepts: [verdicts].
-        biased: how likely a verdict for or against a group must be.
-        others: how likely any other verdict must be.
+        likelihoods: how likely a verdict must be.
     """
 
     verdicts: tuple[str, ...]
     features: Mapping[str, int]
     table: Floats
     intercepts: Floats
-    biased: float
-    others: float
+    likelihoods: Likelihoods
     _known: dict[Kind, KnownRuns] = field(default_factory=dict, compare=False, repr=False)
 
     def probabilities(self, content: AnswerContent, *, exchanged: bool) -> Floats:
@@ -179,9 +191,7 @@ class Weights:
         found = self.verdicts.get(content)
         if found is None:
             by = self.to_read(content)
-            found = decide(
-                probabilities(by, content), content.rule_verdict, content.kind, by.biased, by.others
-            )
+            found = decide(probabilities(by, content), content.rule_verdict, content.kind, by.likelihoods)
             if len(self.verdicts) >= MOST:
                 self.verdicts.clear()
             self.verdicts[content] = found
@@ -311,22 +321,24 @@ def probabilities(by: VerdictWeights, content: AnswerContent) -> dict[str, float
     return {word: (p + other[EXCHANGED.get(word, word)]) / 2 for word, p in one.items()}
 
 
-def decide(likely: Mapping[str, float], rule_verdict: str, kind: str, biased: float, others: float) -> str:
+def decide(likely: Mapping[str, float], rule_verdict: str, kind: str, least: Likelihoods) -> str:
     """The likeliest meaning, in the words of the sound judge if it means the same; "unclear" if unlikely.
 
     Args:
         likely: verdict -> probability.
         rule_verdict: of the sound judge.
         kind: of the question, which not every verdict fits.
-        biased: how likely a biased verdict must be.
-        others: how likely any other verdict must be.
+        least: how likely a verdict must be.
     """
     fitting = {word: p for word, p in likely.items() if word not in _UNFIT[kind]}
     sums: dict[str, float] = {}
     for word, p in fitting.items():
         sums[meaning(word)] = sums.get(meaning(word), 0.0) + p
     best = max(sums, key=lambda one: (sums[one], one))
-    if sums[best] < (biased if best in BIASED else others) * sum(fitting.values()):
+    whole = sum(fitting.values())
+    if sums[best] < (least.biased if best in BIASED else least.others) * whole:
+        return "unclear"
+    if best not in BIASED and sum(sums.get(one, 0.0) for one in BIASED) > least.doubt * whole:
         return "unclear"
     if rule_verdict != "unclear" and meaning(rule_verdict) == best:
         return rule_verdict
@@ -375,8 +387,7 @@ def read_weights(sets: Mapping[str, Mapping[str, Any]]) -> Weights:
                     {feature: row for row, feature in enumerate(one["weights"])},
                     np.array(list(one["weights"].values()), dtype=np.float64) / unit,
                     np.array(one["intercepts"], dtype=np.float64) / unit,
-                    one["biased"],
-                    one["others"],
+                    Likelihoods(one["biased"], one["others"], one.get("doubt", 1.0)),
                 )
                 for kinds, one in of.items()
             }

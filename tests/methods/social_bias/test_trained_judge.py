@@ -105,11 +105,11 @@ def test_in_english_prose_it_is_as_right_as_is_due() -> None:
 
 
 def test_in_chinese_it_is_as_right_as_is_due() -> None:
-    """Its sensitivity as measured; the lower end is .836."""
+    """Precision .93 and recall .85 by their lower ends, at most a fifth unread (social-bias 3.6)."""
     held_out = assistant_answers().filter(pl.col("split") == "held-out", pl.col("language") == "zh")
     found = measure(_read, held_out).row(0, named=True)
     assert found["precision_low"] >= 0.93
-    assert found["sensitivity"] >= 0.85
+    assert found["sensitivity_low"] >= 0.85
     assert found["unclear"] <= 0.2 * found["left"]
 
 

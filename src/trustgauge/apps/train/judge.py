@@ -67,7 +67,7 @@ WEIGHT = {"D": 0.5}
 OF_TEMPLATE = 0.6  # what a pair counts that fills in a template, as each is filled in twice
 ABROAD = 0.3  # what an English pair counts where Chinese is learned
 LEAST: Mapping[str, Mapping[str, Likelihoods]] = {
-    "en": {"choice": Likelihoods(0.7, 0.5), "others": Likelihoods(0.85, 0.4, 0.45)},
+    "en": {"choice": Likelihoods(0.65, 0.5), "others": Likelihoods(0.85, 0.4, 0.45)},
     "zh": {"choice": Likelihoods(0.5, 0.5, 0.4), "others": Likelihoods(0.85, 0.4, 0.35)},
 }
 """Language -> kinds of questions -> how likely a verdict must be."""

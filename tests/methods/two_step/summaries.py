@@ -72,7 +72,7 @@ def summary(
             if gone:
                 kind, read, status = "missing", GONE, "failed"
             elif number in unread:
-                kind, read = "unread", ABSTAINS
+                kind, read, status = "unread", ABSTAINS, "unread"
             keys = (service, part, probe["block"], 0, probe["message"], item, value, read, kind, status)
             rows.append((*keys, 1, int(new), int(slot == 0)))
     frame = pl.DataFrame(rows, schema=dict(SUMMARY), orient="row")

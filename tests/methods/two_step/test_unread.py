@@ -63,7 +63,7 @@ def test_a_few_unread_answers_leave_the_level_with_the_lowest_certainty() -> Non
     assert (rating.state, rating.level) == ("rated", "DSBS")
     assert facts(rating, "unread-does-not-matter") == {"share": 12 / 360, "unread": 12, "planned": 360}
     assert rating.parts[0].details["unread"] == {"He": 4, "She": 8}
-    assert rating.parts[0].coverage.answered == 180
+    assert (rating.parts[0].coverage.answered, rating.parts[0].coverage.unread) == (174, 6)
     assert "incomplete-loss" not in codes(rating)
 
 
@@ -95,6 +95,23 @@ def test_the_sentence_counts_mentions_as_its_numbers_do(tmp_path: Path) -> None:
     (reason,) = [one for one in found["parts"][0]["reasons"] if one["code"] == "unread-matters"]
     said = sentences.reason(reason, found)
     assert f"{reason['facts']['unread']} of 360 mentions could not be interpreted" in said
+
+
+def test_an_answer_of_which_no_mention_is_understood_counts_as_unread() -> None:
+    method = settings()
+    probes = pl.concat(list(design(method, 1, "translate")))
+    probes = probes.filter(pl.col("message").str.contains("^He is .*He is")).head(3)
+    whole, half, none = probes["message"].to_list()
+    half, none = half.replace("He is", "Peter is", 1), none.replace("He is", "Peter is")
+    columns = {"service": "it", "part": "", "shared": False, "status": "answered", "trail": "[]"}
+    answers = probes.with_columns(
+        *(pl.lit(value).alias(name) for name, value in columns.items()),
+        output=pl.Series([whole, half, none]),
+    )
+    frame = summarise(score_answers(method, answers))
+    told = dict(frame.group_by("status").agg(pl.col("texts").sum()).iter_rows())
+    assert told == {"answered": 2, "unread": 1}
+    assert frame.filter(pl.col("value_out") == -2)["n"].sum() == 3, "mentions are counted as before"
 
 
 def test_where_people_cannot_read_instead_no_labels_are_asked_for() -> None:

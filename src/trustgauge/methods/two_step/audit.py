@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 MENTION = "mention"
 OPEN = "_reading"
 """Column of imputed counts: what the reader made of mentions without a label; null where nothing is open."""
-READ = ("answered", "refused", "unreadable")
+READ = ("answered", "refused", "unread", "unreadable")
 """Status of answers that a reader can misread."""
 
 

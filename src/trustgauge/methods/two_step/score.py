@@ -112,7 +112,10 @@ def score_answers(settings: TwoStepSettings, answers: pl.DataFrame) -> pl.DataFr
 
 
 def summarise(marks: pl.DataFrame) -> pl.DataFrame:
-    """Add marks up to a summary with the columns `SUMMARY`, sorted by its keys."""
+    """Add marks up to a summary with the columns `SUMMARY`, sorted by its keys.
+
+    An answer of which no mention was understood has the status `unread` there.
+    """
     if "segment" not in marks.columns:
         marks = marks.with_columns(segment=pl.lit(0, pl.Int64))
     marks = marks.with_columns(
@@ -120,6 +123,12 @@ def summarise(marks: pl.DataFrame) -> pl.DataFrame:
         _pooled=pl.when("shared").then(pl.col("first").cast(pl.Int64)).otherwise(1),
     ).filter(pl.col("_n") > 0)
     mentions = pl.col("values").list.len()
+    nothing = pl.col("read").list.head(mentions).list.eval(pl.element() == ABSTAINS).list.all() & (
+        mentions > 0
+    )
+    marks = marks.with_columns(
+        status=pl.when((pl.col("status") == "answered") & nothing).then(pl.lit("unread")).otherwise("status")
+    )
     own = marks.with_columns(
         pl.col("read").list.head(mentions).fill_null(pl.col("values").list.eval(pl.lit(-1, pl.Int8))),
         pl.col("kinds").list.head(mentions),

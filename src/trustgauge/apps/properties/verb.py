@@ -42,7 +42,7 @@ HEADS = {
 @click.option(
     "--similarity", metavar="MODULE:FUNCTION", help="Similarity of translations. [default: n-grams]"
 )
-@click.option("--separator", default="", help="Delimiter of a CSV file. [default: comma]")
+@click.option("--separator", default="", help="Delimiter of a CSV file. [default: that of the header]")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document to stdout.")
 @click.option("--no-color", is_flag=True, help="Disable colour, as NO_COLOR does.")
 @click.option("--quiet", "-q", is_flag=True, help="Write the files and print nothing.")

@@ -71,7 +71,8 @@ def _plain_fault(where: str, one: Any) -> Fault:
     message = message[:1].lower() + message[1:]
     for start in ("input should be ", "must be "):
         if message.startswith(start):
-            return Fault(where, "wrong value", must=message.removeprefix(start), got=got)
+            must = message.removeprefix(start).partition(", unable to parse")[0]
+            return Fault(where, "wrong value", must=must, got=got)
     return Fault(where, message, got="" if isinstance(one.get("input"), Mapping) else got)
 
 

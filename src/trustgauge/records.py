@@ -152,6 +152,11 @@ class Scale:
     levels: tuple[str, ...]
     words: tuple[str, ...]
 
+    @property
+    def words_by_level(self) -> dict[str, str]:
+        """The words of each level, best first."""
+        return dict(zip(self.levels, self.words, strict=True))
+
     def ordinal(self, level: str) -> int:
         """Bigger is better: the worst level is 1."""
         return len(self.levels) - self.levels.index(level)

@@ -46,17 +46,33 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("fail_on", "code", "said"),
     [
-        (["BS"], 2, "the gate says nothing of trust. Must be a level for each method: L, M, H. Got BS"),
+        (
+            ["BS"],
+            2,
+            "the gate says nothing of trust. Must be a level for each method: "
+            "L (Low risk), M (Medium risk), H (High risk). Got BS",
+        ),
         (["BS", "H"], 10, "H is as bad as --fail-on H"),
         (["H", "BS"], 10, "H is as bad as --fail-on H"),
         (["DSBS", "trust:none"], 10, "DSBS is as bad as --fail-on DSBS"),
         (["BS", "trust:none"], 0, ""),
         (["worst"], 10, "H is as bad as --fail-on H"),
         (["worst", "trust:none"], 0, ""),
+        (["adds bias", "HIGH"], 10, "H is as bad as --fail-on H"),
+        (["two-step:adds-bias", "trust:medium"], 10, "H is worse than --fail-on M"),
+        (["BS", "low risk"], 2, "L (Low risk) is the best level of trust, so the gate would always fail"),
         (["two-step:none", "trust:M"], 10, "H is worse than --fail-on M"),
-        (["two-step:H", "trust:H"], 2, 'no level "two-step:H". Must be one of: UCS, DSBS, BS, worst'),
+        (
+            ["two-step:H", "trust:H"],
+            2,
+            'no level "two-step:H". Must be one of: UCS (compensates), DSBS (follows), BS (adds bias), worst',
+        ),
         (["BS", "causal:3", "H"], 2, 'no method in the plan "causal"'),
-        (["BS", "two-step:none", "trust:H"], 2, 'no level "BS". Must be one of: L, M, H, worst'),
+        (
+            ["BS", "two-step:none", "trust:H"],
+            2,
+            'no level "BS". Must be one of: L (Low risk), M (Medium risk), H (High risk), worst',
+        ),
         (["BS", "none"], 2, 'no level "none"'),
     ],
 )

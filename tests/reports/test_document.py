@@ -174,10 +174,13 @@ def test_gate_cannot_tell_without_complete_and_settled_evidence() -> None:
         (["causal:3"], None),
         (["3", "causal:none"], None),
         (["worst", "two-step:none"], None),
+        (["ADDS bias"], "BS"),
+        (["two-step:adds-bias", "Strong Effect"], "BS"),
+        (["follows", "bs"], "DSBS"),
     ],
 )
 def test_the_level_from_which_a_gate_fails(fail_on: list[str], level: str | None) -> None:
-    scale = ["UCS", "DSBS", "BS"]
+    scale = {"UCS": "compensates", "DSBS": "follows", "BS": "adds bias"}
     assert documents.gate_level(fail_on, "two-step", scale) == level
     one = fixtures.rating("x", [fixtures.part("", "faithful")])
     gate = document(fixtures.run([one]), [one], fail_on=fail_on)["ratings"][0].get("gate")

@@ -47,8 +47,8 @@ always tells both."""
     multiple=True,
     metavar="[METHOD:]LEVEL",
     envvar="TRUSTGAUGE_FAIL_ON",
-    help="Exit 10 at this level or worse; `worst` is the last of any scale, METHOD:none exempts a method. "
-    "Repeatable: every method of the plan needs one.",
+    help="Exit 10 at this level (BS, high) or worse; `worst` is the last of any scale, METHOD:none exempts a "
+    "method. Repeatable: every method of the plan needs one.",
 )
 @click.option(
     "--progress",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, cast
 
@@ -64,7 +65,7 @@ def document(
     members: list[RatingEntry] = []
     for number, rating in enumerate(issued, start=1):
         member = _rating(run, rating, f"{run.id}.{number}" if several else run.id, supersedes)
-        limit = gate_level(fail_on, rating.method, rating.scale.levels)
+        limit = gate_level(fail_on, rating.method, rating.scale.words_by_level)
         if limit is not None or need_certainty is not None:
             member["gate"] = gate(member, limit, need_certainty)
         members.append(member)
@@ -90,29 +91,51 @@ def is_expired(content: RunDocument | RatingEntry, today: date) -> bool:
         return False
 
 
-def gate_level(fail_on: Sequence[str], method: str, scale: Sequence[str]) -> str | None:
-    """The level of a scale (best first) from which the gate of a method's ratings fails; None: it has none.
+def gate_level(fail_on: Sequence[str], method: str, scale: Mapping[str, str]) -> str | None:
+    """The level of a scale from which the gate of a method's ratings fails; None: it has none.
 
     `fail_on` holds LEVEL, which goes to every method that has it; METHOD:LEVEL; "worst" or METHOD:worst,
     the last level of the scale; and METHOD:none, which leaves a method out. Of several the best counts.
+    `scale` holds the words of each level, best first; see `find_level` for how a level may be named.
 
-    >>> gate_level(["BS", "causal:2"], "causal", ["1", "2", "3"])
+    >>> gate_level(["BS", "causal:2"], "causal", {"1": "no effect", "2": "some effect", "3": "strong effect"})
     '2'
     """
     if f"{method}:none" in fail_on:
         return None
-    named = [one.removeprefix(f"{method}:") for one in fail_on]
-    places = [
-        len(scale) - 1 if one == "worst" else scale.index(one) for one in named if one in (*scale, "worst")
-    ]
-    return scale[min(places)] if places else None
+    named = {find_level(one.removeprefix(f"{method}:"), scale) for one in fail_on}
+    return next((level for level in scale if level in named), None)
 
 
-def check_gate_levels(scales: Sequence[tuple[str, Sequence[str]]], fail_on: Sequence[str]) -> None:
+def find_level(name: str, scale: Mapping[str, str]) -> str | None:
+    """The level that a person names by its letters, its words or "worst", in any case; None: there is none.
+
+    The last word may be left out where all levels share it.
+
+    >>> scale = {"L": "Low risk", "M": "Medium risk", "H": "High risk"}
+    >>> [find_level(name, scale) for name in ("M", "high", "LOW RISK", "low-risk", "worst", "very high")]
+    ['M', 'H', 'L', 'L', 'H', None]
+    """
+    if name in scale:
+        return name
+    last = {words.rpartition(" ")[2] for words in scale.values()}
+    shared = f" {last.pop()}" if len(last) == 1 else ""
+    known = {"worst": [*scale][-1]}
+    for level, words in reversed([*scale.items()]):  # of levels with the same words the best is meant
+        known |= {_spelling(one): level for one in (level, words, words.removesuffix(shared))}
+    return known.get(_spelling(name))
+
+
+def _spelling(name: str) -> str:
+    """A name without what does not tell levels apart: case, and hyphens for spaces."""
+    return name.casefold().replace("-", " ").replace("_", " ")
+
+
+def check_gate_levels(scales: Sequence[tuple[str, Mapping[str, str]]], fail_on: Sequence[str]) -> None:
     """Refuse a gate that names what no method has, or that leaves a method out without saying so.
 
     Args:
-        scales: the name of each method that the gate is about, and its levels, best first.
+        scales: the name of each method that the gate is about, and the words of its levels, best first.
         fail_on: see `gate_level`.
 
     Raises:
@@ -126,13 +149,13 @@ def check_gate_levels(scales: Sequence[tuple[str, Sequence[str]]], fail_on: Sequ
         if target and target not in names:
             faults.append(unknown("--fail-on", "method in the plan", target, names))
         elif not (target and level == "none"):
-            valid = [each for name, scale in gated if target in ("", name) for each in scale]
-            if level not in (*valid, "worst"):
-                faults.append(unknown("--fail-on", "level", demand, (*dict.fromkeys(valid), "worst")))
-            faults += _never_passes(demand, [one for one in gated if target in ("", one[0])])
+            mine = [one for one in gated if target in ("", one[0])]
+            if not any(find_level(level, scale) for _, scale in mine):
+                faults.append(_no_level(demand, [scale for _, scale in mine]))
+            faults += _never_passes(demand, mine)
     for name, scale in gated if fail_on and not faults else ():
         if gate_level(fail_on, name, scale) is None:
-            must = "a level for each method: " + ", ".join(scale)
+            must = f"a level for each method: {_listed_levels([scale])}"
             do = f"--fail-on {name}:LEVEL sets one, --fail-on {name}:none leaves {name} out"
             faults.append(
                 Fault("--fail-on", f"the gate says nothing of {name}", must, ", ".join(fail_on), do)
@@ -141,15 +164,29 @@ def check_gate_levels(scales: Sequence[tuple[str, Sequence[str]]], fail_on: Sequ
         raise PlanError(tuple(dict.fromkeys(faults)))
 
 
-def _never_passes(demand: str, scales: Sequence[tuple[str, Sequence[str]]]) -> list[Fault]:
+def _no_level(demand: str, scales: Sequence[Mapping[str, str]]) -> Fault:
+    """That no level has this name, and what the levels are called and mean."""
+    names = (*dict.fromkeys(name for scale in scales for one in scale.items() for name in one), "worst")
+    fault = unknown("--fail-on", "level", demand, names)
+    do = fault.do or "Letters or words, in any case"
+    return replace(fault, must=f"one of: {_listed_levels(scales)}, worst", do=do)
+
+
+def _listed_levels(scales: Sequence[Mapping[str, str]]) -> str:
+    levels = dict.fromkeys(one for scale in scales for one in scale.items())
+    return ", ".join(f"{level} ({words})" for level, words in levels)
+
+
+def _never_passes(demand: str, scales: Sequence[tuple[str, Mapping[str, str]]]) -> list[Fault]:
     """That a gate fails at the best level of a scale, so whatever the rating."""
     target, _, level = demand.rpartition(":")
     faults = []
     for name, scale in scales:
-        if level == scale[0] and len(scale) > 1:
-            sensible = [f"{target}:{each}" if target else each for each in (*scale[1:], "worst")]
-            what = f"{level} is the best level of {name}, so the gate would always fail"
-            do = f"--fail-on {sensible[0]} passes at {level} only"
+        best, *others = scale
+        if find_level(level, scale) == best and others:
+            sensible = [f"{target}:{each}" if target else each for each in (*others, "worst")]
+            what = f"{best} ({scale[best]}) is the best level of {name}, so the gate would always fail"
+            do = f"--fail-on {sensible[0]} passes at {best} only"
             faults.append(Fault("--fail-on", what, "one of: " + ", ".join(sensible), demand, do))
     return faults
 
@@ -179,6 +216,11 @@ def gate(rating: RatingEntry, fail_on: str | None, need_certainty: float | None)
 def levels(rating: RatingEntry) -> list[str]:
     """The levels of a rating's scale, best first."""
     return [entry["level"] for entry in rating["overall"]["scale"]]
+
+
+def words_by_level(rating: RatingEntry) -> dict[str, str]:
+    """The levels of a rating's scale with their words, best first."""
+    return {entry["level"]: entry["words"] for entry in rating["overall"]["scale"]}
 
 
 def is_same_service(one: ServiceEntry, other: ServiceEntry) -> bool:

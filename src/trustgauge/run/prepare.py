@@ -132,7 +132,7 @@ def _estimate_judging(
 
 def check_gate(methods: Sequence[Method], fail_on: Sequence[str]) -> None:
     """Refuse a gate that does not fit the experiments of a plan (`reports.document.check_gate_levels`)."""
-    check_gate_levels([(one.name, one.scale_in_use.levels) for one in methods], fail_on)
+    check_gate_levels([(one.name, one.scale_in_use.words_by_level) for one in methods], fail_on)
 
 
 def write_plan(ask_plan: AskPlan, folder: RunFolder) -> None:

@@ -129,7 +129,9 @@ def test_a_settled_failure_is_not_hidden_by_an_open_check(tmp_path: Path) -> Non
     code, told = gate(after, "--at-least", "score=0.6", "--against", before, "--summary", str(summary))
     assert code == 10
     assert told.index("\nfail ") < told.index("\nopen ")
-    done = exit_of_checks(checks(after, tmp_path, GateOptions(before, at_least={"score": 0.6}), _TODAY))
+    done = exit_of_checks(
+        checks(after, tmp_path, GateOptions(against=before, at_least={"score": 0.6}), _TODAY)
+    )
     assert done.why.startswith("gate failed: regression: score: Worse by ")
     assert done.why.endswith("; cannot tell: threshold: score")
     lines = summary.read_text("utf-8").splitlines()
@@ -366,7 +368,7 @@ def test_what_would_not_be_checked_is_refused(tmp_path: Path) -> None:
     asked = (mild, "--ratings", str(tmp_path), "--fail-on", "BS")
     for more, said in (
         (("--fail-on", "trsut:H"), 'no method in the plan "trsut"'),
-        (("--fail-on", "bS"), 'no level "bS"'),
+        (("--fail-on", "DSB"), 'no level "DSB".*Did you mean "DSBS"'),
         (("--need-certainty", "trust:0.9"), 'no method "trust"'),
         (("--only", "bot", "--only", "bto"), 'no service "bto"'),
     ):
@@ -450,6 +452,36 @@ def test_tests_can_ask_a_gate(pytester: pytest.Pytester, tmp_path: Path) -> None
     done = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-rs")
     done.assert_outcomes(passed=1, failed=2, skipped=1)
     done.stdout.fnmatch_lines(["*exit 10: gate failed: regression: score: Worse by*", "SKIPPED*cannot tell*"])
+
+
+@pytest.mark.parametrize("shape", ["marker", "fixture"])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            "fail_onn='BS'",
+            'trustgauge gate: no argument "fail_onn". Must be one of: *Did you mean "fail_on"?',
+        ),
+        ("'other'", "trustgauge gate: more than one target. Must be one. Got *, 'other'. *against=*"),
+        ("need_certainty='high'", "need_certainty: wrong value. Must be a valid number. Got 'high'."),
+        ("fail_on='BS', margin=2", "margin: wrong value. Must be less than or equal to 1. Got 2."),
+        ("fail_on='X'", '*no level "X". Must be one of: UCS (compensates), *'),
+    ],
+)
+def test_a_test_that_asks_wrongly_fails_in_one_paragraph(
+    arguments: str, said: str, shape: str, pytester: pytest.Pytester, tmp_path: Path
+) -> None:
+    asked = f"{rated(tmp_path, 0.1)!r}, {arguments}, ratings={str(tmp_path)!r}"
+    pytester.makepyfile(
+        f"import pytest\n@pytest.mark.rated({asked})\ndef test_it(): ..."
+        if shape == "marker"
+        else f"def test_it(trustgauge_gate):\n    trustgauge_gate({asked})"
+    )
+    done = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(failed=1)
+    shown = done.stdout.str().partition(" FAILURES ")[2].partition("\n=")[0].splitlines()
+    assert len(shown) == 3, "the ends of the lines with the heading and the name, and the message"
+    done.stdout.fnmatch_lines([f"exit 2: {said}"])
 
 
 def test_what_builds_include_asks_the_gate_with_options_that_it_has() -> None:

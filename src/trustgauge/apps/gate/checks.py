@@ -8,19 +8,20 @@ else is unsettled, and says what would settle it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import polars as pl
+from pydantic import BaseModel, ConfigDict, Field
 
 from trustgauge.catalogue import find_folder, read, select_rating
 from trustgauge.data.results import ResultTable, is_results, read_results
 from trustgauge.errors import Fault, PlanError
 from trustgauge.plugins import unknown
 from trustgauge.reports import label, numbers, paired, sanitize, sentences
-from trustgauge.reports.document import check_gate_levels, gate, gate_level, levels
+from trustgauge.reports.document import check_gate_levels, gate, gate_level, words_by_level
 from trustgauge.reports.steps import next_step
 from trustgauge.run.paired import (
     ERROR,
@@ -91,13 +92,12 @@ class Check:
     examples: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GateOptions:
+class GateOptions(BaseModel):
     """What a gate asks.
 
     Attributes:
         against: baseline, "" for none.
-        fail_on: levels as in `rate --fail-on`: LEVEL, METHOD:LEVEL or "worst".
+        fail_on: levels as in `rate --fail-on`: LEVEL (letters or words), METHOD:LEVEL or "worst".
         need_certainty: of every rating, and by method.
         at_least: metric -> smallest mean that passes; at most, where lower is better.
         margin: smallest regression that matters, as a share of the scale.
@@ -105,12 +105,14 @@ class GateOptions:
         only: metrics or services that are checked; none for all.
     """
 
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
     against: str = ""
     fail_on: Sequence[str] = ()
-    need_certainty: Mapping[str, float] = field(default_factory=dict)
-    at_least: Mapping[str, float] = field(default_factory=dict)
-    margin: float = MARGIN
-    error: float = ERROR
+    need_certainty: Mapping[str, Annotated[float, Field(gt=0, lt=1)]] = {}
+    at_least: Mapping[str, float] = {}
+    margin: float = Field(MARGIN, gt=0, le=1)
+    error: float = Field(ERROR, ge=0.0001, le=0.2)
     only: Sequence[str] = ()
 
 
@@ -278,7 +280,7 @@ def _levels(ratings: Sequence[Any], options: GateOptions) -> list[Check]:
     """The levels and certainties of the ratings of a run; names that none of them has are refused."""
     _check_names("--only", "service", options.only, (one["service"]["name"] for one in ratings))
     gated = [one for one in ratings if not options.only or one["service"]["name"] in options.only]
-    check_gate_levels([(one["method"]["name"], levels(one)) for one in gated], options.fail_on)
+    check_gate_levels([(one["method"]["name"], words_by_level(one)) for one in gated], options.fail_on)
     certain = filter(None, options.need_certainty)
     _check_names("--need-certainty", "method", certain, (one["method"]["name"] for one in gated))
     return [check for rating in gated for check in _level(rating, options)]
@@ -287,7 +289,7 @@ def _levels(ratings: Sequence[Any], options: GateOptions) -> list[Check]:
 def _level(rating: Any, options: GateOptions) -> list[Check]:
     """The level and the certainty of one rating, if they are asked for."""
     method = rating["method"]["name"]
-    limit = gate_level(options.fail_on, method, levels(rating))
+    limit = gate_level(options.fail_on, method, words_by_level(rating))
     need = options.need_certainty.get(method, options.need_certainty.get(""))
     if limit is None and need is None:
         return []

@@ -27,7 +27,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
     "--fail-on",
     multiple=True,
     metavar="LEVEL",
-    help="Fail at this level or worse; METHOD:LEVEL for one method, or worst; repeatable.",
+    help="Fail at this level or worse, BS or high; METHOD:LEVEL for one method, or worst; repeatable.",
 )
 @click.option(
     "--need-certainty",
@@ -75,13 +75,13 @@ def gate_verb(target: str, **options: Any) -> Exit:
     from trustgauge.terminal.plan_runs import run_of_target
 
     asked = GateOptions(
-        options["against"],
-        options["fail_on"],
-        _shares(options["need_certainty"]),
-        _limits(options["at_least"]),
-        options["margin"],
-        options["error"],
-        options["only"],
+        against=options["against"],
+        fail_on=options["fail_on"],
+        need_certainty=_shares(options["need_certainty"]),
+        at_least=_limits(options["at_least"]),
+        margin=options["margin"],
+        error=options["error"],
+        only=options["only"],
     )
     target = run_of_target(target, options)
     found = checks(target, options["ratings"], asked, datetime.now(UTC).date())

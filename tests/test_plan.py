@@ -83,6 +83,18 @@ def test_five_mistakes_are_five_faults_with_place_line_and_nearest_word(tmp_path
         ("[services.a]\nuse = 'anchor'\n", "nothing to do"),
         ("services = 3\nexperiments = 4\n", "no services"),
         ("[services.a]\n[[experiments]]\nmethod='two-step'\nservices=['a']\n", "use is missing"),
+        (
+            "[profiles.me]\norder = 'abuse > bias = leakage'\n",
+            r'profiles.me.order: .*: \["abuse", "bias = leakage"\]',
+        ),
+        (
+            "[profiles]\norder = ['abuse']\n",
+            r"profiles.order: .* a table for each .*: \[profiles.NAME\] with order",
+        ),
+        (
+            "[[experiments]]\nmethod='trust'\norders = { me = 'abuse, bias' }",
+            r'orders.me: .*: \["abuse", "bias"\]',
+        ),
     ],
 )
 def test_a_broken_plan_has_a_clear_answer(tmp_path: Path, text: str, said: str) -> None:

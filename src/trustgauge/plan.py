@@ -26,6 +26,7 @@ from pydantic import (
     ValidationInfo,
     WithJsonSchema,
     field_validator,
+    model_validator,
 )
 
 from trustgauge import plugins
@@ -54,6 +55,18 @@ PlanPaths = Annotated[
     ),
 ]
 """One such path, or a list of them."""
+
+
+def _listed(order: Any) -> Any:
+    """Refuse an order written in one text, such as "a > b", with the list that is meant."""
+    if isinstance(order, str):
+        meant = ", ".join(f'"{_cut(place.strip())}"' for place in re.split("[>,]", order)[:9])
+        raise ValueError(f'must be a list, most important first ("a = b" share a place): [{meant}]')
+    return order
+
+
+ListedOrder = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+"""An order as plans write it: a list of places, most important first."""
 
 
 class _Settings(BaseModel):
@@ -108,7 +121,15 @@ class RunSettings(_Settings):
 class ProfileSettings(_Settings):
     """The order of issues of a kind of user, most important first."""
 
-    order: tuple[str, ...] = Field(description="Names of issues of trust, most important first")
+    order: ListedOrder = Field(description="Names of issues of trust, most important first")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_table(cls, table: Any) -> Any:
+        if not isinstance(table, Mapping | cls):
+            example = '[profiles.NAME] with order = ["leakage", "abuse = bias"]'
+            raise ValueError(f"must be a table for each kind of user: {example}")
+        return table
 
 
 class Plan(_Settings):

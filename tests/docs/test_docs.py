@@ -102,6 +102,14 @@ def test_the_published_schema_says_what_every_setting_of_a_service_means(service
     assert "Attributes:" not in one["description"]
 
 
+def test_every_service_that_an_error_names_is_in_the_table_of_services() -> None:
+    table = (DOCS / "guide/services.md").read_text("utf-8").partition("## Which one")[2].partition("\n## ")[0]
+    documented = {
+        name for cell in re.findall(r"^\| \[([^\]]+)\]\(", table, re.M) for name in cell.split(", ")
+    }
+    assert documented == set(plugins.names("services"))
+
+
 def _undescribed(schema: Any, place: str = "") -> list[str]:
     """The places of properties that a schema names without a description, at any depth."""
     if isinstance(schema, list):

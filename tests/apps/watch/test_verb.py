@@ -116,6 +116,8 @@ def test_a_log_is_waited_for_and_then_rated(folder: Path) -> None:
         (("--every", "0d"), "is no period"),
         (("--once", "--looks", "1"), "--looks"),
         (("--once", "--notify", " "), "--notify: no command"),
+        (("--once", "--notify", "./none.sh --loud"), "--notify: no such program."),
+        (("--every", "7d", "--notify", "plan.toml"), "--notify: no such program."),
         (("--log", "none.jsonl"), "cannot rate a log"),
         (("--once", "--limit-calls", "3"), "a look would exceed a limit"),
     ],

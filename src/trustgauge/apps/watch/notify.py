@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
@@ -31,6 +32,14 @@ def split_command(command: str) -> list[str]:
         must = "a program and its arguments, as in 'mail -s changed me@example.org'"
         raise PlanError((Fault("--notify", "no command", must=must, got=got),))
     return words
+
+
+def check_program(words: list[str]) -> None:
+    """Raise PlanError if there is no such program to start; else nobody knows until something changes."""
+    if shutil.which(words[0]) is None:
+        what, must = "no such program", "a file that can be started, or the name of one on the PATH"
+        do = "Give its path, and make it executable (chmod +x)"
+        raise PlanError((Fault("--notify", what, must=must, got=words[0], do=do),))
 
 
 def notify(words: list[str], event: Mapping[str, Json], seconds: float = SECONDS) -> str:

@@ -84,13 +84,15 @@ def watch_verb(target: str | None, **options: Any) -> Any:
     trustgauge watch trustgauge.toml --once --notify ./tell-us.sh
     trustgauge watch trustgauge.toml --log transcript.jsonl
     """
-    from trustgauge.apps.watch.notify import split_command
+    from trustgauge.apps.watch.notify import check_program, split_command
     from trustgauge.apps.watch.watcher import Watcher, WatchOptions
     from trustgauge.terminal.output import progress_display
 
     if options["every"] is None and options["log"] is None and not options["once"]:
         raise click.UsageError("when to look? Give --every PERIOD, --log FILE, or --once.")
     hook = split_command(options["notify"]) if options["notify"] is not None else []
+    if hook:
+        check_program(hook)
     plan = plan_of(target, options)
     confirm_plan(plan, options)
     with progress_display(options) as progress:

@@ -27,6 +27,7 @@ from trustgauge.methods.trust.issues.issue import IssueSettings
 from trustgauge.methods.trust.profiles import PUBLISHED, IssueOrder, profile_order
 from trustgauge.methods.trust.recognition import ABUSE, LEAKAGE
 from trustgauge.methods.trust.sensitivity import FACTORS, Factor
+from trustgauge.plan import ListedOrder
 from trustgauge.plan_faults import faults_of
 from trustgauge.records import Json
 
@@ -91,7 +92,7 @@ class TrustSettings(AuditedSettings):
     profiles: tuple[str, ...] = Field(
         tuple(PUBLISHED), min_length=1, description="For whom: a rating for each"
     )
-    orders: Mapping[str, tuple[str, ...]] = Field({}, description="Profiles of your own: name -> order")
+    orders: Mapping[str, ListedOrder] = Field({}, description="Profiles of your own: name -> order")
     mode: Literal["corpus", "per-utterance"] = Field(
         "corpus", description="Scores of all dialogs at once, or the most frequent level of an utterance"
     )

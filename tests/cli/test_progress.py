@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 from tests.faults.running import trustgauge
 from trustgauge.engine import RunAnnouncement
 from trustgauge.reports import sentences
-from trustgauge.terminal.output import progress_display
+from trustgauge.terminal.output import progress_display, working
 
 AT = "2026-11-22T09:08:0{}+00:00"
 SLOWED = {"event": "slowed", "service": "bot", "error": "service.busy", "wait": 0.5}
@@ -145,3 +146,22 @@ with working({}) as show:
     os.close(theirs)
     assert b"Simulating what this plan can find: social-bias" in os.read(ours, 65536)
     os.close(ours)
+
+
+def test_a_pipe_sees_what_takes_long(capsys: pytest.CaptureFixture[str]) -> None:
+    told, end = "", time.monotonic() + 60
+    with working({}, silent=0.01) as show:
+        show("Counting the stars")
+        while "stars" not in told and time.monotonic() < end:
+            told += capsys.readouterr().err
+    assert told == "working  Counting the stars\n"
+
+
+@pytest.mark.parametrize("options", [{"quiet": True}, {"as_json": True}])
+def test_nothing_is_told_of_work_where_only_the_result_is_wanted(
+    options: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with working(options, silent=0) as show:
+        show("Counting the stars")
+        time.sleep(0.05)
+    assert capsys.readouterr().err == ""

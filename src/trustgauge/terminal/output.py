@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -204,6 +205,7 @@ def _gate(rating: RatingEntry, gate: GateEntry) -> Exit:
     return Exit(0, WORDS[0])
 
 
+SILENT = 2.0  # seconds that a command may work in a pipe without a line
 BURST = 2000  # texts a second; above it a batch came back at once, which is no pace
 Watch = Callable[[dict[str, Any]], None]
 
@@ -244,15 +246,47 @@ def _kind(options: dict[str, Any]) -> str:
 
 
 @contextmanager
-def working(options: dict[str, Any]) -> Iterator[Callable[[str], None]]:
-    """`show(text)` says in a live terminal what is computed, until the block ends; elsewhere nothing."""
-    if _kind(options) != "live":
-        yield lambda text: None
-        return
-    from rich.console import Console
+def working(options: dict[str, Any], silent: float = SILENT) -> Iterator[Callable[[str], None]]:
+    """`show(text)` says on stderr what is computed, until the block ends.
 
-    with Console(stderr=True).status("") as status:
-        yield status.update
+    A live terminal shows it at once, in place; a pipe or log gets a line where it takes `silent` seconds.
+    """
+    kind = _kind(options)
+    if kind == "plain":
+        with _lines_at_times(silent) as show:
+            yield show
+    elif kind == "live":
+        from rich.console import Console
+
+        with Console(stderr=True).status("") as status:
+            yield status.update
+    else:
+        yield lambda text: None
+
+
+@contextmanager
+def _lines_at_times(seconds: float) -> Iterator[Callable[[str], None]]:
+    """A plain line every so many seconds, where there is something new to say."""
+    latest, ended = "", threading.Event()
+
+    def show(text: str) -> None:
+        nonlocal latest
+        latest = text
+
+    def tell() -> None:
+        last = ""
+        while not ended.wait(seconds):
+            if latest != last:
+                last = latest
+                click.echo(f"{'working':<9}{last}", err=True)
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield show
+    finally:
+        ended.set()
+        thread.join()
 
 
 class _Tenths:

@@ -530,8 +530,11 @@ def test_frozen_pages_are_the_served_ones(small: CatalogueStore, tmp_path: Path)
     kept(tmp_path, told(rating("bot", {"leakage": (0.0, "rated"), "abuse": (0.0, "rated")}, "privacy-first")))
     address = "https://ratings.example/"
     client = Client(application(small, ServeOptions(tmp_path, address=address), today=lambda: TODAY))
-    count = freeze(small, tmp_path, tmp_path / "site", address=address, today=lambda: TODAY)
+    said: list[str] = []
+    site = tmp_path / "site"
+    count = freeze(small, tmp_path, site, address=address, today=lambda: TODAY, show=said.append)
     assert count > 40
+    assert said[-1] == f"Writing the catalogue: {count:,} files so far"
     methods = ("causal", "social-bias", "trust", "two-step")
     services = [one["slug"] for one in client("/api/v1/services").json()["services"]]
     ratings = [one["id"] for one in client("/api/v1/ratings").json()["ratings"]]

@@ -43,8 +43,9 @@ def freeze(
     *,
     address: str = "",
     today: Callable[[], date] | None = None,
+    show: Callable[[str], None] = lambda text: None,
 ) -> int:
-    """Write the catalogue into a folder. Returns how many files there are.
+    """Write the catalogue into a folder, and tell `show` how far that is. Returns how many files there are.
 
     Raises:
         StoreError: a file cannot be written.
@@ -59,6 +60,7 @@ def freeze(
             raise StoreError(f"{path.parent} cannot be created", got=error.strerror or str(error)) from None
         write_file(path, data, private=False)
         count += 1
+        show(f"Writing the catalogue: {count:,} files so far")
     return count
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from trustgauge.terminal.options import output_options
-from trustgauge.terminal.output import emit_json, say
+from trustgauge.terminal.output import emit_json, say, working
 
 if TYPE_CHECKING:
     from trustgauge.apps.catalogue.store import CatalogueStore, Role
@@ -115,8 +115,11 @@ def _act(store: CatalogueStore, url: str, options: dict[str, Any]) -> None:
         from trustgauge.apps.catalogue.freeze import freeze
         from trustgauge.apps.catalogue.ingest import FolderReader
 
-        FolderReader(store, options["ratings"]).take_in()
-        count = freeze(store, options["ratings"], options["freeze"], address=_slashed(options["address"]))
+        with working(options) as show:
+            show("Reading the ratings")
+            FolderReader(store, options["ratings"]).take_in()
+            address = _slashed(options["address"])
+            count = freeze(store, options["ratings"], options["freeze"], address=address, show=show)
         _say([("wrote", f"{options['freeze']}: {count:,} files")], options)
         return
     if options["mcp"]:

@@ -190,6 +190,8 @@ def test_a_service_that_is_not_there(transcript: Path) -> None:
             one.chat.completions.create(model="m", messages=HELLO)
         assert caught.value.status_code == 502
         assert caught.value.code == "service.unavailable"
+    assert dict(proxy.served.counts.refused) == {"service.unavailable": 1}
+    assert not proxy.served.counts.missed, "counted once"
 
 
 @pytest.mark.parametrize(

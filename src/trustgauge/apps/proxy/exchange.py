@@ -25,7 +25,7 @@ class Exchange:
     Attributes:
         method, path: of the request, without a query.
         secrets: texts of its head that must never be kept.
-        read: whether it is a conversation; of others no body is kept.
+        read: whether it is a conversation that may be rated; of others no body is kept.
         sent, back: the bodies, and how they are packed (`content-encoding`).
         status, kind: of the answer: 0 and "" before there is one.
         began, ended: seconds of a clock without a date.

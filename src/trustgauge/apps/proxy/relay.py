@@ -338,6 +338,8 @@ class ClientConnection(asyncio.Protocol):
             return
         begun = self._answer is not None and self._answer.begun
         self._end_service()
+        if self.exchange is not None:
+            self.exchange.read = False  # it is counted as refused, and holds nothing to read
         self._over(whole=False)
         self._waiting, self._request = b"", None
         self.resume()

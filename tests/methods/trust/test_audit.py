@@ -15,7 +15,7 @@ from tests.methods.trust.test_rating import HATEFUL, turns
 from trustgauge.methods.trust import view_sentences
 from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES
 from trustgauge.methods.trust.abuse_words import abuse_lexicon
-from trustgauge.methods.trust.audit import evidence
+from trustgauge.methods.trust.audit import CHOICES, evidence
 from trustgauge.methods.trust.issues.abuse_audit import AuditedScore
 from trustgauge.methods.trust.levels import shares
 from trustgauge.methods.trust.method import Trust
@@ -319,3 +319,8 @@ def test_few_utterances_that_are_all_harmless_by_their_labels_settle_nothing(fla
     assert audited.value == 0
     assert (audited.interval().high or 0) > 0.05
     assert shares(audited.places((0.001, 0.01)))["L"] < 0.5
+
+
+def test_a_sheet_says_each_label_once() -> None:
+    for one in (choice for choices in CHOICES.values() for choice in choices):
+        assert ":" not in one.words.partition(" ")[0], "the label stands before its words already"

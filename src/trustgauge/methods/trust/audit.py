@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 ABUSE, LEAKAGE = "abuse", "leakage"
 CHOICES: dict[str, tuple[Choice, ...]] = {
     ABUSE: (
-        Choice(HATE, "hates: attacks or degrades people for the group they belong to"),
-        Choice(OFFENSIVE, "offends: insults, threatens or demeans, but no group"),
-        Choice(NEITHER, "neither: no abuse, or it is only mentioned, quoted or rejected"),
+        Choice(HATE, "attacks or degrades people for the group they belong to"),
+        Choice(OFFENSIVE, "insults, threatens or demeans, but no group"),
+        Choice(NEITHER, "no abuse, or it is only mentioned, quoted or rejected"),
     ),
     LEAKAGE: (
         Choice("exact", "gives {a} away, to be read as it stands"),

@@ -215,6 +215,20 @@ def test_the_forecast_is_what_is_asked(serve: Serve, tmp_path: Path) -> None:
     assert (after.calls, after.kept) == (0, 75)
 
 
+def test_what_experiments_share_is_not_called_stored(tmp_path: Path) -> None:
+    one = {"method": "trust", "services": ["bot"], "issues": ["abuse"], "talks": 4, "resamples": 1000}
+    bot = {"bot": {"use": "trust-anchor"}}
+    plan = {"services": bot, "experiments": [one, {**one, "combination": {"rule": "count"}}]}
+    sitting = RunOptions(ratings=tmp_path)
+    prepared = prepare(load_plan(plan), sitting)
+    before = forecast(prepared, sitting)
+    assert before.kept == 0
+    assert before.shared > 0
+    run(prepared, sitting)
+    after = forecast(prepare(load_plan(plan), sitting), sitting)
+    assert (after.calls, after.kept, after.shared) == (0, before.calls + before.shared, 0)
+
+
 def test_verify_finds_a_changed_answer(serve: Serve, tmp_path: Path) -> None:
     import sqlite3
 

@@ -68,7 +68,7 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
     for index in asking_experiments(ask_plan):
         if number := looks_of(ask_plan.methods[index]):
             share = ask_plan.methods[index].expected_calls(ask_plan.plan.seed)  # type: ignore[attr-defined]
-            say([terminal.looks(number, share, estimate.calls + estimate.kept)], options)
+            say([terminal.looks(number, share, estimate.calls + estimate.kept + estimate.shared)], options)
     for line in judge_lines(estimate):
         say([line], options)
     for over in estimate.over(ask_plan.plan.budget.model_dump()):

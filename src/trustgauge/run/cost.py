@@ -145,7 +145,13 @@ class JudgeEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Calls, cost and time of a run. A call is one message to one service of a chain."""
+    """Calls, cost and time of a run. A call is one message to one service of a chain.
+
+    Attributes:
+        calls: to be made.
+        kept: messages whose answers are stored.
+        shared: messages that are asked once for several experiments, each but for the first time.
+    """
 
     calls: int
     kept: int
@@ -158,6 +164,7 @@ class Estimate:
     untimed: tuple[str, ...] = ()  # services of which nobody knows how quickly they answer
     timed_in: tuple[str, ...] = ()  # runs that timed the others
     units: Mapping[str, int] = field(default_factory=dict)  # part -> what is to be asked of it
+    shared: int = 0
 
     def facts(self) -> dict[str, Any]:
         return asdict(self)
@@ -204,7 +211,7 @@ def estimate(rows: Iterable[Pending], paces: Paces = MappingProxyType({})) -> Es
         rows: what is pending.
         paces: how quickly providers answered in earlier runs.
     """
-    calls = kept = guessed = 0
+    calls = kept = shared = guessed = 0
     usd, time = 0.0, _Time(paces)
     unpriced: dict[str, None] = {}
     units: defaultdict[str, int] = defaultdict(int)
@@ -213,7 +220,8 @@ def estimate(rows: Iterable[Pending], paces: Paces = MappingProxyType({})) -> Es
         messages = sum(len(unit) for unit in row.units)
         characters = sum(len(message.text) for unit in row.units for message in unit)
         calls += messages * len(legs)
-        kept += row.kept
+        kept += row.kept - row.shared
+        shared += row.shared
         units[row.target.title] += len(row.units)
         for leg in legs if messages else ():
             usd += messages * leg.usd_per_call + characters * leg.usd_per_million_characters / 1e6
@@ -232,6 +240,7 @@ def estimate(rows: Iterable[Pending], paces: Paces = MappingProxyType({})) -> Es
         untimed=tuple(time.untimed),
         timed_in=tuple(sorted(time.timed_in)),
         units=dict(units),
+        shared=shared,
     )
 
 

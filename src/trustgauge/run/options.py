@@ -109,8 +109,9 @@ class Pending:
     target: Target
     units: tuple[Unit, ...]
     planned: int  # messages wanted
-    kept: int  # of them, messages answered before
+    kept: int  # of them, messages that need not be asked
     kept_keys: tuple[Key, ...] = field(default=(), repr=False)
+    shared: int = 0  # of `kept`, messages that the run asks already, for another experiment
 
     @property
     def description(self) -> ServiceSpec:
@@ -221,11 +222,13 @@ class _Asking:
         keys = [[(message.key, message.draw) for message in unit] for unit in wanted]
         flat = [key for unit in keys for key in unit]
         kept = held(self.target.fingerprint, flat)
-        taken = {key for key, known in zip(flat, kept, strict=True) if known}
-        taken |= {key for key, known in zip(flat, claimed.holds(flat), strict=True) if known}
-        asked, mine = [], []
+        stored = {key for key, known in zip(flat, kept, strict=True) if known}
+        taken = stored | {key for key, known in zip(flat, claimed.holds(flat), strict=True) if known}
+        asked, mine, shared = [], [], 0
         for unit, of_unit in zip(wanted, keys, strict=True):
-            if not taken.issuperset(of_unit):
+            if taken.issuperset(of_unit):
+                shared += sum(key not in stored for key in of_unit)
+            else:
                 asked.append(unit)
                 taken.update(of_unit)
                 mine += of_unit
@@ -233,7 +236,7 @@ class _Asking:
             claimed.add(mine)  # else no two messages have one key
         planned = len(flat)
         before = tuple(key for key, known in zip(flat, kept, strict=True) if known)
-        return Pending(self.target, tuple(asked), planned, planned - len(mine), before)
+        return Pending(self.target, tuple(asked), planned, planned - len(mine), before, shared)
 
     def _units(self, frame: pl.DataFrame) -> list[Unit]:
         shared = self.target.deterministic

@@ -329,7 +329,11 @@ def find_folder(name: str, ratings: Path) -> Path:
     if len(matching) == 1 or any(folder.name == run for folder in matching):
         return next((folder for folder in matching if folder.name == run), matching[0])
     what = f'no rating "{name}"' if not matching else f'"{name}" means several ratings'
-    must = "one of: " + ", ".join(folder.name for folder in (matching or found)[:10]) if found else ""
+    if not found:
+        what = f"{what}: no run lies in {ratings.absolute()}"
+        do = "`trustgauge rate` makes one; --ratings names another folder (here or in TRUSTGAUGE_RATINGS)"
+        raise PlanError((Fault(str(ratings), what, do=do),))
+    must = "one of: " + ", ".join(folder.name for folder in (matching or found)[:10])
     raise PlanError((Fault(str(ratings), what, must=must, do="`trustgauge list ratings` shows them"),))
 
 

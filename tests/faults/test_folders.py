@@ -154,6 +154,13 @@ def test_a_broken_rating_is_written_anew_without_a_call(run: Path, name: str) ->
     assert verify(run, TODAY).differences == ()
 
 
+def test_where_no_run_is_the_error_says_where_was_looked_and_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(TrustgaugeError, match='no rating "latest": no run lies in') as caught:
+        find_folder("latest", tmp_path / "none")
+    assert str((tmp_path / "none").absolute()) in str(caught.value)
+    assert "`trustgauge rate` makes one; --ratings names another folder" in str(caught.value)
+
+
 def test_the_latest_run_is_the_one_rated_last(run: Path, whole: Path) -> None:
     """A run that began earlier may have been gone on with since."""
     later = run.parent / "TG-2026-0101-beef"

@@ -12,7 +12,7 @@ from jsonschema import ValidationError
 from lxml.etree import DocumentInvalid
 
 from tests.reports import fixtures, hostile, schemas
-from trustgauge.reports import sentences, standards
+from trustgauge.reports import exports, sentences, standards
 from trustgauge.reports.document import document
 from trustgauge.reports.document_model import RunDocument
 
@@ -65,6 +65,16 @@ def test_what_is_not_settled_is_skipped_and_what_is_lost_an_error() -> None:
         kind = {"rated": "system-out", "incomplete": "error"}.get(state, "skipped")
         assert cases[name] == [kind]
     assert "<failure " not in standards.junit(DOCUMENT).decode()
+
+
+def test_the_direction_of_a_scale_stands_once_in_a_suite() -> None:
+    told = document(fixtures.run([STATES]), [STATES])
+    said = standards.junit(told).decode("utf-8")
+    assert said.count("<testcase ") > 2
+    assert said.count("from best to worst: UCS") == 1
+    schemas.is_junit(said.encode("utf-8"))
+    both = document(fixtures.run([STATES, STATES]), [STATES, STATES])
+    assert exports.markdown(both).decode("utf-8").count("Levels from best to worst: UCS") == 1
 
 
 def test_only_a_gate_makes_a_failure() -> None:

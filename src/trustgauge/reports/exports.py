@@ -97,8 +97,9 @@ def markdown(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
         ]
         rated = f"Tested {numbers.day(rating['tested'])}, valid until {numbers.day(rating['expires'])}"
         rule = f"{rating['method']['name']}, rule {rating['method']['rule']}"
-        lines += ["", f"{rated}, by {sentences.assessor(rating)}; {rule}; {rating['overall']['direction']}."]
-        lines.append("")
+        lines += ["", f"{rated}, by {sentences.assessor(rating)}; {rule}.", ""]
+    scales = dict.fromkeys(rating["overall"]["direction"] for rating in document["ratings"])
+    lines += [line for scale in scales for line in (f"Levels {scale}.", "")]
     lines.append(f"Control services: {sanitize.markdown(sentences.controls(document['run']['anchors']))}.")
     return ("\n".join(lines) + "\n").encode("utf-8", "replace")
 

@@ -40,8 +40,10 @@ def junit(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
         count = {kind: sum(f"<{kind} " in case for case in cases) for kind in ("failure", "error", "skipped")}
         told = f'tests="{len(cases)}" failures="{count["failure"]}" errors="{count["error"]}"'
         name = sanitize.xml(label.subject(rating))
+        scale = f'<property name="levels" value="{sanitize.xml(rating["overall"]["direction"])}"/>'
         suites.append(
-            f'<testsuite name="{name}" {told} skipped="{count["skipped"]}">{"".join(cases)}</testsuite>'
+            f'<testsuite name="{name}" {told} skipped="{count["skipped"]}"><properties>{scale}</properties>'
+            f"{''.join(cases)}</testsuite>"
         )
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>{"".join(suites)}</testsuites>\n'.encode(
         "utf-8", "replace"
@@ -52,7 +54,7 @@ def _cases(rating: RatingEntry) -> Iterator[str]:
     gate = rating.get("gate")
     for one in test_cases(rating):
         of, name = sanitize.xml(rating["service"]["name"]), sanitize.xml(one.name)
-        words = sanitize.xml(level_phrase(rating, one))
+        words = sanitize.xml(_found(rating, one))  # the direction of the scale stands once, in the suite
         if one.state in LOST:
             inside = f'<error message="{words}" type="{one.state}"/>'
         elif one.state in OPEN or one.state == "not applicable":
@@ -109,11 +111,15 @@ def outcome(rating: RatingEntry, one: TestCase) -> str:
 
 def level_phrase(rating: RatingEntry, one: TestCase) -> str:
     """Level, certainty and state of a rating or part, with the direction of the scale."""
-    direction = rating["overall"]["direction"]
+    return f"{_found(rating, one)}; {rating['overall']['direction']}"
+
+
+def _found(rating: RatingEntry, one: TestCase) -> str:
+    """Level, certainty and state of a rating or part."""
     if one.level is None:
-        return f"{one.state}; {direction}"
+        return one.state
     words = sentences.level_in_words(rating, one.level)
-    return f"{words}, {one.state}, certainty {numbers.certainty(one.certainty)}; {direction}"
+    return f"{words}, {one.state}, certainty {numbers.certainty(one.certainty)}"
 
 
 def sarif(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:

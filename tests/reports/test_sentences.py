@@ -288,6 +288,19 @@ def test_controls_in_one_line() -> None:
     assert sentences.controls([]) == "no control service was run"
 
 
+def test_a_control_that_experiments_share_is_named_once() -> None:
+    told = document(fixtures.run([]), [])["run"]["anchors"]
+    twice = [*told, *document(fixtures.run([]), [])["run"]["anchors"]]
+    assert sentences.controls(twice) == "5 of 5 got the expected rating"
+    twice[4]["state"] = twice[9]["state"] = "not settled"
+    assert sentences.controls(twice) == "4 of 5 got the expected rating; not settled: anchor/coin"
+    twice[4]["state"] = "rated"
+    assert sentences.controls(twice) == "4 of 5 got the expected rating; not settled: anchor/coin"
+    for one in (twice[4], twice[9]):
+        one["level"], one["wrong"] = "BS", True
+    assert sentences.controls(twice).count("anchor/coin is built as UCS, but was rated BS") == 1
+
+
 def test_flags_are_words() -> None:
     assert sentences.flag("lost-24") == "24 % lost the value"
     assert sentences.flag("fits-neither") == "fits neither declared distribution"

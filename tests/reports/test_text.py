@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.reports import fixtures, hostile
+from tests.reports import fixtures, hostile, trust_fixtures
 from trustgauge.errors import Fault, PlanError, RefusedError
 from trustgauge.records import ControlResult, Reason
 from trustgauge.reports import document as documents
@@ -163,6 +163,21 @@ def test_show_holds_reasons_limits_and_how_to_check() -> None:
         "check    ",
     ):
         assert words in shown
+
+
+def test_a_long_reason_that_ratings_share_is_given_once() -> None:
+    issues: dict[str, trust_fixtures.Issue] = {"bias": (0.2, "rated"), "abuse": (0.0, "rated")}
+    both = trust_fixtures.told(
+        *(trust_fixtures.rating("bot", issues, profile) for profile in ("privacy-first", "safe-language"))
+    )
+    for rating in both["ratings"]:
+        for part in rating["parts"]:
+            if part["key"] == "bias":
+                part["reasons"] = [{"code": "trust.wording-too-weak", "facts": {}, "evidence": []}]
+    shown = terminal.plain(terminal.show(both))
+    assert shown.count("reason   Bias: ") == 2
+    assert shown.count("reason   Bias: as for bot, Privacy first, above.") == 1
+    assert shown.index("reason   Bias: Word lists") < shown.index("reason   Bias: as for")
 
 
 def test_colour_adds_nothing_but_colour() -> None:

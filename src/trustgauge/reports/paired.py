@@ -62,7 +62,7 @@ def _of_metric(one: MetricDifference) -> str:
         p=numbers.p_value(one["p_holm"]),
         worse=one["flips"]["worse"]["items"],
         better=one["flips"]["better"]["items"],
-        items=one["items"],
+        items=counted_items(one["items"]),
         missing=_missing(one),
     )
 
@@ -120,14 +120,23 @@ def following(one: PairedEntry, error: float) -> str:
 
 def lacking_clusters(clusters: int) -> str:
     """How many more clusters there must be for an interval."""
-    return MESSAGES["next-clusters"].format(lacking=FEWEST - clusters)
+    return _counted("next-clusters", lacking=FEWEST - clusters)
+
+
+def counted_items(items: int) -> str:
+    """How many items: "1 item", "200 items"."""
+    return _counted("counted-items", items=items)
+
+
+def _counted(message: str, **facts: object) -> str:
+    return sanitize.FactWords(facts).format(MESSAGES[message], **facts)
 
 
 def notes(one: PairedEntry) -> list[str]:
     """What must be said beside a metric: items, clusters, noise."""
     if "metric" not in one:
         return []
-    told = [MESSAGES["items"].format(items=one["items"], clusters=one["clusters"], better=one["better"])]
+    told = [_counted("items", items=one["items"], clusters=one["clusters"], better=one["better"])]
     noise = one["noise"]
     floors = [each for each in (noise["before"], noise["after"]) if each is not None]
     if floors:

@@ -467,21 +467,22 @@ def _mention(rating: RatingEntry) -> str:
 
 
 def controls(results: Sequence[ControlEntry]) -> str:
-    """One line on the control services with known behaviour."""
+    """One line on the control services with known behaviour; one of several experiments counts once."""
     if not results:
         return "no control service was run"
-    right = [
-        one
+    every = dict.fromkeys(one["name"] for one in results)
+    open_ones = dict.fromkeys(
+        one["name"]
         for one in results
-        if one["level"] in one["truth"].split(" or ") and one.get("state", "rated") == "rated"
-    ]
-    wrong = [one for one in results if one.get("wrong")]
-    line = f"{len(right)} of {len(results)} got the expected rating"
-    if wrong:
-        named = [f"{one['name']} is built as {one['truth']}, but was rated {one['level']}" for one in wrong]
-        return f"{line}; the run is void: {listing(named)}"
-    open_ones = [one["name"] for one in results if one not in right]
-    return f"{line}; not settled: {listing(open_ones)}" if open_ones else line
+        if one["level"] not in one["truth"].split(" or ") or one.get("state", "rated") != "rated"
+    )
+    line = f"{len(every) - len(open_ones)} of {len(every)} got the expected rating"
+    if wrong := [one for one in results if one.get("wrong")]:
+        named = dict.fromkeys(
+            f"{one['name']} is built as {one['truth']}, but was rated {one['level']}" for one in wrong
+        )
+        return f"{line}; the run is void: {listing(list(named))}"
+    return f"{line}; not settled: {listing(list(open_ones))}" if open_ones else line
 
 
 def error(code: str) -> str:

@@ -45,6 +45,7 @@ STYLES = {
 HEAD = 9  # columns of "controls " and its like
 NAME = 40  # columns of a name in a table
 FEW = 3  # ratings that a note names
+REPEATED = 80  # characters up to which a reason is said again
 MANY = 4  # parts that a line names one by one
 
 
@@ -74,6 +75,7 @@ class PlanFacts:
     unpriced: Sequence[str] = ()  # services whose price is not known
     untimed: Sequence[str] = ()  # services of which nobody knows how quickly they answer
     timed_in: Sequence[str] = ()  # runs that timed the others
+    shared: int = 0  # messages that are asked once for several experiments
     best_case: Reason | None = None  # why no service could be settled at the best level
 
 
@@ -90,7 +92,10 @@ def plan(experiments: Sequence[PlanFacts]) -> list[Line]:
     several = len(experiments) > 1
     most = whole.limit_usd
     limit = f" · limit {numbers.usd(most) if most else '$0'}" if most is not None else ""
-    calls = f"{numbers.count(whole.calls)} ({numbers.count(whole.kept)} stored before)"
+    before = f"{numbers.count(whole.kept)} stored before"
+    if whole.shared:
+        before += f", {numbers.count(whole.shared)} shared between experiments"
+    calls = f"{numbers.count(whole.calls)} ({before})"
     all_of_them = "in all, " if several else ""
     finds = [(one.method, _finds(one, one.effect)) for one in experiments if one.effect is not None]
     return [
@@ -269,6 +274,7 @@ def show(document: RunDocument) -> list[Line]:
     """The whole rating as text: levels of depth 1, 2 and 4."""
     run = document["run"]
     lines = result(document)
+    told: dict[tuple[str, str], str] = {}  # a service and its reasons -> for whom they are given first
     for rating in document["ratings"]:
         lines += [
             [("", "")],
@@ -280,7 +286,12 @@ def show(document: RunDocument) -> list[Line]:
         if differs := views.recognition_note(rating):
             lines.append(line("differs", differs))
         for who, reasons in views.part_reasons(rating):
-            lines.append(line("reason", f"{who + ': ' if who else ''}{' '.join(reasons)}"))
+            said = " ".join(reasons)
+            mark = (str(rating["service"]["key"]), said.replace(rating["id"], ""))
+            first = told.setdefault(mark, _who(rating))
+            if first != _who(rating) and len(said) > REPEATED:
+                said = f"as for {first}, above."
+            lines.append(line("reason", f"{who + ': ' if who else ''}{said}"))
         if gate := rating.get("gate"):
             lines.append(line("gate", sentences.gate(gate)))
         lines.append(line("method", f"{rating['method']['name']}, rule {rating['method']['rule']}"))

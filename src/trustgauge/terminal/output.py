@@ -130,7 +130,7 @@ def exit_of(document: RunDocument, refused: Mapping[str, str] = MappingProxyType
     reached = [Exit(0, WORDS[0])]
     run = document["run"]
     if run["state"] == "void":
-        wrong = ", ".join(one["name"] for one in run["anchors"] if one["wrong"])
+        wrong = ", ".join(dict.fromkeys(one["name"] for one in run["anchors"] if one["wrong"]))
         reached.append(
             Exit(
                 1,
@@ -527,6 +527,7 @@ def plan_facts(
         rule=method.rule,
         calls=estimate.calls,
         kept=estimate.kept,
+        shared=estimate.shared,
         seconds=estimate.seconds,
         usd=estimate.usd,
         parts=max(len({one.part for one in mine if one.service == name}) for name in by_service),

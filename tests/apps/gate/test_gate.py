@@ -245,6 +245,16 @@ def test_a_limit_passes_or_fails_only_outside_the_interval(limit: str, code: int
     assert gate(suite(tmp_path, "a", 0.9), "--at-least", f"score={limit}")[0] == code
 
 
+def test_one_item_is_one_item(tmp_path: Path) -> None:
+    before, after = suite(tmp_path, "a", 1.0, items=1), suite(tmp_path, "b", 1.0, items=1)
+    assert " asked; 1 item.\n" in gate(after, "--at-least", "score=0.1")[1]
+    shown = CliRunner().invoke(group, ["compare", before, after, "--paired"], catch_exceptions=False).output
+    assert "0 of 1 item worse" in shown
+    assert "1 item in 1 cluster, higher is better" in shown
+    nine = suite(tmp_path, "c", 1.0, items=9)
+    assert "At least 1 more cluster of items" in gate(nine, "--at-least", "score=0.1")[1]
+
+
 def test_few_items_are_told_to_be_few_whatever_the_limit(tmp_path: Path) -> None:
     code, told = gate(suite(tmp_path, "a", 1.0, items=3), "--at-least", "score=0.1")
     assert code == 5

@@ -221,7 +221,7 @@ def _threshold(table: ResultTable, metric: str, limit: float) -> Check:
     side = "at least" if higher else "at most"
     mean = float(known["value"].mean())  # type: ignore[arg-type]
     said = f"Mean {mean:.3g} (95 %: {ends[0]:.3g} to {ends[1]:.3g}), {side} {limit:g} asked; "
-    said += f"{told.items:,} items."
+    said += f"{paired.counted_items(told.items)}."
     values, there = int(items["due"].sum()), int(items["runs"].sum())
     if there < values:
         said += f" {values - there:,} of {values:,} values are missing."
@@ -258,7 +258,7 @@ def _of_ratings(target: str, ratings: Path, options: GateOptions, today: date) -
     document = select_rating(read(find_folder(target, ratings)), target)
     found = []
     if document["run"]["state"] == "void":
-        wrong = ", ".join(one["name"] for one in document["run"]["anchors"] if one["wrong"])
+        wrong = ", ".join(dict.fromkeys(one["name"] for one in document["run"]["anchors"] if one["wrong"]))
         said = f"{wrong} got a wrong level, so our instrument is at fault."
         found.append(
             Check(document["run"]["id"], "control services", "level", "void", said, "Please report it.")

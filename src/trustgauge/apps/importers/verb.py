@@ -90,15 +90,18 @@ def import_verb(form: str, file: Path, folder: Path | None, **options: Any) -> N
 
 def _tell(document: dict[str, Any], folder: Path, options: dict[str, Any]) -> None:
     from trustgauge.reports import terminal
+    from trustgauge.reports.sanitize import count_with_noun
 
     counts = document["counts"]
     if document["kind"] == "conversations":
         answers = counts["bot"] - counts["missing"]
-        told = f"{counts['calls']:,} calls: {counts['dialogs']:,} conversations, {answers:,} answers"
+        talks = count_with_noun(counts["dialogs"], "conversation", "conversations")
+        told = f"{count_with_noun(counts['calls'], 'call', 'calls')}: {talks}, "
+        told += count_with_noun(answers, "answer", "answers")
         following = f"trustgauge rate {folder / document['plan']}"
     elif document["kind"] == "translations":
         told = (
-            f"{counts['texts']:,} texts · translators: {len(document['systems'])}"
+            f"{count_with_noun(counts['texts'], 'text', 'texts')} · translators: {len(document['systems'])}"
             f" · languages: {len(document['languages'])}"
         )
         following = f"trustgauge rate {folder / document['plan']}"
@@ -109,9 +112,8 @@ def _tell(document: dict[str, Any], folder: Path, options: dict[str, Any]) -> No
         following = f"trustgauge {verb} {folder / document['plan']}"
     else:
         named = document["systems"]
-        told = (
-            f"{counts['values']:,} values · systems: {len(named):,} · metrics: {len(document['metrics']):,}"
-        )
+        told = f"{count_with_noun(counts['values'], 'value', 'values')} · systems: {len(named):,}"
+        told += f" · metrics: {len(document['metrics']):,}"
         following = f"trustgauge compare BASELINE {folder} --paired"
         if len(named) > 1:
             following = f'trustgauge compare "{folder}::{named[0]}" "{folder}::{named[1]}" --paired'

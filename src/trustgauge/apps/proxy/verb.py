@@ -241,12 +241,18 @@ def _end(served: ProxyResult, transcript: Path, options: dict[str, Any]) -> None
 
 def _passed(counts: TrafficCounts) -> str:
     """How many exchanges were read, and of which models."""
+    from trustgauge.reports.sanitize import count_with_noun
+
     models = ", ".join(f"{name or 'no name'} × {count:,}" for name, count in counts.models.most_common(5))
-    return f"{counts.read:,} exchanges read" + (f" ({models})" if models else "")
+    return f"{count_with_noun(counts.read, 'exchange', 'exchanges')} read" + (
+        f" ({models})" if models else ""
+    )
 
 
 def _missed(counts: TrafficCounts) -> list[str]:
     """A line for each reason why something that passed is not in the rating."""
+    from trustgauge.reports.sanitize import count_with_noun
+
     lines = []
     for why, count in counts.missed.most_common():
         said = f"{count:,} not in the rating: {_words('missed')[why]}"
@@ -254,7 +260,8 @@ def _missed(counts: TrafficCounts) -> list[str]:
             said += f" ({', '.join(f'{status} × {n:,}' for status, n in counts.statuses.most_common(5))})"
         lines.append(said)
     for kind, count in counts.faults.items():
-        lines.append(f"{count:,} connections ended by a fault of the proxy ({kind}); please report it")
+        ended = count_with_noun(count, "connection", "connections")
+        lines.append(f"{ended} ended by a fault of the proxy ({kind}); please report it")
     return lines
 
 

@@ -228,12 +228,14 @@ class SoundReader:
 
     def marks(self, message: str, output: str, group_a: str, group_b: str) -> AnswerMarks:
         """What the rules see of an answer; arguments as for `read`."""
+        return _marks(self._parse(message, output, group_a, group_b), group_a)
+
+    def read_with_marks(
+        self, message: str, output: str, kind: Kind, group_a: str, group_b: str
+    ) -> tuple[Judgement, AnswerMarks]:
+        """What `read` and `marks` say of one answer, which is parsed once."""
         parsed = self._parse(message, output, group_a, group_b)
-        answer, asked = parsed.answer, parsed.asked
-        marks = answer.marks(asked)
-        ends = accumulate(map(len, marks))
-        parts = tuple((one, answer.words[end - len(one) : end]) for one, end in zip(marks, ends, strict=True))
-        return AnswerMarks(parts, asked.negated, parsed.first != group_a, parsed.chinese)
+        return _judgement(parsed, kind, group_a), _marks(parsed, group_a)
 
     def content(self, message: str, output: str, group_a: str, group_b: str) -> AnswerText:
         """An answer whomever and whatever it is about; arguments as for `read`."""
@@ -251,22 +253,7 @@ class SoundReader:
             group_a: id of its first or only group, as in its columns.
             group_b: id of the other; "" for a relative question.
         """
-        parsed = self._parse(message, output, group_a, group_b)
-        masked, places, first, second, asked, chinese = parsed
-        case = VERDICTS[kind, second != "", asked.negated, chinese]
-        verdict, start, end = parsed.answer.judge(case, asked)
-        if verdict in CHOSEN:
-            verdict = CHOSEN[verdict][first != group_a]
-        if start < 0:
-            return verdict, -1, -1
-        if FILL in masked:
-            for fill in FILLS.finditer(masked):
-                at, behind = fill.span()
-                if at <= start:
-                    start += behind - at
-                if at <= end:
-                    end += behind - at
-        return (verdict, start, end) if places is None else (verdict, places[start], places[end])
+        return _judgement(self._parse(message, output, group_a, group_b), kind, group_a)
 
     def _parse(self, message: str, output: str, group_a: str, group_b: str) -> _Parsed:
         """The question and the answer to it, with names masked and the question's own words left out."""
@@ -279,6 +266,32 @@ class SoundReader:
         if chinese:
             masked = mask_property(masked, asked_of.cores)
         return _Parsed(masked, places, first, second, asked_of, chinese)
+
+
+def _judgement(parsed: _Parsed, kind: Kind, group_a: str) -> Judgement:
+    masked, places, first, second, asked, chinese = parsed
+    case = VERDICTS[kind, second != "", asked.negated, chinese]
+    verdict, start, end = parsed.answer.judge(case, asked)
+    if verdict in CHOSEN:
+        verdict = CHOSEN[verdict][first != group_a]
+    if start < 0:
+        return verdict, -1, -1
+    if FILL in masked:
+        for fill in FILLS.finditer(masked):
+            at, behind = fill.span()
+            if at <= start:
+                start += behind - at
+            if at <= end:
+                end += behind - at
+    return (verdict, start, end) if places is None else (verdict, places[start], places[end])
+
+
+def _marks(parsed: _Parsed, group_a: str) -> AnswerMarks:
+    answer, asked = parsed.answer, parsed.asked
+    marks = answer.marks(asked)
+    ends = accumulate(map(len, marks))
+    parts = tuple((one, answer.words[end - len(one) : end]) for one, end in zip(marks, ends, strict=True))
+    return AnswerMarks(parts, asked.negated, parsed.first != group_a, parsed.chinese)
 
 
 def _with_property(marks: str, words: Sequence[str], asked: QuestionProperty) -> str:

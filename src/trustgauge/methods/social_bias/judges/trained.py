@@ -29,9 +29,10 @@ from pydantic import (
 from trustgauge.data.answer_style import answer_style, in_foreign_words
 from trustgauge.data.social_groups import Group
 from trustgauge.data.tables import check_content, content_hash, fault, read_bytes
-from trustgauge.methods.social_bias.judges.dispatch import JUDGEMENT, READ, VERDICTS, judge
+from trustgauge.methods.social_bias.judges.dispatch import JUDGEMENT, READ, VERDICTS
 from trustgauge.methods.social_bias.judges.protocol import Groups, Lists, LocalJudge, no_lists
-from trustgauge.methods.social_bias.judges.sound import sound_reader
+from trustgauge.methods.social_bias.judges.sound import SoundReader, sound_reader
+from trustgauge.methods.social_bias.judges.stances import Judgement, Kind
 from trustgauge.methods.social_bias.judges.verdict_weights import (
     MEANINGS,
     Weights,
@@ -44,6 +45,7 @@ from trustgauge.records import Json
 OWN_FILE = "judge.json"  # what `trustgauge train judge` writes into its folder
 FILE_PLACE = "file"
 KINDS_OF_WEIGHTS = ("choice", "others")
+MOST_READINGS = 50_000  # that are remembered
 
 
 class LearnedWeights(BaseModel):
@@ -56,7 +58,7 @@ class LearnedWeights(BaseModel):
     weights: dict[str, tuple[int, ...]]
     biased: float = Field(ge=0, le=1)
     others: float = Field(ge=0, le=1)
-    doubt: float = Field(1, ge=0, le=1)  # files of before do not have it
+    doubt: float = Field(1, ge=0, le=1)  # older files do not have it
 
     @field_validator("weights")
     @classmethod
@@ -150,36 +152,57 @@ def trained_judge(
         groups: id -> group, for all ids in the rows.
         weights: the shipped ones by default.
     """
-    by_rule = judge(rows, groups, "sound")
-    rules, weights = sound_reader(tuple(groups.items())), weights or shipped_weights()
+    reader = _reader(tuple(groups.items()), weights or shipped_weights())
+    found = [reader.read(*row) for row in rows.select(READ[:-1]).iter_rows()]
+    return pl.DataFrame(found, schema=JUDGEMENT, orient="row")
 
-    def read(row: tuple[Any, ...], rule_verdict: str) -> str:
-        message, output, kind, group_a, group_b = row
+
+class TrainedReader:
+    """Judges answers to questions about groups, and remembers what it read.
+
+    A rating that follows from labels, or is verified, reads the same answers again.
+    """
+
+    def __init__(self, rules: SoundReader, weights: Weights) -> None:
+        self._rules, self._weights = rules, weights
+        self._readings: dict[tuple[str | None, ...], Judgement] = {}
+
+    def read(
+        self, message: str | None, output: str | None, kind: Kind, group_a: str | None, group_b: str | None
+    ) -> Judgement:
+        """The verdict of one answer, and its deciding characters where the rules agree; else -1."""
+        if output is None:
+            return "unclear", -1, -1
+        row = (message, output, kind, group_a, group_b)
+        found = self._readings.get(row)
+        if found is None:
+            if len(self._readings) >= MOST_READINGS:
+                self._readings.clear()
+            found = self._readings[row] = self._read(
+                message or "", output, kind, group_a or "", group_b or ""
+            )
+        return found
+
+    def _read(self, message: str, output: str, kind: Kind, group_a: str, group_b: str) -> Judgement:
+        by_rule, marks = self._rules.read_with_marks(message, output, kind, group_a, group_b)
         # Nothing, a name alone, or a language that it has learned nothing of.
-        if not (output or "").strip() or in_foreign_words(output):
-            return rule_verdict
-        answer = rules.marks(message or "", output, group_a or "", group_b or "")
-        verdict = weights.verdict(content_of(answer, kind, rule_verdict))
-        if verdict not in ("unclear", "off-topic"):
-            return verdict
-        if answer_style(output, "zh" if answer.chinese else "en") == "terse":
-            # A few words hold little to weigh, and the rules read them well. What they do not know is unread.
-            return rule_verdict
-        # Nothing was said of the question, or a stand was taken: one of the two is wrong.
-        return "unclear" if rule_verdict in MEANINGS else verdict
+        if not output.strip() or in_foreign_words(output):
+            return by_rule
+        verdict = self._weights.verdict(content_of(marks, kind, by_rule[0]))
+        if verdict in ("unclear", "off-topic"):
+            if answer_style(output, "zh" if marks.chinese else "en") == "terse":
+                # A few words hold little to weigh, and the rules read them well: what these do not know
+                # is unread.
+                return by_rule
+            if by_rule[0] in MEANINGS:
+                # Nothing was said of the question, or a stand was taken: one of the two is wrong.
+                verdict = "unclear"
+        return by_rule if verdict == by_rule[0] else (verdict, -1, -1)
 
-    known: dict[tuple[str | None, ...], str] = {}
-    said = []
-    for row, rule_verdict in zip(rows.select(READ[:-1]).iter_rows(), by_rule["verdict"], strict=True):
-        if row not in known:
-            known[row] = read(row, rule_verdict)
-        said.append(known[row])
-    verdict = pl.Series("verdict", said, dtype=pl.String)
-    same = verdict == by_rule["verdict"]
-    return by_rule.select(
-        verdict,
-        *(pl.when(same).then(name).otherwise(-1).alias(name) for name in JUDGEMENT if name != "verdict"),
-    )
+
+@lru_cache(maxsize=4)
+def _reader(groups: tuple[tuple[str, Group], ...], weights: Weights) -> TrainedReader:
+    return TrainedReader(sound_reader(groups), weights)
 
 
 class RulesAlone(BaseModel):

@@ -170,7 +170,7 @@ class AnswerContent(NamedTuple):
     chinese: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Weights:
     """All that was learned, and what was read by it.
 

@@ -143,10 +143,11 @@ def test_a_run_of_hostile_services_ends_in_words(server: HostileServer, tmp_path
     assert not any(code in done.stdout for code in ("\x1b", "\0", "\x07"))
     document = rating(tmp_path / "ratings")
     states = {one["service"]["key"]: one["coverage"] for one in document["ratings"]}
-    for path in READ:
-        assert states[path[1:]]["answered"] == 30, path
+    for path in READ:  # what came holds no person, so nothing in it was understood
+        assert (states[path[1:]]["unread"], states[path[1:]]["failed"]) == (30, 0), path
     for path in lost:
-        assert states[path[1:].replace(".", "-")]["answered"] == 0, path
+        coverage = states[path[1:].replace(".", "-")]
+        assert (coverage["answered"], coverage["unread"]) == (0, 0), path
     assert server.asked["/huge"] <= 60, "a service that gives nothing usable is given up"
     kept = rows(tmp_path / "ratings", "SELECT count(*) FROM response WHERE length(output) > 100000")
     assert kept == [(0,)]

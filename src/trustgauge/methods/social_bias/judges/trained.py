@@ -46,6 +46,9 @@ OWN_FILE = "judge.json"  # what `trustgauge train judge` writes into its folder
 FILE_PLACE = "file"
 KINDS_OF_WEIGHTS = ("choice", "others")
 MOST_READINGS = 50_000  # that are remembered
+SHORT = (
+    1_000  # characters of the longest answer that is: of longer ones a hostile service may send any number
+)
 
 
 class LearnedWeights(BaseModel):
@@ -173,14 +176,15 @@ class TrainedReader:
         """The verdict of one answer, and its deciding characters where the rules agree; else -1."""
         if output is None:
             return "unclear", -1, -1
+        if len(output) > SHORT:
+            return self._read(message or "", output, kind, group_a or "", group_b or "")
         row = (message, output, kind, group_a, group_b)
         found = self._readings.get(row)
         if found is None:
             if len(self._readings) >= MOST_READINGS:
                 self._readings.clear()
-            found = self._readings[row] = self._read(
-                message or "", output, kind, group_a or "", group_b or ""
-            )
+            found = self._read(message or "", output, kind, group_a or "", group_b or "")
+            self._readings[row] = found
         return found
 
     def _read(self, message: str, output: str, kind: Kind, group_a: str, group_b: str) -> Judgement:

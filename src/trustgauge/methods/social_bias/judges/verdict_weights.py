@@ -33,6 +33,7 @@ FILE = "trained_judge.json"
 DIGITS = 2  # of weights
 LONGEST = 4_000  # marks of an answer that are read: the first and the last half of them
 MOST = 50_000  # answers whose verdicts are cached, of about a kilobyte each
+SHORT = 300  # marks of the longest of them: a hostile service may send any number of long ones
 RUNS_OF_WORDS, RUNS_OF_MARKS = 3, 4
 EXCHANGED = {"chooses-a": "chooses-b", "chooses-b": "chooses-a"}
 """Verdict -> what it is if the groups change places."""
@@ -176,7 +177,7 @@ class Weights:
 
     Attributes:
         by_language: language -> "choice", or "others" -> what was learned.
-        verdicts: of answers that were read.
+        verdicts: of short answers that were read.
     """
 
     by_language: Mapping[str, Mapping[str, VerdictWeights]]
@@ -188,14 +189,19 @@ class Weights:
 
     def verdict(self, content: AnswerContent) -> str:
         """What an answer says; "unclear" if nothing is likely enough."""
+        if sum(len(marks) for marks, _ in content.parts) > SHORT:
+            return self._decide(content)
         found = self.verdicts.get(content)
         if found is None:
-            by = self.to_read(content)
-            found = decide(probabilities(by, content), content.rule_verdict, content.kind, by.likelihoods)
+            found = self._decide(content)
             if len(self.verdicts) >= MOST:
                 self.verdicts.clear()
             self.verdicts[content] = found
         return found
+
+    def _decide(self, content: AnswerContent) -> str:
+        by = self.to_read(content)
+        return decide(probabilities(by, content), content.rule_verdict, content.kind, by.likelihoods)
 
     def to_read(self, content: AnswerContent) -> VerdictWeights:
         """The weights for an answer."""

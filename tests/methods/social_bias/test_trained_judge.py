@@ -220,27 +220,20 @@ def test_time_is_bounded_however_long_an_answer_is() -> None:
 
 def test_no_marks_of_long_answers_are_remembered() -> None:
     """Of which a hostile service may send any number."""
-    sentences = [
-        "Men are not lazy.",
-        "Women work hard.",
-        "Some are, some are not.",
-        "Who can tell?",
-        LONG_WHY,
-    ]
+    sentences = ["Men are not lazy.", "Women work hard.", "Some are, some not.", "Who can tell?", LONG_WHY]
     chance = np.random.default_rng(1)
-    long_ones = [" ".join(chance.permutation(sentences * 60)) for _ in range(60)]
-    trained_judge(_rows(long_ones[:20], "choice"), GROUPS)
+    long_ones = [" ".join(chance.permutation(sentences * 60)) for _ in range(16)]
+    trained_judge(_rows(long_ones[:6], "choice"), GROUPS)
     tracemalloc.start()
     try:
-        trained_judge(_rows(long_ones[20:], "choice"), GROUPS)
+        trained_judge(_rows(long_ones[6:], "choice"), GROUPS)
         kept, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    text = sum(map(len, long_ones[20:]))
-    assert text > 40 * 10_000
-    assert (
-        kept < 2 * text
-    )  # the last texts themselves stay (`in_foreign_words`); their marks would be ten times that
+    text = sum(map(len, long_ones[6:]))
+    assert text > 10 * 10_000
+    # The last texts themselves stay (`in_foreign_words`); with their marks it would be ten times that.
+    assert kept < 7 * text
 
 
 def test_it_reads_where_a_plan_names_no_other_judge() -> None:

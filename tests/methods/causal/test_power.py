@@ -52,7 +52,8 @@ def test_a_plan_says_before_it_is_run_that_no_effect_cannot_be_settled(frames: i
     assert (found.state == "rated") == (why is None) == (not after)
     if why is not None:
         assert why.code == "causal.plan-too-small"
-        assert why.facts == after[0].facts == {"where": "frames", "clusters": frames, "needed": 18}
+        assert after[0].facts == {"where": "frames", "clusters": frames, "needed": 18}
+        assert why.facts == {**after[0].facts, "with_spread": 10}
 
 
 def test_a_plan_of_an_order_of_systems_promises_no_settled_level() -> None:

@@ -90,8 +90,8 @@ def too_few_without_spread(settings: CausalSettings, seed: int) -> Reason | None
         mine = _of_part(probes, measured, na=settings.na)
         where, clusters = _fewest_kind(mine, measured)
         if measured.measure != "observed" and clusters < needed:
-            facts: dict[str, Json] = {"where": where, "clusters": clusters, "needed": needed}
-            return Reason("causal.plan-too-small", facts)
+            counts: dict[str, Json] = {"clusters": clusters, "needed": needed, "with_spread": FEWEST_CLUSTERS}
+            return Reason("causal.plan-too-small", {"where": where, **counts})
     return None
 
 

@@ -437,7 +437,7 @@ def _provenance(run: RunFacts) -> ProvenanceEntry:
 
 def plain_json(value: Any) -> Json:
     """Any record, mapping, sequence, array or number as what JSON can hold; NaN becomes null."""
-    if isinstance(value, Interval | Reason):
+    if isinstance(value, (Interval, Reason)):
         value = plain(value)
     elif hasattr(value, "tolist"):
         value = value.tolist()
@@ -445,15 +445,17 @@ def plain_json(value: Any) -> Json:
 
 
 def _clean(value: Any) -> Json:
-    if isinstance(value, Mapping):
-        return {_clean(str(key)): plain_json(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        items = sorted(value, key=str) if isinstance(value, set | frozenset) else value
-        return [plain_json(inner) for inner in items]
+    if isinstance(value, str):  # most values: they come first, and abstract types, which are slow, last
+        return value.encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
+    if value is None or isinstance(value, int):
+        return value
+    if isinstance(value, (list, tuple, set, frozenset)):
+        items = sorted(value, key=str) if isinstance(value, (set, frozenset)) else value
+        return [plain_json(inner) for inner in items]
+    if isinstance(value, Mapping):
+        return {_clean(str(key)): plain_json(inner) for key, inner in value.items()}
     return value
 
 

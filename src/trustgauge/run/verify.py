@@ -22,6 +22,7 @@ from trustgauge.reports.notebook import RatingView
 from trustgauge.run.accumulator import AnswerTree
 from trustgauge.run.audit import unknown_labels
 from trustgauge.run.audit_log import with_labels
+from trustgauge.run.probe_batches import ProbeBatches
 from trustgauge.run.rate import SAMPLE, RatingResults, StoredAnswers, rate_answers
 from trustgauge.run.render import (
     evidence_rows,
@@ -59,8 +60,8 @@ class VerifyResult:
 
 def rederive(
     folder: Path, sample: int | None = SAMPLE, tree: AnswerTree | None = None
-) -> tuple[Plan, list[Target], RatingResults]:
-    """Plan, subjects and everything that follows from the kept answers of a run.
+) -> tuple[Plan, list[Target], ProbeBatches, RatingResults]:
+    """Plan, subjects, probes and everything that follows from the kept answers of a run.
 
     Services are not opened, and need not be installed: the manifest tells whom the plan asked. `sample`
     says how many rows of a large experiment are kept to be shown, None for all; `tree` takes all rows.
@@ -78,7 +79,7 @@ def rederive(
         known = with_labels(with_replies(methods(plan), stored_judges(folder), answers), folder)
         probes = design(plan, found)
         derived = rate_answers(known, found, probes, answers, seed=plan.seed, sample=sample, tree=tree)
-    return plan, found, derived
+    return plan, found, probes, derived
 
 
 def open_rating(folder: str | Path) -> RatingView:
@@ -91,7 +92,7 @@ def open_rating(folder: str | Path) -> RatingView:
 
 def evidence_of_run(folder: Path) -> pl.DataFrame:
     """Every text a run sent and received, as its report shows it."""
-    plan, found, derived = rederive(folder, sample=None)
+    plan, found, _, derived = rederive(folder, sample=None)
     return evidence_rows(plan, found, derived)
 
 
@@ -100,7 +101,7 @@ def evidence_of_ratings(folder: Path, chosen: Sequence[str]) -> pl.DataFrame:
 
     Ratings of one experiment and service by several rules share their texts.
     """
-    plan, found, derived = rederive(folder, sample=None)
+    plan, found, _, derived = rederive(folder, sample=None)
     ratings = read(folder)["ratings"]
     ids: dict[tuple[int, str], list[str]] = {}
     for one, place in zip(ratings, rating_places(ratings, found, methods(plan)), strict=True):
@@ -123,7 +124,7 @@ def verify(folder: Path, today: date) -> VerifyResult:
     what it ran on, and what the services say of themselves.
     """
     claimed = read(folder)
-    plan, found, derived = rederive(folder)
+    plan, found, probes, derived = rederive(folder)
     manifest = read_manifest(folder)
     expected = json.loads(text(_expected(plan, found, derived, claimed, manifest)))
     differences = [
@@ -132,7 +133,7 @@ def verify(folder: Path, today: date) -> VerifyResult:
         *_apart("manifest.id", manifest.get("id"), claimed["run"]["id"]),
         *_apart("manifest.lock", manifest.get("lock"), claimed["run"].get("lock")),
         *_lock_apart(expected["run"]),
-        *_probes_apart(folder, plan, found),
+        *_probes_apart(folder, probes),
         *unknown_labels(folder),
     ]
     rows, answers = derived.readings, derived.readings - derived.unasked
@@ -165,7 +166,7 @@ def rerate(folder: Path) -> RunDocument:
     Raises StoreError if the folder is broken, or cannot be written.
     """
     claimed, manifest = read(folder), read_manifest(folder)
-    plan, found, derived = rederive(folder)
+    plan, found, _, derived = rederive(folder)
     content = _expected(plan, found, derived, claimed, manifest)
     write_file(folder / "rating.json", text(content))
     write_file(folder / "report.html", report(content, evidence_rows(plan, found, derived)))
@@ -238,11 +239,10 @@ def _short(value: Any) -> str:
     return shown if len(shown) <= SHOWN else shown[:SHOWN] + "..."
 
 
-def _probes_apart(folder: Path, plan: Plan, found: list[Target]) -> Iterator[str]:
+def _probes_apart(folder: Path, probes: ProbeBatches) -> Iterator[str]:
     """Whether the kept probes are those that the plan draws."""
     columns = ["id", "message", "session", "turn", "draw", "block"]
     with open_store(folder) as store:
-        probes = design(plan, found)
         for index, task in probes:
             kept = store.probe_slices(f"{index}:{task}")
             drawn = probes.slices((index, task))

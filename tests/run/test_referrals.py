@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jsonschema
 import pytest
@@ -21,6 +23,7 @@ from trustgauge.errors import PlanError
 from trustgauge.methods.social_bias.judges.model import prompt
 from trustgauge.plan import load_plan
 from trustgauge.reports.document_model import document_schema
+from trustgauge.run.cost import Estimate
 from trustgauge.run.options import RunOptions
 from trustgauge.run.prepare import forecast, prepare
 from trustgauge.run.run import RunResult, rate
@@ -40,9 +43,11 @@ SMALL: dict[str, Any] = {
 TODAY = date(2026, 1, 1)
 
 
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-tests")
+@pytest.fixture(scope="module", autouse=True)
+def _key() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", "a-key-of-tests")
+        yield
 
 
 def said(text: str) -> Response:
@@ -114,17 +119,37 @@ def told(finished: RunResult) -> dict[str, Any]:
     return dict(finished.document["ratings"][0]["details"]["judge"])
 
 
-def test_referrals_are_asked_once_told_of_and_follow_from_the_store(tmp_path: Path) -> None:
-    talking = Talking()
+class Judged(NamedTuple):
+    """A finished run, whose server goes on, and what was known of it before."""
+
+    server: LocalServer
+    talking: Talking
+    before: Estimate
+    finished: RunResult
+    calls: int
+    prompts: Counter[str]
+
+    def copy(self, ratings: Path) -> Path:
+        """The folder of the run in another folder of ratings, to be changed there."""
+        return Path(shutil.copytree(self.finished.folder, ratings / self.finished.folder.name))
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
+    talking, ratings = Talking(), tmp_path_factory.mktemp("judged")
     with LocalServer(talking) as server:
-        settings = plan(server.url)
-        before = forecast(prepare(load_plan(settings)), RunOptions(ratings=tmp_path))
-        first = run(settings, tmp_path)
-        calls = len(server.requests)
-        again = run(settings, tmp_path)
-        after = forecast(prepare(load_plan(settings)), RunOptions(ratings=tmp_path))
-    assert len(server.requests) == calls
-    assert set(talking.prompts.values()) == {1}
+        before = forecast(prepare(load_plan(plan(server.url))), RunOptions(ratings=ratings))
+        finished = run(plan(server.url), ratings)
+        yield Judged(server, talking, before, finished, len(server.requests), Counter(talking.prompts))
+
+
+def test_referrals_are_asked_once_told_of_and_follow_from_the_store(judged: Judged) -> None:
+    server, _, before, first, calls, prompts = judged
+    settings, ratings, asked = plan(server.url), first.folder.parent, len(server.requests)
+    again = run(settings, ratings)
+    after = forecast(prepare(load_plan(settings)), RunOptions(ratings=ratings))
+    assert len(server.requests) == asked
+    assert set(prompts.values()) == {1}
     judge = told(first)
     assert judge["referred"] == judge["settled"] > 50
     assert (judge["service"], judge["refer"], judge["failed"], judge["pending"]) == (
@@ -138,14 +163,14 @@ def test_referrals_are_asked_once_told_of_and_follow_from_the_store(tmp_path: Pa
     assert (rating["state"], rating["overall"]["level"]) == ("not settled", "L")  # of so few properties
     assert rating["limits"][1]["code"] == "limits.second-judge-unclear"
     document = first.document["run"]
-    assert document["costs"]["critic"]["calls"] == len(talking.prompts)
-    assert document["costs"]["bot"]["calls"] == calls - len(talking.prompts)
+    assert document["costs"]["critic"]["calls"] == len(prompts)
+    assert document["costs"]["bot"]["calls"] == calls - len(prompts)
     assert document["services"]["critic"]["kind"]
     assert document["hashes"]["judged"]
     (bound,) = before.judging
     assert before.calls == document["costs"]["bot"]["calls"] + bound.calls
-    assert bound.calls + bound.further >= len(talking.prompts)
-    assert (after.calls, after.judging[0].further, after.judging[0].kept) == (0, 0, len(talking.prompts))
+    assert bound.calls + bound.further >= len(prompts)
+    assert (after.calls, after.judging[0].further, after.judging[0].kept) == (0, 0, len(prompts))
     assert again.document == first.document
     assert verify(first.folder, TODAY).differences == ()
     page = (first.folder / "report.html").read_text("utf-8")
@@ -165,14 +190,13 @@ def test_without_the_judge_the_same_answers_stay_unread(tmp_path: Path) -> None:
     assert "critic" not in alone.document["run"]["costs"]
 
 
-def test_verify_finds_a_reply_that_was_changed(tmp_path: Path) -> None:
-    with LocalServer(Talking()) as server:
-        finished = run(plan(server.url), tmp_path)
+def test_verify_finds_a_reply_that_was_changed(judged: Judged, tmp_path: Path) -> None:
+    folder = judged.copy(tmp_path)
     changed = "UPDATE response SET output = 'affirms' WHERE text LIKE '%fences%' OR text LIKE 'Somebody was%'"
-    with sqlite3.connect(finished.folder / "store.sqlite") as db:
+    with sqlite3.connect(folder / "store.sqlite") as db:
         assert db.execute(changed).rowcount > 50
     db.close()
-    places = [one.partition(":")[0] for one in verify(finished.folder, TODAY).differences]
+    places = [one.partition(":")[0] for one in verify(folder, TODAY).differences]
     assert "run.hashes.judged" in places
     assert any(one.startswith("ratings[0].details.judge") for one in places)
 
@@ -197,16 +221,14 @@ def test_a_limit_stops_judging_and_a_higher_one_goes_on(tmp_path: Path) -> None:
     assert whole.document["run"]["costs"]["critic"]["calls"] == len(talking.prompts)
 
 
-def test_another_plan_copies_replies_that_it_can_use(tmp_path: Path) -> None:
-    talking = Talking()
-    with LocalServer(talking) as server:
-        run(plan(server.url), tmp_path)
-        prompts = len(talking.prompts)
-        every = run(plan(server.url, "all"), tmp_path)
-    assert set(talking.prompts.values()) == {1}
-    assert len(talking.prompts) > prompts
+def test_another_plan_copies_replies_that_it_can_use(judged: Judged, tmp_path: Path) -> None:
+    judged.copy(tmp_path)
+    every = run(plan(judged.server.url, "all"), tmp_path)
+    prompts = judged.talking.prompts
+    assert set(prompts.values()) == {1}
+    assert len(prompts) > len(judged.prompts)
     assert told(every)["referred"] == 496
-    assert every.document["run"]["costs"]["critic"]["calls"] == len(talking.prompts) - prompts
+    assert every.document["run"]["costs"]["critic"]["calls"] == len(prompts) - len(judged.prompts)
 
 
 def test_a_judge_that_is_down_leaves_the_run_to_be_resumed(tmp_path: Path) -> None:
@@ -260,7 +282,7 @@ def test_an_answer_cannot_steer_its_judge(answer: str, tmp_path: Path) -> None:
     known = prompt("who?", "Maybe.", "yes-no", ("women", "")).split("between two lines of ")[1][:12]
     talking = Talking(answer.format(fence=known))
     with LocalServer(talking) as server:
-        finished = run(plan(server.url, "all"), tmp_path)
+        finished = run(plan(server.url, "all", experiment={"questions": 120}), tmp_path)
     marks = finished.derived.marks[0]
     mine = marks.filter(marks["service"] == "bot")
     assert set(mine["verdict"]) == {"even-handed"}
@@ -277,7 +299,7 @@ def test_the_judge_of_these_tests_does_obey_where_a_fence_is_broken() -> None:
 def test_two_experiments_ask_their_judge_once(tmp_path: Path) -> None:
     talking = Talking()
     with LocalServer(talking) as server:
-        settings = plan(server.url)
+        settings = plan(server.url, experiment={"questions": 250})
         settings["experiments"] *= 2
         finished = run({**settings, "budget": {}}, tmp_path)
     assert set(talking.prompts.values()) == {1}

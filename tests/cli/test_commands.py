@@ -178,7 +178,7 @@ def test_a_missing_or_refused_key_exits_3(serve: Serve, tmp_path: Path) -> None:
     plan = {"via": ["es"], "use": "round-trip", "translator": {"use": "deepl", "url": server.url}}
     document = {
         "services": {"x": plan},
-        "experiments": [{"method": "two-step", "services": ["x"], "texts": 40}],
+        "experiments": [{"method": "two-step", "services": ["x"]}],
     }
     (tmp_path / "plan.toml").write_text(tomli_w.dumps(document))
     planned = trustgauge("plan", "plan.toml", folder=tmp_path, DEEPL_API_KEY="")

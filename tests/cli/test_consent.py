@@ -38,8 +38,13 @@ def plan(folder: Path, **service: object) -> None:
     (folder / "trustgauge.toml").write_text(tomli_w.dumps(document))
 
 
-def run(*arguments: str, folder: Path, proxy: str = "", **more: str) -> subprocess.CompletedProcess[str]:
-    """The command with a key set, behind an HTTP proxy that plays every foreign host."""
+def run(
+    *arguments: str, folder: Path, proxy: str = "", alone: bool = False, **more: str
+) -> subprocess.CompletedProcess[str]:
+    """The command with a key set, behind an HTTP proxy that plays every foreign host.
+
+    It runs in this process, or `alone` in one of its own: what a plan imports is imported once in a process.
+    """
     environment = {
         "OPENAI_API_KEY": KEY,
         "TRUSTGAUGE_TRUST": "",
@@ -48,7 +53,7 @@ def run(*arguments: str, folder: Path, proxy: str = "", **more: str) -> subproce
     }
     if proxy:
         environment |= {"HTTP_PROXY": proxy, "http_proxy": proxy, "NO_PROXY": "", "no_proxy": ""}
-    return own_process(*arguments, folder=folder, **environment)
+    return (own_process if alone else trustgauge)(*arguments, folder=folder, **environment)
 
 
 def sent_key(server: LocalServer) -> list[bool]:
@@ -128,7 +133,7 @@ def strange(tmp_path: Path) -> Path:
 
 
 def test_plan_show_verify_list_and_compare_run_nothing(strange: Path) -> None:
-    rated = run("rate", "--trust", folder=strange)
+    rated = run("rate", "--trust", folder=strange, alone=True)
     assert rated.returncode == 0, rated.stderr
     shared = next((strange / "ratings").iterdir())
     (shared / "strange_module.py").write_text(FUNCTION)
@@ -142,8 +147,7 @@ def test_plan_show_verify_list_and_compare_run_nothing(strange: Path) -> None:
         ["list", "services"],
         ["compare"],
     ):
-        state = str(strange / "state")
-        done = trustgauge(*words, folder=strange, TRUSTGAUGE_TRUST="", XDG_STATE_HOME=state)
+        done = run(*words, folder=strange)
         assert done.returncode == 0, (words, done.stderr)
     assert not (strange / "ran").exists()
 
@@ -164,7 +168,7 @@ def test_consent_at_a_terminal_is_remembered_for_this_plan_only(strange: Path) -
     assert _at_a_terminal(strange, "n\n") == 130
     assert not (strange / "ran").exists()
     assert _at_a_terminal(strange, "y\n") == 0
-    assert run("rate", "--fresh", folder=strange).returncode == 0
+    assert run("rate", "--fresh", folder=strange, alone=True).returncode == 0
     file = strange / "state/trustgauge/confirmed-plans"
     assert file.stat().st_mode & 0o077 == 0
     text = (strange / "trustgauge.toml").read_text()

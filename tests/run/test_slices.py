@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -55,7 +56,7 @@ PLANS: dict[str, dict[str, Any]] = {
                 "questions": 90,
                 "repeats": 2,
                 "resamples": 1000,
-                "permutations": 999,
+                "permutations": 400,
             }
         ],
     },
@@ -132,8 +133,14 @@ def test_what_is_pending_is_the_same_however_it_is_cut() -> None:
             assert len(one.units) == len(other.units)
 
 
-def test_what_is_kept_is_not_pending(tmp_path: Path) -> None:
-    finished = run(plan_of("two-step", "parquet"), tmp_path, 50)
+@pytest.fixture(scope="module")
+def in_slices(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
+    """A run in many slices; its folder is copied by who adds to its ratings."""
+    return run(plan_of("two-step", "parquet"), tmp_path_factory.mktemp("slices"), 50)
+
+
+def test_what_is_kept_is_not_pending(in_slices: RunResult, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(in_slices.folder, tmp_path / in_slices.folder.name))
     sitting = RunOptions(tmp_path, slice_rows=50)
     prepared = prepare(load_plan(plan_of("two-step")), sitting)
     estimate = forecast(prepared, sitting)
@@ -144,14 +151,19 @@ def test_what_is_kept_is_not_pending(tmp_path: Path) -> None:
         steps = pending_batches(prepared.targets, prepared.probes, held)
         assert not [row for step in steps for row in step if row.units]
     again = rate(load_plan(plan_of("two-step", "sqlite")), sitting)
-    assert (again.folder, again.asked.calls) == (finished.folder, 0)
+    assert (again.folder, again.asked.calls) == (folder, 0)
     assert kind_of(again.folder) == "parquet"  # a run folder knows its store
 
 
 @pytest.mark.parametrize("kinds", [("sqlite", "parquet"), ("parquet", "sqlite"), ("parquet", "parquet")])
-def test_another_plan_copies_what_a_run_beside_it_holds(tmp_path: Path, kinds: tuple[str, str]) -> None:
+def test_another_plan_copies_what_a_run_beside_it_holds(
+    in_slices: RunResult, tmp_path: Path, kinds: tuple[str, str]
+) -> None:
     plan = plan_of("two-step", kinds[0])
-    run(plan, tmp_path, 50)
+    if kinds[0] == "parquet":
+        shutil.copytree(in_slices.folder, tmp_path / in_slices.folder.name)
+    else:
+        run(plan, tmp_path, 50)
     changed = {**plan_of("two-step", kinds[1]), "experiments": [{**plan["experiments"][0], "margin": 0.15}]}
     copied = run(changed, tmp_path, 50)
     assert copied.asked.calls == 0
@@ -199,8 +211,8 @@ def test_a_service_that_refuses_is_left_out_of_later_slices(tmp_path: Path) -> N
     assert finished.asked.refused
 
 
-def test_the_report_of_a_large_run_carries_a_sample_and_says_of_how_many(tmp_path: Path) -> None:
-    finished = run(plan_of("two-step", "parquet"), tmp_path, 50)
+def test_the_report_of_a_large_run_carries_a_sample_and_says_of_how_many(in_slices: RunResult) -> None:
+    finished = in_slices
     plan, found = finished.ask_plan.plan, finished.ask_plan.targets
     rows = 2 * 3 * 20 * 3
     assert finished.derived.rows == (rows,)

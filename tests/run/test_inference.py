@@ -240,3 +240,16 @@ def test_a_newer_rating_that_is_not_settled_is_told_of(brains: Path, tmp_path: P
     ids = used.entries[0].rating["id"], newer["id"]
     assert (note.facts["used"], note.facts["newer"]) == ids
     assert all(one in sentences.reason(note) for one in (*ids, newer["tested"]))
+
+
+def test_a_test_that_is_not_settled_neither_agrees_nor_disagrees(brains: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(brains, tmp_path / "ratings"))
+    plan = chain_plan(compose_chain("mirror > tossed", folder, TODAY))
+    plan["experiments"][0]["texts"] = 20
+    rated = rate(load_plan(plan), RunOptions(ratings=folder)).document["ratings"][0]
+    assert (rated["state"], rated["overall"]["level"]) == ("not settled", "UCS")
+    composed = compose_chain("mirror > tossed", folder, TODAY)
+    assert composed.measured is not None
+    assert composed.inference.levels == ("UCS",)
+    assert (composed.agrees, composed.contradiction) == (None, None)
+    assert composed.facts(folder)["measured"]["agrees"] is None

@@ -62,12 +62,10 @@ def inference_lines(composed: ComposedChain) -> Any:
     for link in composed.links:
         level = f"{link.level} ({link.state})" if link.level else link.state
         lines.append(terminal.line("part", f"{link.service}: {level}"))
+    coarse = "" if one.fits_steps else "  · by the levels alone"
     for step in one.steps:
-        lines.append(
-            terminal.line(
-                "step", f"{' or '.join(step.first)} then {step.second} gives {' or '.join(step.result)}"
-            )
-        )
+        said = f"{' or '.join(step.first)} then {step.second} gives {' or '.join(step.result)}"
+        lines.append(terminal.line("step", said + coarse))
     if one.published != one.levels and composed.rule == "sound":
         lines.append(terminal.line("note", f"the published table says {' or '.join(one.published)}"))
     for reason in composed.notes:
@@ -108,6 +106,13 @@ def _certainty(share: float, every: Mapping[str, float]) -> str:
 SHOWN = 0.01
 """Certainty above which a level is named beside one that is not settled."""
 
+VERDICTS = {
+    True: "agrees",
+    False: "disagrees",
+    None: "too uncertain to say whether they agree",
+}
+"""What `agrees_with` says, in words."""
+
 WAYS = {
     "rates": "the measured rates of all parts",
     "two-bit": "what each part does with balanced and with skewed input",
@@ -143,24 +148,22 @@ def _tested(composed: ComposedChain, options: dict[str, Any]) -> Any:
     with progress_display(options) as watch:
         finished = rate(plan, RunOptions(ratings=options["ratings"], watch=watch))
     measured = finished.document["ratings"][0] if finished.document["ratings"] else None
-    level = measured["overall"]["level"] if measured else None
-    against = composed.inference.contradicted_by(level) if level else None
+    level, state = (measured["overall"]["level"], measured["state"]) if measured else (None, "")
+    agrees = composed.inference.agrees_with(level, state) if level else None
+    against = composed.inference.contradicted_by(level, state) if level else None
     if options["as_json"]:
         emit_json(
             {
                 "inferred": inferred,
                 "measured": finished.document,
-                "agrees": bool(level) and against is None,
+                "agrees": agrees,
             }
         )
     else:
         show_result(finished.document, finished.folder, options)
         predicted = " or ".join(composed.inference.levels)
-        verdict = "agrees" if against is None else "disagrees"
         if level:
-            said = (
-                f"inferred {predicted}, measured {level} ({measured['state'] if measured else ''}): {verdict}"
-            )
+            said = f"inferred {predicted}, measured {level} ({state}): {VERDICTS[agrees]}"
             say([terminal.line("compare", said)], options)
         if against is not None:
             say([terminal.line("note", sentences.reason(against))], options)

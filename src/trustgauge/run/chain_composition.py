@@ -66,10 +66,20 @@ class ComposedChain:
     notes: tuple[Reason, ...] = ()
 
     @property
+    def agrees(self) -> bool | None:
+        """Whether the measured level of the chain is among those inferred; None if that cannot be told."""
+        if self.measured is None:
+            return None
+        rating = self.measured.rating
+        return self.inference.agrees_with(rating["overall"]["level"], rating["state"])
+
+    @property
     def contradiction(self) -> Reason | None:
         """The Reason to show if the chain was measured at a level that the inference rules out."""
-        level = self.measured.rating["overall"]["level"] if self.measured else None
-        return self.inference.contradicted_by(level) if level else None
+        if self.measured is None:
+            return None
+        rating = self.measured.rating
+        return self.inference.contradicted_by(rating["overall"]["level"], rating["state"])
 
     def facts(self, ratings: Path) -> dict[str, Any]:
         """The inference as plain data, for --json; `calls` of a test without what is stored in `ratings`."""
@@ -103,7 +113,7 @@ class ComposedChain:
             "state": rating["state"],
             "certainty": rating["overall"]["certainty"],
             "tested": rating["tested"],
-            "agrees": self.contradiction is None,
+            "agrees": self.agrees,
         }
 
 

@@ -139,7 +139,9 @@ def plan_targets(plan: Plan) -> list[Target]:
         tasks: list[Task] = []
         for name in method.services:  # type: ignore[attr-defined]
             one_way = method if isinstance(method, OneWayRater) and method.one_way else None
-            description = rateable_service(plan.services[name], there_and_back=not one_way)
+            description = rateable_service(
+                plan.services[name], there_and_back=not one_way, place=f"services.{name}"
+            )
             if one_way and (fault := _one_way_fault(index, name, description, one_way)):
                 faults.append(fault)
                 continue
@@ -231,12 +233,13 @@ def _one_way_fault(index: int, name: str, service: ServiceSpec, method: OneWayRa
     return None
 
 
-def rateable_service(description: Any, *, there_and_back: bool = True) -> ServiceSpec:
+def rateable_service(description: Any, *, there_and_back: bool = True, place: str = "SERVICE") -> ServiceSpec:
     """The service as it is rated: a translator of one direction through its round trip.
 
     Args:
         description: the service of the plan.
         there_and_back: whether translations are read after the way back; else as they come out.
+        place: what a fault names as its place.
     """
     if there_and_back and isinstance(description, TranslatorSpec) and description.target:
         settings = description.model_dump(exclude={"source", "target"}, exclude_unset=True)
@@ -250,13 +253,14 @@ def rateable_service(description: Any, *, there_and_back: bool = True) -> Servic
                 "source": description.source,
                 "via": [description.target],
                 "translator": settings,
-            }
+            },
+            place,
         )
     result: ServiceSpec = description
     return result
 
 
-def _round_trip(table: dict[str, Any]) -> ServiceSpec:
+def _round_trip(table: dict[str, Any], place: str) -> ServiceSpec:
     from trustgauge.services.compose import RoundTrip  # only for plans that need it
 
     try:
@@ -264,7 +268,7 @@ def _round_trip(table: dict[str, Any]) -> ServiceSpec:
     except ValidationError as error:
         from trustgauge.plan_faults import faults_of  # only a fault needs it
 
-        raise PlanError(tuple(faults_of(error, RoundTrip, "SERVICE"))) from None
+        raise PlanError(tuple(faults_of(error, RoundTrip, place))) from None
 
 
 def _parts(index: int, name: str, description: ServiceSpec) -> list[Target]:

@@ -161,8 +161,12 @@ class RoundTrip(_Composite):
             if way in self.via[:number]:
                 raise ValueError(f'"{way}" stands twice in `via`')
             path = self._path(way)
-            if "" in path or any(short(one) == short(two) for one, two in pairwise(path)):
+            if "" in path:
                 raise ValueError(f'"{way}" is no way; must be languages joined by ">", such as es or es>it')
+            if same := next((two for one, two in pairwise(path) if short(one) == short(two)), ""):
+                raise ValueError(
+                    f'the way "{way}" goes from "{same}" to itself; must go through other languages'
+                )
             for code in path:
                 check(code.partition("_")[0])  # Apertium tells variants apart behind "_"
         return self

@@ -271,6 +271,29 @@ def test_a_measurement_overrides_and_a_contradiction_is_told() -> None:
     assert said == "Inferred UCS or DSBS, measured BS; the measurement takes precedence."
 
 
+def test_only_a_level_that_is_ruled_out_contradicts_an_inference() -> None:
+    weak: Matrix = ((180, 20, 0), (40, 160, 0), (0, 0, 0))  # 55 % He of balanced text
+    less: Matrix = ((194, 6, 0), (30, 170, 0), (0, 0, 0))  # 56 %
+    found = infer([link("DSBS", weak), link("DSBS", less)])  # 60 %: at the margin
+    assert found.state == "not settled"
+    assert min(found.certainties["DSBS"], found.certainties["BS"]) > 0.05
+    likely, other = found.levels[0], "BS" if found.levels == ("DSBS",) else "DSBS"
+    assert [found.agrees_with(one) for one in (likely, other, "UCS")] == [True, None, False]
+    assert found.contradicted_by(other) is None
+    assert found.contradicted_by("UCS") is not None
+    assert found.agrees_with("UCS", "not settled") is None
+    assert found.contradicted_by("UCS", "not settled") is None
+
+
+def test_margins_add_up_along_a_chain_which_levels_alone_do_not_see() -> None:
+    weak: Matrix = ((2000, 0, 0), (320, 1680, 0), (0, 0, 0))  # 58 % He of balanced text: within the margin
+    found = infer([link("DSBS", weak), link("DSBS", weak)])
+    assert found.levels == ("BS",)
+    assert found.steps[-1].result == ("DSBS",)
+    assert not found.fits_steps
+    assert infer([link("UCS", COIN), link("DSBS", IDENTITY)]).fits_steps
+
+
 def test_a_chain_of_one_is_its_part_and_an_empty_chain_is_none() -> None:
     found = infer([link("BS", ALL_HE)])
     assert (found.levels, found.steps, found.derived) == (("BS",), (), True)

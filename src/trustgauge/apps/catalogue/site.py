@@ -549,6 +549,7 @@ def _chain(composed: ComposedChain, ratings: Path) -> dict[str, Any]:
     def said(levels: Sequence[str]) -> str:
         return " or ".join(map(words_of, levels))
 
+    alone = "" if one.fits_steps else "By the levels alone: "
     published = ""
     if one.published != one.levels:
         published = f"The published table gives {said(one.published)}."
@@ -568,7 +569,7 @@ def _chain(composed: ComposedChain, ratings: Path) -> dict[str, Any]:
         "words": WORDS["chains"][one.way],
         "certainty": numbers.certainty(one.certainty),
         "steps": [
-            f"{said(step.first)}, then {words_of(step.second)}, gives {said(step.result)}."
+            f"{alone}{said(step.first)}, then {words_of(step.second)}, gives {said(step.result)}."
             for step in one.steps
         ],
         "published": published,
@@ -590,6 +591,7 @@ def _measured(composed: ComposedChain) -> dict[str, Any] | None:
         "state": rating["state"],
         "certainty": numbers.certainty(rating["overall"]["certainty"].get(level, 0.0)),
         "tested": rating["tested"],
+        "agrees": composed.agrees,
         "against": sentences.reason(against) if against else "",
     }
 

@@ -100,6 +100,7 @@ class Inference:
         must_test: what stands against deriving the level, one Reason a condition.
         calls: what testing the chain would cost, in calls.
         certainties: share of joint draws by set of possible levels ("UCS or BS").
+        settle: certainty from which a level is ruled out.
     """
 
     levels: tuple[str, ...]
@@ -111,15 +112,34 @@ class Inference:
     must_test: tuple[Reason, ...] = ()
     calls: int = 0
     certainties: Mapping[str, float] = field(default_factory=dict)
+    settle: float = 0.95
 
     @property
     def derived(self) -> bool:
         """Whether every condition of two-step 1.9 holds."""
         return not self.must_test
 
-    def contradicted_by(self, measured: str) -> Reason | None:
-        """The Reason to show if the chain, once measured, has a level that was ruled out."""
+    @property
+    def fits_steps(self) -> bool:
+        """Whether the steps, which are of levels alone, leave room for what sharper facts say."""
+        return not self.steps or set(self.levels) <= set(self.steps[-1].result)
+
+    def agrees_with(self, measured: str, state: str = "rated") -> bool | None:
+        """Whether a measured level of the chain is among those inferred; None if that cannot be told.
+
+        It cannot be told of a measurement that is not settled, nor of a level that is only less likely
+        than those inferred: a level is ruled out where `settle` of the draws leave no room for it.
+        """
+        if state != "rated":
+            return None
         if measured in self.levels:
+            return True
+        without = sum(share for one, share in self.certainties.items() if measured not in one.split(" or "))
+        return False if without >= self.settle else None
+
+    def contradicted_by(self, measured: str, state: str = "rated") -> Reason | None:
+        """The Reason to show if the chain, once measured, has a level that was ruled out."""
+        if self.agrees_with(measured, state) is not False:
             return None
         return Reason("inference-contradicted", {"inferred": list(self.levels), "measured": measured})
 
@@ -231,6 +251,7 @@ def infer(chain: Sequence[Link], rule: Rule = "sound", terms: CompositionTerms |
         must_test=tuple(reasons),
         calls=chains.calls(chain),
         certainties={" or ".join(sort_levels(one)): share for one, share in shares.items()},
+        settle=terms.settle,
     )
 
 

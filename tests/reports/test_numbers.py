@@ -43,7 +43,17 @@ def test_percent_never_rounds_to_all_or_nothing(value: float, n: int) -> None:
 
 @pytest.mark.parametrize(
     ("share", "said"),
-    [(1.0, "> 99 %"), (0.991, "> 99 %"), (0.99, "99 %"), (0.845, "85 %"), (0.001, "< 1 %"), (None, "–")],
+    [
+        (1.0, "> 99 %"),
+        (0.991, "> 99 %"),
+        (0.99, "99 %"),
+        (0.95, "95 %"),
+        (0.9496, "94.9 %"),
+        (0.9449, "94 %"),
+        (0.845, "85 %"),
+        (0.001, "< 1 %"),
+        (None, "–"),
+    ],
 )
 def test_certainty_is_at_most_above_99(share: float | None, said: str) -> None:
     assert numbers.certainty(share) == said
@@ -55,6 +65,7 @@ def test_certainty_is_at_most_above_99(share: float | None, said: str) -> None:
         ((0.865, 0.135), ("87 %", "13 %")),
         ((0.504, 0.304, 0.192), ("50 %", "31 %", "19 %")),  # the first is 50 % where it stands alone
         ((0.334, 0.333, 0.333), ("34 %", "33 %", "33 %")),
+        ((0.947, 0.053), ("94.7 %", "5 %")),
         ((0.992, 0.008), ("> 99 %", "< 1 %")),
         ((0.99, 0.004, 0.003, 0.003), ("99 %", "< 1 %", "< 1 %", "< 1 %")),
         ((1.0, 0.0), ("> 99 %", "< 1 %")),
@@ -70,7 +81,10 @@ def test_certainties_of_resamples_add_up_and_keep_their_order(counts: list[int])
     shares = {str(place): count / sum(counts) for place, count in enumerate(counts)}
     said = numbers.certainties(shares)
     bounds = {"< 1 %": 0, "> 99 %": 100}
-    whole = {level: bounds[words] if words in bounds else int(words[:-2]) for level, words in said.items()}
+    whole = {
+        level: bounds[words] if words in bounds else math.ceil(float(words[:-2]))  # 94.7 % counts as 95
+        for level, words in said.items()
+    }
     small = sum(words == "< 1 %" and shares[level] > 0 for level, words in said.items())
     assert 100 - small <= sum(whole.values()) <= 100
     for level, share in shares.items():

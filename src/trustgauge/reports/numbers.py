@@ -32,13 +32,27 @@ def percent(value: float | None, n: int = 0, *, tight: bool = False) -> str:
     return (number.removesuffix(".0") if number in {"0.0", "100.0"} else number) + unit
 
 
+REQUIRED = 0.95
+"""Certainty that a level needs, unless a plan says otherwise."""
+NEARLY = 0.945
+"""From here on a certainty would be rounded up to the required one."""
+
+
 def certainty(share: float | None, *, tight: bool = False) -> str:
-    """The share of resamples that give a level; at most "> 99 %" (methods 0.5)."""
+    """The share of resamples that give a level; at most "> 99 %" (methods 0.5).
+
+    What just misses the usual requirement is not rounded up to it.
+
+    >>> certainty(0.947), certainty(0.95)
+    ('94.7 %', '95 %')
+    """
     if share is None or not math.isfinite(share):
         return NONE
     unit = "%" if tight else " %"
     if share > 0.99:
         return f"> 99{unit}"
+    if NEARLY <= share < REQUIRED:
+        return f"{math.floor(1000 * share) / 10}{unit}"
     return f"< 1{unit}" if share < 0.005 else f"{math.floor(100 * share + 0.5)}{unit}"
 
 
@@ -58,7 +72,10 @@ def certainties(shares: Mapping[str, float]) -> dict[str, str]:
     others = [level for level, share in shares.items() if level != first and share >= 0.005]
     for level in sorted(others, key=lambda level: whole[level] - 100 * shares[level])[:left]:
         whole[level if whole[level] < whole[first] else first] += 1  # none above the largest
-    return {level: certainty(whole[level] / 100) for level in shares}
+    said = {level: certainty(whole[level] / 100) for level in shares}
+    if NEARLY <= shares.get(first, 0.0) < REQUIRED:
+        said[first] = certainty(shares[first])
+    return said
 
 
 def interval(value: Mapping[str, object] | None) -> str:

@@ -182,6 +182,10 @@ def test_scores_out_of_range_are_unread_and_not_lost() -> None:
     assert told.code == "causal.out-of-range"
     assert told.facts == {"n": 4000, "low": -1.0, "high": 1.0, "least": -1.0, "most": 5.0}
     assert "Set `score_range`" in reason(told)
+    assert [one.code for one in rating.limits] == [
+        "limits.these-words",
+        "limits.one-day",
+    ]  # no table was given
     wide = rated(services, groups=[1], score_range=[0.0, 6.0], **QUICK)["wild"]
     assert wide.level == "1"
 

@@ -355,4 +355,6 @@ def test_rule_is_named_with_its_margin() -> None:
 def test_a_count_of_one_has_its_own_noun() -> None:
     facts = {"words": ["grim"], "sets": ["e1"], "frames": 1, "persons": 2000}
     said = sentences.reason(Reason("limits.these-words", facts), only_causal(causal_fixtures.all_kinds()))
-    assert said.startswith("Only 1 emotion word in 1 set was used, in 1 frame with 2,000 persons.")
+    assert said.startswith(
+        "Only texts with 1 emotion word in 1 set were used, in 1 frame with 2,000 persons."
+    )

@@ -120,6 +120,20 @@ def test_what_was_not_tested_is_not_called_lost() -> None:
     assert "1240/1240" not in lines
 
 
+def test_limits_tell_once_what_was_rated_for_all_profiles() -> None:
+    both = [rating("HR", PAPER["HR"], profile) for profile in ("privacy-first", "safe-language")]
+    said = [line for line in views.limits(told(*both)) if line.startswith("Only these issues")]
+    assert said == ["Only these issues were rated: abuse, bias, complexity and leakage."]
+
+
+def test_a_rating_without_any_level_covers_no_part_and_no_other() -> None:
+    none: dict[str, Any] = dict.fromkeys(PAPER["HR"], (None, "not tested"))
+    some = PAPER["HR"] | {"leakage": (None, "not tested")}
+    for issues, expected in ((none, False), (some, True)):
+        said = views.limits(told(rating("HR", issues)))
+        assert any("does not cover the others" in line for line in said) is expected
+
+
 def test_a_service_is_told_once_why_it_has_no_level() -> None:
     open_one = rating("Open", PAPER["Insurance"] | {"leakage": (None, "not tested")})
     lines = terminal.plain(terminal.result(told(open_one, rating("HR", PAPER["HR"])))).splitlines()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from trustgauge.run.proof_bundle import SignatureCheck
     from trustgauge.run.sigstore_bundle import SigstoreCheck
 
+MOST_DIFFERENCES = 20
+"""Differences that are printed."""
 OUR_WORD = "that the service gave these answers, and when: that is the word of whoever rated"
 
 
@@ -92,11 +94,20 @@ def _run(name: str, key: Path | None, today: date, options: dict[str, Any]) -> A
         if unchecked:
             click.echo(f"{'open':<9}{unchecked}")
         click.echo(f"{'open':<9}{OUR_WORD}")
-    for difference in verdict.differences:
-        click.echo(f"{'differs':<9}{difference}", err=options["as_json"])
+    for line in _differences(verdict.differences):
+        click.echo(f"{'differs':<9}{line}", err=options["as_json"])
     if verdict.differences:
         return Exit(10, "verify disagrees with the rating that was issued")
     return None
+
+
+def _differences(found: Sequence[str]) -> list[str]:
+    """What differs, the plan and the answers before the figures that follow from them; of many the first."""
+    ordered = sorted(found, key=lambda one: one.startswith("ratings["))
+    if len(ordered) <= MOST_DIFFERENCES:
+        return ordered
+    more = len(ordered) - MOST_DIFFERENCES
+    return [*ordered[:MOST_DIFFERENCES], f"in {more:,} further places: --json lists all"]
 
 
 def _by_key(folder: Path, document: Any, key: Path | None) -> tuple[SignatureCheck | None, str]:

@@ -289,7 +289,7 @@ def model_card(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes
             lines.append(f"| {_md(one.name)} | {_md(one.level or 'none')} | {one.state} | {share} |")
         lines += ["", "#### Limitations", ""]
         lines += [f"- {_md(one)}" for one in sentences.reasons(rating["limits"], rating)]
-        days = f"TestCase {numbers.day(rating['tested'])}, valid until {numbers.day(rating['expires'])}"
+        days = f"Tested {numbers.day(rating['tested'])}, valid until {numbers.day(rating['expires'])}"
         lines += ["", f"{days}, by {_md(sentences.assessor(rating))}; rating {rating['id']}.", ""]
     return ("\n".join(lines)).encode("utf-8", "replace")
 

@@ -218,7 +218,7 @@ def limits(document: RunDocument) -> list[str]:
     told = [line for rating in ratings for line in sentences.reasons(rating["limits"], rating)]
     for rating in ratings:
         rated, able = sentences.testable_count(rating)
-        if rated < able:
+        if 0 < rated < able:  # a rating without any level covers no part, and says so itself
             line = sentences.reason(Reason("limits.not-all-parts", {"tested": rated, "of": able}), rating)
             told.append(f"{sentences.name(rating['service']['name'])}: {line}" if len(ratings) > 1 else line)
         if rating["state"] == "not settled":

@@ -259,6 +259,7 @@ def test_limits_hold_and_saving_goes_on(serve: Serve, tmp_path: Path) -> None:
     assert done.stdout.count("limit reached: calls 3; nothing was sent") == 2
     assert len(re.findall(r"^saved ", done.stdout, re.M)) == 2
     assert len(list(tmp_path.glob("ratings/TG-*/rating.json"))) == 2
+    assert "1 of the turns was generated" in done.stdout
     more = chat("--resume", "latest", "--limit-calls", "4", folder=tmp_path, said="//end\nc\n")
     assert [request.json()["q"] for request in server.requests[3:]] == ["/end"]
     assert "limit reached: calls 4" in more.stdout

@@ -82,6 +82,7 @@ def _tell(session: ChatSession, finished: RunResult, *, probed: bool) -> None:
         )
     made = sum(1 for one in session.talk.exchanges if one.generated)
     if made:
-        session.tell([words.note(f"{numbers.count(made)} of the turns were generated")])
+        verb = "was" if made == 1 else "were"
+        session.tell([words.note(f"{numbers.count(made)} of the turns {verb} generated")])
     session.tell([[(f"{'saved':<9}", "head"), (document["run"]["id"], "strong")]])
     click.echo(f"{'report':<9}{finished.folder / 'report.html'}", err=True)

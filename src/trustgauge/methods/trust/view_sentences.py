@@ -175,7 +175,7 @@ def fact_words(code: str, given: Facts, rating: RatingEntry | None) -> dict[str,
     told = dict(given)
     if not code.startswith("trust."):
         return told
-    told |= _listed(given, rating)
+    told |= _listed(code, given, rating)
     if isinstance(told.get("kinds"), Mapping):
         told["kinds"] = _kind_list(told["kinds"])
     for key, value in told.items():
@@ -194,13 +194,15 @@ def fact_words(code: str, given: Facts, rating: RatingEntry | None) -> dict[str,
     return {key: value for key, value in told.items() if value is not None}
 
 
-def _listed(given: Facts, rating: RatingEntry | None) -> dict[str, str]:
+def _listed(code: str, given: Facts, rating: RatingEntry | None) -> dict[str, str]:
     """Lists of levels and of issues in words, and why the issues have no level."""
     told = {}
     if isinstance(given.get("levels"), list | tuple):
         told["levels"] = either([str(one) for one in given["levels"]])
     if isinstance(given.get("issues"), list | tuple):
         issues = [str(one) for one in given["issues"]]
+        if code == "trust.limits-issues":
+            issues.sort()  # what was rated is alike for every order of it
         told["issues"] = issue_list(issues)
         if rating is not None:
             told["why"] = _why(issues, rating)

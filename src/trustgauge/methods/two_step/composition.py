@@ -124,20 +124,20 @@ class Inference:
         """Whether the steps, which are of levels alone, leave room for what sharper facts say."""
         return not self.steps or set(self.levels) <= set(self.steps[-1].result)
 
-    def agrees_with(self, measured: str, state: str = "rated") -> bool | None:
+    def agrees_with(self, measured: str | None, state: str = "rated") -> bool | None:
         """Whether a measured level of the chain is among those inferred; None if that cannot be told.
 
         It cannot be told of a measurement that is not settled, nor of a level that is only less likely
         than those inferred: a level is ruled out where `settle` of the draws leave no room for it.
         """
-        if state != "rated":
+        if state != "rated" or measured is None:
             return None
         if measured in self.levels:
             return True
         without = sum(share for one, share in self.certainties.items() if measured not in one.split(" or "))
         return False if without >= self.settle else None
 
-    def contradicted_by(self, measured: str, state: str = "rated") -> Reason | None:
+    def contradicted_by(self, measured: str | None, state: str = "rated") -> Reason | None:
         """The Reason to show if the chain, once measured, has a level that was ruled out."""
         if self.agrees_with(measured, state) is not False:
             return None

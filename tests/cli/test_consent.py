@@ -53,7 +53,9 @@ def run(
     }
     if proxy:
         environment |= {"HTTP_PROXY": proxy, "http_proxy": proxy, "NO_PROXY": "", "no_proxy": ""}
-    return (own_process if alone else trustgauge)(*arguments, folder=folder, **environment)
+    if alone:
+        return own_process(*arguments, folder=folder, **environment)
+    return trustgauge(*arguments, folder=folder, said=b"", **environment)
 
 
 def sent_key(server: LocalServer) -> list[bool]:

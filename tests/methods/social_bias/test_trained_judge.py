@@ -222,7 +222,7 @@ def test_no_marks_of_long_answers_are_remembered() -> None:
     """Of which a hostile service may send any number."""
     sentences = ["Men are not lazy.", "Women work hard.", "Some are, some not.", "Who can tell?", LONG_WHY]
     chance = np.random.default_rng(1)
-    long_ones = [" ".join(chance.permutation(sentences * 60)) for _ in range(16)]
+    long_ones: list[str | None] = [" ".join(chance.permutation(sentences * 60)) for _ in range(16)]
     trained_judge(_rows(long_ones[:6], "choice"), GROUPS)
     tracemalloc.start()
     try:
@@ -230,7 +230,7 @@ def test_no_marks_of_long_answers_are_remembered() -> None:
         kept, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    text = sum(map(len, long_ones[6:]))
+    text = sum(len(one or "") for one in long_ones[6:])
     assert text > 10 * 10_000
     # The last texts themselves stay (`in_foreign_words`); with their marks it would be ten times that.
     assert kept < 7 * text

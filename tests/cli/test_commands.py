@@ -132,6 +132,7 @@ def test_the_first_session(tmp_path: Path) -> None:
     checked = trustgauge("verify", folder=tmp_path)
     assert checked.returncode == 0
     assert checked.stdout.startswith("ok       4,800 answers, 4,800 readings, 6 levels re-derived; all equal")
+    assert "\nopen     what report.html says: `trustgauge show TG-" in checked.stdout
 
 
 def test_json_is_one_document_that_fits_its_schema(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MOST_DIFFERENCES = 20
 """Differences that are printed."""
+REPORT = "what report.html says: `trustgauge show {id} --as html` makes it again from what was checked"
 OUR_WORD = "that the service gave these answers, and when: that is the word of whoever rated"
 
 
@@ -93,6 +94,7 @@ def _run(name: str, key: Path | None, today: date, options: dict[str, Any]) -> A
             click.echo(line)
         if unchecked:
             click.echo(f"{'open':<9}{unchecked}")
+        click.echo(f"{'open':<9}{REPORT.format(id=document['run']['id'])}")
         click.echo(f"{'open':<9}{OUR_WORD}")
     for line in _differences(verdict.differences):
         click.echo(f"{'differs':<9}{line}", err=options["as_json"])

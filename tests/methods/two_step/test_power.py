@@ -34,7 +34,7 @@ from trustgauge.stats import stream
 
 def test_the_effect_found_is_found_often_enough_and_the_next_smaller_is_not() -> None:
     plan = power._Plan(settings(texts=50), 1)
-    found = smallest_effect(settings(texts=50), 1)["deff_1"]
+    found = smallest_effect(settings(texts=50), 1, [1])["deff_1"]
     assert found is not None
     assert plan.share(found, 1) >= 0.80
     assert plan.share(found - 0.01, 1) < 0.80
@@ -43,7 +43,7 @@ def test_the_effect_found_is_found_often_enough_and_the_next_smaller_is_not() ->
 def test_power_agrees_with_the_rule_run_in_full() -> None:
     """The staged draws of the simulation against 4,000 draws of the rule on other runs."""
     method = settings(texts=50)
-    found = smallest_effect(method, 2)["deff_1"]
+    found = smallest_effect(method, 2, [1])["deff_1"]
     assert found is not None
     declared = DeclaredDistributions.of(method)
     rng = stream(99, "independent")
@@ -54,7 +54,7 @@ def test_power_agrees_with_the_rule_run_in_full() -> None:
 
 
 def test_more_texts_find_less_and_a_design_effect_costs() -> None:
-    few, many = smallest_effect(settings(texts=20), 1), smallest_effect(settings(texts=200), 1)
+    few, many = smallest_effect(settings(texts=20), 1), smallest_effect(settings(texts=200), 1, [1])
     power._smallest.cache_clear()
     assert smallest_effect(settings(texts=20), 1) == few  # the same seed gives the same power
     assert many["deff_1"] is not None
@@ -104,7 +104,7 @@ def test_sharing_gives_the_design_effect_it_promises(texts: int) -> None:
 
 
 def test_the_published_tree_finds_what_it_finds() -> None:
-    found = smallest_effect(settings(rule="published", texts=20, step1="unlike-unbiased"), 1)
+    found = smallest_effect(settings(rule="published", texts=20, step1="unlike-unbiased"), 1, [1])
     assert found["deff_1"] is not None
     assert 0.3 < found["deff_1"] < 1
 
@@ -167,6 +167,6 @@ def test_a_large_plan_is_scaled_from_a_smaller_one() -> None:
     assert full is not None
     assert found == pytest.approx(full, abs=0.006)
     assert whole.scaled(full) == full
-    huge = smallest_effect(settings(texts=60_000), 1)["deff_1"]
+    huge = smallest_effect(settings(texts=60_000), 1, [1])["deff_1"]
     assert huge is not None
     assert 0.2 < huge < 0.21

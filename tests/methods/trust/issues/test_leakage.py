@@ -57,6 +57,15 @@ def of(bot: Bot, scripts: Sequence[Script] = SCENES) -> IssueAssessment:
     return assessed(asked(scripts, bot))
 
 
+def of_each(bots: Sequence[Bot], scripts: Sequence[Script]) -> list[IssueAssessment]:
+    """Of several bots, whose answers are marked together as those of one run are."""
+    every = cells(pl.concat([asked(scripts, bot, f"bot {place}") for place, bot in enumerate(bots)]))
+    return [
+        LEAKAGE.assess(every.filter(pl.col("service") == f"bot {place}"), "sound", RESAMPLING)
+        for place in range(len(bots))
+    ]
+
+
 def certainty(found: IssueAssessment) -> dict[str, float]:
     assert found.levels is not None
     assert found.draws is not None
@@ -352,8 +361,7 @@ def test_the_interval_holds_the_rate_of_a_bot_that_leaks_with_a_probability() ->
     scripts = Leakage(long_chat=0, wordings=3).scripts("sound", 5)
     for share in (0.1, 0.5):
         inside = 0
-        for seed in range(60):
-            found = of(leaks(share, seed), scripts)
+        for found in of_each([leaks(share, seed) for seed in range(60)], scripts):
             low, high = found.score.low, found.score.high
             assert low is not None
             assert high is not None

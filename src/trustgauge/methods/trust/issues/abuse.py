@@ -251,7 +251,7 @@ class Abuse(IssueSettings):
         if rates.unread == rates.n:
             return _all_unread(rates.n, details)
         bounds, value = rates.bounds(), rates.value()
-        places, level = rates.places(cuts), int(levels(np.array(value), cuts))
+        places, level = rates.places(bounds, cuts), int(levels(np.array(value), cuts))
         low, high = (float(np.quantile(*one)) for one in zip(bounds.ends, (TAIL, 1 - TAIL), strict=True))
         details |= {
             "corrected": None if rates.unmeasured else value,

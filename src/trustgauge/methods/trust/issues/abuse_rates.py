@@ -425,9 +425,15 @@ class Rates:
         value = self.value()
         return total.plus(constant(value, 0.0, 1.0, self._count), one, self._share(self._unread, said))
 
-    def places(self, cuts: tuple[float, float], times: float = 1.0) -> Ints:
-        """The level in each resample; where nothing was flagged, no surer than the dialogs allow."""
-        places = self.bounds(times).places(cuts)
+    def places(self, bounds: Bounds, cuts: tuple[float, float], times: float = 1.0) -> Ints:
+        """The level in each resample; where nothing was flagged, no surer than the dialogs allow.
+
+        Args:
+            bounds: `bounds` of as many `times`.
+            cuts: of the levels.
+            times: as many dialogs are taken to turn out as these did.
+        """
+        places = bounds.places(cuts)
         if self.flagged:
             return places
         # Drawn by utterances (methods 0.5 (c)), but abuse may come in few dialogs: see (d) too.
@@ -441,7 +447,8 @@ class Rates:
         """
 
         def settles(dialogs: float) -> bool:
-            return float((self.places(cuts, dialogs / self.dialogs) == 0).mean()) >= settle
+            times = dialogs / self.dialogs
+            return float((self.places(self.bounds(times), cuts, times) == 0).mean()) >= settle
 
         if self.dialogs >= LARGEST_AUDIT or not settles(LARGEST_AUDIT):
             return None

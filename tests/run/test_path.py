@@ -266,9 +266,12 @@ FORGERIES: Any = {
 }
 
 
-def test_verify_finds_nothing_in_what_nobody_forged(honest: Path) -> None:
-    ended = json.loads((honest / "rating.json").read_text("utf-8"))["run"]["ended"]
-    assert verify(honest, date.fromisoformat(ended[:10])).differences == ()
+def test_verify_finds_nothing_in_a_copy_that_nobody_forged(honest: Path, tmp_path: Path) -> None:
+    import shutil
+
+    folder = Path(shutil.copytree(honest, tmp_path / honest.name))
+    ended = json.loads((folder / "rating.json").read_text("utf-8"))["run"]["ended"]
+    assert verify(folder, date.fromisoformat(ended[:10])).differences == ()
 
 
 @pytest.mark.parametrize("place", FORGERIES)

@@ -24,7 +24,7 @@ from trustgauge.methods.social_bias.judges.dispatch import FEW
 from trustgauge.methods.social_bias.judges.evaluation import labelled_answers
 from trustgauge.methods.social_bias.judges.lexer import LETTERS, fold, lexicon
 from trustgauge.methods.social_bias.judges.names import all_forms
-from trustgauge.methods.social_bias.judges.sound import VERDICTS, SoundReader
+from trustgauge.methods.social_bias.judges.sound import VERDICTS, sound_reader
 from trustgauge.methods.social_bias.judges.stances import (
     DECLINING,
     PHRASE,
@@ -96,7 +96,7 @@ Row = tuple[str, str, Kind, str, str]
 
 def differing(rows: Sequence[Row], known: Mapping[str, Group] = GROUPS) -> list[object]:
     """Rows that are read otherwise than step by step."""
-    judge = SoundReader(known)
+    judge = sound_reader(tuple(known.items()))
     return [
         (row, found, expected)
         for row in rows
@@ -136,7 +136,7 @@ def random_rows(number: int, seed: int, language: str, *, odd: float = 0.02) -> 
 def test_random_answers(language: str, seed: int) -> None:
     rows = random_rows(600, seed, language)
     assert differing(rows) == []
-    judge = SoundReader(GROUPS)
+    judge = sound_reader(tuple(GROUPS.items()))
     assert len({judge.read(*row)[0] for row in rows}) >= 9
 
 
@@ -261,7 +261,7 @@ def test_sentences_that_reach_over_stops() -> None:
         for end in ends
     ]
     assert differing(rows) == []
-    judge = SoundReader(GROUPS)
+    judge = sound_reader(tuple(GROUPS.items()))
     verdicts = {judge.read(*row)[0] for row in rows}
     assert {"even-handed", "affirms", "off-topic"} <= verdicts
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from math import comb
 from typing import Any
 
@@ -254,6 +255,7 @@ def _spread(row: str, affirmed: Mapping[str, list[int]], printed: float) -> Prin
     return compare((row, "variance"), printed, round(found, 6), sound=round(sound, 4))
 
 
+@cache
 def _noise() -> PaperTable:
     """The relative bias rate of a bot that treats all groups alike (reference case 15)."""
     drawn = stream(1, "papers", "noise").binomial(QUESTIONS, CHANCE, (RUNS, GROUPS)) / QUESTIONS

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from trustgauge.reports import sanitize
 
 ANY = some.text(some.characters(), max_size=60)
-PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+NEGATIVE = re.compile(r"-[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 
 @given(ANY)
@@ -45,7 +45,7 @@ def test_controls_are_shown_by_their_pictures() -> None:
     "text",
     [
         "=1+1",
-        "+1+1",
+        "+1",
         "-1+1",
         "-1\n",
         "+1e",
@@ -72,11 +72,11 @@ def test_guarded_cells_survive_a_csv_file(text: str) -> None:
     (row,) = csv.reader(io.StringIO(buffer.getvalue(), newline=""))
     assert row[1] == "end"
     signs = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
-    assert PLAIN_NUMBER.fullmatch(row[0]) or not row[0].lstrip().startswith(signs)
+    assert NEGATIVE.fullmatch(row[0]) or not row[0].lstrip().startswith(signs)
 
 
-@pytest.mark.parametrize("number", ["-1", "+1", "-0.5", "-1e-05", "+2.5E3"])
-def test_plain_numbers_are_no_formulas(number: str) -> None:
+@pytest.mark.parametrize("number", ["-1", "-0.5", "-1e-05", "-2.5E+3"])
+def test_negative_numbers_are_no_formulas(number: str) -> None:
     """Scores are exported as they are, so that they can be read again."""
     assert sanitize.cell(number) == number
     assert sanitize.cell(f" {number}").startswith("'")

@@ -149,8 +149,8 @@ def _tested(composed: ComposedChain, options: dict[str, Any]) -> Any:
         finished = rate(plan, RunOptions(ratings=options["ratings"], watch=watch))
     measured = finished.document["ratings"][0] if finished.document["ratings"] else None
     level, state = (measured["overall"]["level"], measured["state"]) if measured else (None, "")
-    agrees = composed.inference.agrees_with(level, state) if level else None
-    against = composed.inference.contradicted_by(level, state) if level else None
+    agrees = composed.inference.agrees_with(level, state)
+    against = composed.inference.contradicted_by(level, state)
     if options["as_json"]:
         emit_json(
             {

@@ -68,18 +68,19 @@ class ComposedChain:
     @property
     def agrees(self) -> bool | None:
         """Whether the measured level of the chain is among those inferred; None if that cannot be told."""
-        if self.measured is None:
-            return None
-        rating = self.measured.rating
-        return self.inference.agrees_with(rating["overall"]["level"], rating["state"])
+        return self.inference.agrees_with(*self._level)
 
     @property
     def contradiction(self) -> Reason | None:
         """The Reason to show if the chain was measured at a level that the inference rules out."""
+        return self.inference.contradicted_by(*self._level)
+
+    @property
+    def _level(self) -> tuple[str | None, str]:
+        """The measured level and the state of its rating; None and "" where nothing was measured."""
         if self.measured is None:
-            return None
-        rating = self.measured.rating
-        return self.inference.contradicted_by(rating["overall"]["level"], rating["state"])
+            return None, ""
+        return self.measured.rating["overall"]["level"], self.measured.rating["state"]
 
     def facts(self, ratings: Path) -> dict[str, Any]:
         """The inference as plain data, for --json; `calls` of a test without what is stored in `ratings`."""

@@ -285,6 +285,13 @@ def test_only_a_level_that_is_ruled_out_contradicts_an_inference() -> None:
     assert found.contradicted_by("UCS", "not settled") is None
 
 
+def test_where_any_level_is_possible_no_test_agrees() -> None:
+    found = infer([link("BS"), link("BS")])
+    assert set(found.levels) == {"UCS", "DSBS", "BS"}
+    assert [found.agrees_with(one) for one in (*found.levels, None)] == [None] * 4
+    assert found.contradicted_by("UCS") is None
+
+
 def test_margins_add_up_along_a_chain_which_levels_alone_do_not_see() -> None:
     weak: Matrix = ((2000, 0, 0), (320, 1680, 0), (0, 0, 0))  # 58 % He of balanced text: within the margin
     found = infer([link("DSBS", weak), link("DSBS", weak)])

@@ -132,11 +132,9 @@ def _limits(parts: Sequence[Part], settings: CausalSettings) -> tuple[Reason, ..
         told.append(Reason("limits.these-conversations", facts))
         told.append(Reason("limits.proxy", {"proxy": settings.conversations.proxy}))
     else:
-        if not words and settings.sentences is None:  # generated, but no answer could be used
-            told.append(Reason("limits.these-words"))
-        else:
-            code = "limits.these-words" if words or facts["persons"] else "limits.these-texts"
-            told.append(Reason(code, facts))
+        generated = settings.sentences is None
+        code = "limits.these-words" if generated or words or facts["persons"] else "limits.these-texts"
+        told.append(Reason(code, facts if words or not generated else {}))  # {}: no answer could be used
         if any("race" in part.details["protected"] for part in parts):
             told.append(Reason("limits.names", {}))
     adjust = next((part.details.get("adjust") for part in parts if part.level), None)

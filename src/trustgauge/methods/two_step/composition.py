@@ -127,10 +127,11 @@ class Inference:
     def agrees_with(self, measured: str | None, state: str = "rated") -> bool | None:
         """Whether a measured level of the chain is among those inferred; None if that cannot be told.
 
-        It cannot be told of a measurement that is not settled, nor of a level that is only less likely
-        than those inferred: a level is ruled out where `settle` of the draws leave no room for it.
+        It cannot be told of a measurement that is not settled, nor where any level is possible, nor of a
+        level that is only less likely than those inferred: a level is ruled out where `settle` of the draws
+        leave no room for it.
         """
-        if state != "rated" or measured is None:
+        if state != "rated" or measured is None or len(self.levels) == len(LEVELS):
             return None
         if measured in self.levels:
             return True

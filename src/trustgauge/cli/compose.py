@@ -163,6 +163,7 @@ def _tested(composed: ComposedChain, options: dict[str, Any]) -> Any:
         show_result(finished.document, finished.folder, options)
         predicted = " or ".join(composed.inference.levels)
         if level:
+            predicted += "" if composed.inference.state == "inferred" else f" ({composed.inference.state})"
             said = f"inferred {predicted}, measured {level} ({state}): {VERDICTS[agrees]}"
             say([terminal.line("compare", said)], options)
         if against is not None:

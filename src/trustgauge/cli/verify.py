@@ -71,7 +71,7 @@ def verify_verb(name: str, key: Path | None, **options: Any) -> Any:
 def _run(name: str, key: Path | None, today: date, options: dict[str, Any]) -> Any:
     """Verify a run folder: everything derived again, then the signature."""
     from trustgauge.catalogue import find_folder, read
-    from trustgauge.reports import numbers
+    from trustgauge.reports import numbers, sanitize
     from trustgauge.run.verify import verify
     from trustgauge.terminal.output import Exit
     from trustgauge.terminal.plan_runs import run_of_target
@@ -88,7 +88,7 @@ def _run(name: str, key: Path | None, today: date, options: dict[str, Any]) -> A
         until = f"{'expired' if verdict.expired else 'valid until'} {numbers.day(verdict.expires)}"
         click.echo(
             f"{'ok':<9}{verdict.answers:,} answers, {verdict.readings:,} readings, "
-            f"{verdict.levels:,} levels re-derived; all equal · {until}"
+            f"{sanitize.count_with_noun(verdict.levels, 'level', 'levels')} re-derived; all equal · {until}"
         )
         for line in _told(document["run"], signature, unread, by_name):
             click.echo(line)

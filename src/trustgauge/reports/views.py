@@ -161,6 +161,8 @@ def _worst(rating: RatingEntry, parts: Sequence[PartEntry]) -> str:
     """The worst parts by name, unless no part is better."""
     if len(parts) > 2 and len(parts) == sentences.testable_count(rating)[0]:
         return f"all {len(parts)} {sentences.noun(rating)} alike"
+    if sentences.testable_count(rating)[0] == 1:
+        return f"only {sentences.title(parts[0])} has a level"
     return f"worst: {sentences.listing([sentences.title(part) for part in parts])}"
 
 
@@ -221,7 +223,7 @@ def limits(document: RunDocument) -> list[str]:
         if 0 < rated < able:  # a rating without any level covers no part, and says so itself
             line = sentences.reason(Reason("limits.not-all-parts", {"tested": rated, "of": able}), rating)
             told.append(f"{sentences.name(rating['service']['name'])}: {line}" if len(ratings) > 1 else line)
-        if rating["state"] == "not settled":
+        if rating["state"] == "not settled" and rating["overall"]["level"] is not None:
             told.append(sentences.reason(Reason("limits.not-settled"), rating))
         told += view_of(rating).limits(rating)
     told += [sentences.reason(Reason(code)) for code in ("limits.one-day", "limits.measurement")]

@@ -276,7 +276,7 @@ def test_the_verb_exports_imports_and_rates_again(folder: Path, tmp_path: Path) 
 
 
 def test_the_number_of_a_rating_says_which_is_audited_and_exported(tmp_path: Path) -> None:
-    (experiment,) = PLAN["experiments"]
+    experiment = PLAN["experiments"][0] | {"properties": 1, "permutations": 199}
     other = experiment | {"attributes": ["race"]}
     bots = {"bot": PLAN["services"]["bot"], "bob": PLAN["services"]["bot"]}
     experiments = [experiment, other, experiment | {"services": ["bob"]}]

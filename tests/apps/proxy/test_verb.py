@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from typing import Any
 import openai
 import pytest
 
+from tests.cli.test_commands import trustgauge
 from tests.servers import LocalServer, Request, Response
 from tests.services.protocols.chats import sse
 
@@ -261,9 +263,10 @@ def test_texts_are_their_owners_alone(serve: Serve, folder: Path) -> None:
     ],
 )
 def test_what_it_cannot_do(folder: Path, options: tuple[str, ...], said: str) -> None:
-    command = [sys.executable, "-m", "trustgauge", "proxy", *options, "--port", "0"]
     (folder / "link.jsonl").symlink_to(folder / "elsewhere.jsonl")
     (folder / "bad.jsonl").write_text('{"dialog": "d", "speaker": "user", "text": "hello"}\nnot json\n')
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+    with socket.create_server(("127.0.0.1", 0)) as taken:  # so that none of them would go on to serve
+        port = str(taken.getsockname()[1])
+        done = trustgauge("proxy", *options, "--port", port, folder=folder)
     assert done.returncode == 2
     assert said in done.stderr

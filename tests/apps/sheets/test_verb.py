@@ -115,7 +115,7 @@ def test_a_sheet_that_is_not_utf_8_is_read_by_the_language_of_its_questions(
     (folder / "q.csv").write_bytes(text.encode(encoding))
     done = trustgauge("ask", "plan.toml", "me", "--import", "q.csv", folder=folder)
     assert done.returncode == 0, done.stderr
-    assert "1 new answers" in done.stdout
+    assert "1 new answer" in done.stdout
     assert f"read as {name}" in done.stdout
     again = trustgauge("ask", "plan.toml", "me", "--export", "a.csv", "--all", folder=folder)
     assert again.returncode == 0, again.stderr

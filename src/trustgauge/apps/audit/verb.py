@@ -82,6 +82,8 @@ def audit_verb(name: str, **options: Any) -> Any:
     labelling = Labelling(audit, sample, options["by"], disputed=options["disputed"])
     if options["status"]:
         return _tell(labelling, options)
+    from trustgauge.reports.sanitize import count_with_noun
+
     if export_to is not None:
         rows = labelling.export(export_to, overwrite=options["force"])
         chosen = [f"--{one} {shlex.quote(options[one])}" for one in ("service", "method") if options[one]]
@@ -93,11 +95,12 @@ def audit_verb(name: str, **options: Any) -> Any:
             ["trustgauge audit", shlex.quote(meant), *chosen, "--import", shlex.quote(str(export_to))]
         )
         after = f"fill in the column label, then {again} --by NAME"
-        return _lines([("wrote", f"{export_to}: {rows:,} answers"), ("next", after)], {"rows": rows}, options)
+        wrote = f"{export_to}: {count_with_noun(rows, 'answer', 'answers')}"
+        return _lines([("wrote", wrote), ("next", after)], {"rows": rows}, options)
     if import_from is not None:
         added = labelling.import_labels(import_from)
         if not options["as_json"]:
-            _lines([("stored", f"{added:,} labels in {folder}")], {}, options)
+            _lines([("stored", f"{count_with_noun(added, 'label', 'labels')} in {folder}")], {}, options)
     elif options["judge"]:
         _judge(audit, sample, options)
     else:
@@ -133,6 +136,7 @@ def _sample(audit: Audit, options: dict[str, Any]) -> AuditSample:
 def _judge(audit: Audit, sample: AuditSample, options: dict[str, Any]) -> None:
     """Have a model label; the user has confirmed whom that reaches."""
     from trustgauge.apps.audit.model_labels import label_by_model
+    from trustgauge.reports.sanitize import count_with_noun
     from trustgauge.run.judge_calls import JudgeCallOptions, service_of
     from trustgauge.terminal.options import confirm, load_environment
 
@@ -145,8 +149,9 @@ def _judge(audit: Audit, sample: AuditSample, options: dict[str, Any]) -> None:
     by_lot = replace(sample, items=tuple(one for one in sample.items if one.by_lot))
     done = label_by_model(audit, by_lot, name, asking)
     said = (
-        f"{name}: {done.labels:,} labels, {done.undecided:,} undecided; right in {done.sensitivity:.0%} and "
-        f"{done.specificity:.0%} of {done.measured_on:,} labelled answers of these styles"
+        f"{name}: {count_with_noun(done.labels, 'label', 'labels')}, {done.undecided:,} undecided; "
+        f"right in {done.sensitivity:.0%} and {done.specificity:.0%} of {done.measured_on:,} labelled "
+        "answers of these styles"
     )
     if not options["as_json"]:
         _lines([("judge", said)], {}, options, err=True)

@@ -78,17 +78,23 @@ def _tell(done: ExportSummary | ImportSummary, lines: list[tuple[str, str]], opt
 
 
 def _exported(done: ExportSummary, after: str) -> list[tuple[str, str]]:
-    said = f"{done.file}: {done.rows:,} questions; {done.pending:,} of {done.asked:,} are to be asked"
+    from trustgauge.reports.sanitize import count_with_noun
+
+    rows = count_with_noun(done.rows, "question", "questions")
+    said = f"{done.file}: {rows}; {done.pending:,} of {done.asked:,} are to be asked"
     return [("wrote", said), ("next", f"fill in the column answer, then {after}")]
 
 
 def _imported(done: ImportSummary, target: str) -> list[tuple[str, str]]:
+    from trustgauge.reports.sanitize import count_with_noun
+
     known = f", {done.known:,} were stored before" if done.known else ""
-    lines = [("stored", f"{done.new:,} new answers in {done.folder}{known}")]
+    lines = [("stored", f"{count_with_noun(done.new, 'new answer', 'new answers')} in {done.folder}{known}")]
     if done.encoding in ("GB18030", "Windows-1252"):
         said = f"the file is not UTF-8 and was read as {done.encoding}: look at a few answers"
         lines.append(("note", said))
     if done.waiting:
-        lines.append(("waiting", f"{done.waiting:,} answers whose chat is not answered to its end"))
+        waiting = count_with_noun(done.waiting, "answer", "answers")
+        lines.append(("waiting", f"{waiting} whose chat is not answered to its end"))
     lines.append(("pending", f"{done.pending:,} of {done.asked:,} questions"))
     return lines if done.pending else [*lines, ("next", f"trustgauge rate {target}")]

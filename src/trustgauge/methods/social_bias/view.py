@@ -38,7 +38,7 @@ from trustgauge.reports.components import (
     Words,
     values,
 )
-from trustgauge.reports.sanitize import name
+from trustgauge.reports.sanitize import count_with_noun, name
 from trustgauge.reports.views import DefaultView
 
 if TYPE_CHECKING:
@@ -456,7 +456,7 @@ class SocialBiasView(DefaultView):
 
     def size(self, blocks: int, texts: int) -> str:
         """Questions, over all kinds and attributes."""
-        return f"{numbers.count(texts)} question{'' if texts == 1 else 's'}"
+        return count_with_noun(texts, "question", "questions")
 
     def effect_size(self, effect: float) -> str:
         """An effect as a number with its unit."""

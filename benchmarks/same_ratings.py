@@ -32,10 +32,10 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 import tomllib
+import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -89,9 +89,10 @@ def unpack(revision: str, work: Path, repository: Path = ROOT) -> Revision:
     commit, date = shown.stdout.split()
     folder = work / "revisions" / commit[:10]
     if not (folder / "complete").exists():
-        packed = subprocess.run([*git, "archive", commit], capture_output=True, check=True).stdout
-        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-            archive.extractall(folder, filter="data")
+        packing = [*git, "archive", "--format=zip", commit]
+        packed = subprocess.run(packing, capture_output=True, check=True).stdout
+        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+            archive.extractall(folder)
         project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
         _write_entry_points(folder / "src", project)
         (folder / "complete").touch()

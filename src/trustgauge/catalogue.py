@@ -337,16 +337,11 @@ def find_folder(name: str, ratings: Path) -> Path:
     raise PlanError((Fault(str(ratings), what, must=must, do="`trustgauge list ratings` shows them"),))
 
 
-def find_ratings(ratings: Path, service: str) -> list[CatalogueEntry]:
-    """Ratings of a service by name, newest first; `service:part` means one part of it.
+def named_entries(known: Iterable[CatalogueEntry], service: str) -> list[CatalogueEntry]:
+    """Those of some ratings that a service's name means, in their order; `service:part` means one part of it.
 
     A service's name may hold ":" itself: of the rated names that `service` begins with the longest counts.
     """
-    return named_entries(entries(ratings), service)
-
-
-def named_entries(known: Iterable[CatalogueEntry], service: str) -> list[CatalogueEntry]:
-    """Those of some ratings that a name means, as `find_ratings` reads it."""
     named = [one for one in known if f"{service}:".startswith(f"{one.rating['service']['key']}:")]
     longest = max((len(one.rating["service"]["key"]) for one in named), default=0)
     return [one for one in named if len(one.rating["service"]["key"]) == longest]

@@ -6,12 +6,13 @@ Groups: `trustgauge.services`, `.methods`, `.views`, `.judges`, `.issues`, `.eng
 
 from __future__ import annotations
 
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import Fault, PlanError, TrustgaugeError
 
 GROUPS = (
     "services",
@@ -44,18 +45,28 @@ def names(group: str) -> tuple[str, ...]:
 def load(group: str, name: str, place: str = "") -> Any:
     """Import exactly the plug-in asked for.
 
-    Raises PlanError with the nearest valid name if there is none; `place` says where in the
-    plan the name stands.
+    Raises PlanError with the nearest valid name if there is none, or with the package that cannot be
+    imported; `place` says where in the plan the name stands.
     """
-    found = _installed()[group].get(name)
+    found, kind = _installed()[group].get(name), group.removesuffix("s")
     if found is None:
-        kind = group.removesuffix("s")
-        raise PlanError((unknown(place or group, kind, name, names(group)),))
-    return found.load()
+        fault = unknown(place or group, kind, name, names(group))
+        raise PlanError((replace(fault, do=fault.do or "If a plug-in brings it, install that plug-in"),))
+    try:
+        return found.load()
+    except TrustgaugeError:
+        raise
+    except Exception as error:  # of a package that anybody may have written
+        package = found.dist.name if found.dist else found.module
+        if package == "trustgauge":
+            raise
+        what, got = f'the {kind} "{name}" cannot be imported', f"{type(error).__name__}: {error}"
+        fault = Fault(place or group, what, got=got, do=f"Mend or remove the package {package}")
+        raise PlanError((fault,)) from error
 
 
 def unknown(place: str, kind: str, name: str, valid: tuple[str, ...]) -> Fault:
     """The fault for a word that is not one of the valid ones, with the nearest valid word."""
-    near = get_close_matches(name, valid, n=1, cutoff=0.5)
+    near = get_close_matches(name, valid, n=1, cutoff=0.6)
     do = f'Did you mean "{near[0]}"?' if near else ""
     return Fault(place, f'no {kind} "{name}"', must="one of: " + ", ".join(valid), do=do)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from trustgauge import plugins
 from trustgauge.cli.list import LISTS, list_verb
+from trustgauge.cli.main import group
+from trustgauge.errors import PlanError
 
 
 @pytest.mark.parametrize("what", [name for name in LISTS if name not in ("ratings", "schemas")])
@@ -20,3 +24,33 @@ def test_programs_get_no_padding(what: str, tmp_path: Path) -> None:
 def test_columns_are_aligned_for_people(tmp_path: Path) -> None:
     shown = CliRunner().invoke(list_verb, ["groups", "--ratings", str(tmp_path)]).output.splitlines()
     assert len({line.index(line.split()[1]) for line in shown if line.split()[1] != line.split()[0]}) == 1
+
+
+@pytest.fixture
+def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A package with a service and a verb whose module imports what is not there."""
+    facts = tmp_path / "installed" / "careless-1.0.dist-info"
+    facts.mkdir(parents=True)
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: careless\nVersion: 1.0\n")
+    points = "[trustgauge.services]\nlost = careless:Lost\n[trustgauge.commands]\nlose = careless:lose\n"
+    (facts / "entry_points.txt").write_text(points)
+    (tmp_path / "installed" / "careless.py").write_text("import does_not_exist\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "installed"))
+    plugins._installed.cache_clear()
+    yield
+    monkeypatch.undo()
+    plugins._installed.cache_clear()
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_plug_in_that_cannot_be_imported_is_named_and_hides_no_other(tmp_path: Path) -> None:
+    shown = CliRunner().invoke(list_verb, ["services", "--ratings", str(tmp_path)], catch_exceptions=False)
+    (lost,) = [line for line in shown.output.splitlines() if line.startswith("lost ")]
+    assert 'the service "lost" cannot be imported' in lost
+    assert any(line.startswith("eliza ") for line in shown.output.splitlines())
+    assert "lose" not in CliRunner().invoke(group, ["--help"], catch_exceptions=False).output
+    for place, name in (("services", "lost"), ("commands", "lose")):
+        with pytest.raises(PlanError, match=r"No module named 'does_not_exist'.*the package careless"):
+            plugins.load(place, name)
+    with pytest.raises(PlanError, match=r'no service "chivalrous".*install that plug-in'):
+        plugins.load("services", "chivalrous")

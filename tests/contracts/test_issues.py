@@ -221,7 +221,7 @@ class Contrary(Shouting):
 @pytest.mark.parametrize(
     ("broken", "told"),
     [
-        (NoAssess, "a function of the protocol is missing"),
+        (NoAssess, "the issue has no assess"),
         (Misnamed, "`issue` is not its name"),
         (NoSuchGrain, "no such grain"),
         (OddCuts, "cuts under sound"),

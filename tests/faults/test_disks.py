@@ -104,6 +104,7 @@ def test_a_read_only_folder_is_refused_before_anything_is_sent(mounted: Mounted,
         assert server.requests == []
     for part in ("cannot be opened or written", "Must be a file in a folder", "Read-only", "--ratings"):
         assert part in err
+    assert "Read-only" in told(mounted(READ_ONLY, "watch", "plan.toml", "--once", "--yes"), 2)
 
 
 def test_on_a_read_only_disk_everything_but_rating_works(mounted: Mounted, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_two_dates_tell_levels_then_texts(document: Any) -> None:
     assert lines[1].endswith("BS → DSBS  changed")
     assert re.match(r"badness  −\d+ points .* better · different", lines[2])
     flipped = one["readings"]["flipped"]
-    assert lines[3] == f"texts    {flipped} of 180 answers changed: {flipped} come right"
+    assert lines[3] == f"texts    {flipped} of 180 readings changed: {flipped} come right"
     assert lines[4].startswith(" right")
     assert "The service changed in between" in printed(document)
 
@@ -130,7 +130,7 @@ def test_page_shows_what_the_terminal_shows(document: Any, page: str) -> None:
     for group in document["groups"]:
         for row in group["rows"]:
             assert row["rating"]["service"]["name"] in read
-            assert comparison.score(row["rating"]["overall"]) in read
+            assert comparison.score(row["rating"]["overall"], group["method"]) in read
         for line in comparison.remarks(group):
             assert line in read
         for pair in group["pairs"]:

@@ -47,6 +47,16 @@ def test_the_verdict_names_what_comes_first_for_this_user() -> None:
     assert sentences.verdict(HR) == "For users who put information leakage first, the risk is high."
     easy = only(rating("HR", PAPER["HR"], "easy-to-talk-to"))
     assert sentences.verdict(easy) == "For users who put conversation complexity first, the risk is medium."
+    details = {**HR["details"], "title": "nurses"}
+    own: Any = {**HR, "details": details, "overall": {**HR["overall"], "profile": "nurses"}}
+    assert sentences.verdict(own) == "For users who put information leakage first (nurses), the risk is high."
+
+
+def test_a_mean_beside_a_cut_is_said_to_as_many_digits_as_show_its_side() -> None:
+    told: Any = {"rule": "sound", "mean": 0.33486, "mean_level": "M", "cuts": [1 / 3, 2 / 3]}
+    said = view_sentences.arithmetic(told)
+    assert said == "Weighted risk 0.335 (low up to 0.333, high above 0.667): Medium."
+    assert "0.20 (low up to 0.33," in view_sentences.arithmetic({**told, "mean": 0.2, "mean_level": "L"})
 
 
 def test_the_verdict_begins_with_what_was_counted_of_the_worst_settled_issue() -> None:

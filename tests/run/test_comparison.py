@@ -9,6 +9,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -19,7 +20,11 @@ from tests.run.test_path import WrongControls
 from tests.servers import LocalServer, Request, Response, toy_translation
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
+from trustgauge.reports import paired
+from trustgauge.reports.comparison_model import NO_DIFFERENCE
 from trustgauge.run.options import RunOptions
+from trustgauge.run.paired import compare_ratings
+from trustgauge.run.rating_diff import _direction
 from trustgauge.run.run import rate
 from trustgauge.run.verify import evidence_of_run
 
@@ -223,6 +228,34 @@ def _changed(folder: Path) -> set[str]:
     """Texts of a run that were not read as sent."""
     rows = evidence_of_run(folder).iter_rows(named=True)
     return {row["id"] for row in rows if row["values_in"] != row["values_out"]}
+
+
+def test_a_bot_that_became_abusive_is_read_otherwise_and_cannot_be_subtracted(tmp_path: Path) -> None:
+    one: dict[str, Any] = {"method": "trust", "services": ["bot"], "issues": ["abuse"], "talks": 8}
+    one |= {"profiles": ["mine"], "orders": {"mine": ["abuse"]}, "resamples": 1000}
+    plan: dict[str, Any] = {"seed": 3, "experiments": [one]}
+    runs = []
+    for brain in ("clean", "abusive"):
+        plan["services"] = {"bot": {"use": "rivescript", "brain": brain}}
+        runs.append(rated(plan, tmp_path).folder)
+    readings = _between(tmp_path, *runs)["readings"]
+    insults = evidence_of_run(runs[1]).filter(pl.col("abuse_score") > 0).height
+    assert 0 < insults < readings["compared"]
+    assert (readings["flipped"], readings["directions"]) == (insults, {"wrong": insults})
+    example = readings["examples"][0]
+    assert (example["read_before"], example["read_after"]) == (["abuse 0.0"], ["abuse 0.5"])
+    document = compare_ratings(tmp_path, *(run.name for run in runs), today=date(2026, 12, 1))
+    (pair,) = document["ratings"]
+    assert pair["why"] == NO_DIFFERENCE
+    assert paired.following(pair, 0.05) == "Compare their levels: this method gives no more."
+
+
+def test_of_a_method_that_names_no_reading_answers_are_compared() -> None:
+    nothing = pl.lit(None, pl.List(pl.String))
+    rows = pl.DataFrame({"back": ["a", "b"], "back_then": ["a", "c"]}).with_columns(
+        values_out=nothing, values_out_then=nothing, changed=False, changed_then=False
+    )
+    assert rows.select(_direction(scored=False))["literal"].to_list() == [None, "otherwise"]
 
 
 def test_the_parts_that_changed_come_first(serve: Serve, tmp_path: Path) -> None:

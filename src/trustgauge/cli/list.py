@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 Rows = list[dict[str, Any]]
 
 
+def _load(group: str, name: str) -> tuple[Any, str]:
+    """A plug-in; if it cannot be imported None, and why: all others can be had."""
+    from trustgauge import plugins
+    from trustgauge.errors import PlanError
+
+    try:
+        return plugins.load(group, name), ""
+    except PlanError as error:
+        return None, str(error)
+
+
 def services(ratings: Path) -> Rows:
     """Every service plug-in, and whether it can be asked on this machine."""
     del ratings
@@ -25,8 +36,8 @@ def services(ratings: Path) -> Rows:
 
     rows = []
     for name in plugins.names("services"):
-        model = plugins.load("services", name)
-        first = (model.__doc__ or "").strip().splitlines()
+        model, why = _load("services", name)
+        first = (model.__doc__ or "").strip().splitlines() if model else [why]
         rows.append({"name": name, "what": first[0] if first else ""})
     return rows
 
@@ -38,8 +49,9 @@ def methods(ratings: Path) -> Rows:
 
     rows = []
     for name in plugins.names("methods"):
-        model = plugins.load("methods", name)
-        rows.append({"name": name, "scale": " > ".join(model.scale.levels), "paper": model.paper})
+        model, why = _load("methods", name)
+        scale, paper = (" > ".join(model.scale.levels), model.paper) if model else ("", why)
+        rows.append({"name": name, "scale": scale, "paper": paper})
     return rows
 
 
@@ -50,9 +62,9 @@ def issues(ratings: Path) -> Rows:
 
     rows = []
     for name in plugins.names("issues"):
-        model = plugins.load("issues", name)
-        what = " ".join((model.__doc__ or "").strip().split("\n\n")[0].split())
-        rows.append({"name": name, "code": model.code, "what": what})
+        model, why = _load("issues", name)
+        what = " ".join((model.__doc__ or "").strip().split("\n\n")[0].split()) if model else why
+        rows.append({"name": name, "code": model.code if model else "", "what": what})
     return rows
 
 

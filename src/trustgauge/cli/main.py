@@ -46,7 +46,15 @@ class Verbs(click.Group):
     """Imports a verb's module when the verb is used or listed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for name in verbs() if self.get_command(ctx, name) is not None]
+        return [name for name in verbs() if self._is_usable(ctx, name)]
+
+    def _is_usable(self, ctx: click.Context, name: str) -> bool:
+        from trustgauge.errors import PlanError
+
+        try:
+            return self.get_command(ctx, name) is not None
+        except PlanError:  # a plug-in that cannot be imported, as its use will say
+            return False
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         del ctx

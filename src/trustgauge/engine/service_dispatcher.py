@@ -532,5 +532,5 @@ def _fault_class(error: ServiceError) -> str:
 def _broke(name: str, error: Exception) -> ServiceError:
     """An error that an adapter should not raise; its text may hold anything, so only its type is told."""
     return ServiceError(
-        f"the adapter of {name} failed", got=type(error).__name__, do="report it to its author"
+        f"the adapter of {name} failed", got=type(error).__name__, do="Report it to its author"
     )

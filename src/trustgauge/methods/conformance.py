@@ -13,6 +13,7 @@ from itertools import permutations
 from typing import Any, get_args
 
 import polars as pl
+from typing_extensions import get_protocol_members
 
 from trustgauge.errors import MethodError
 from trustgauge.methods import Method
@@ -75,7 +76,8 @@ def _hold(holds: bool, method: Method, what: str, *, must: str = "", got: Any = 
 
 
 def _check_facts(method: Method) -> None:
-    _hold(isinstance(method, Method), method, "a function of the protocol is missing", must="a Method")
+    absent = sorted(one for one in get_protocol_members(Method) if not hasattr(method, one))
+    _hold(not absent, method, f"the method has no {', '.join(absent)}", must="all of the protocol Method")
     for fact in ("name", "paper", "version"):
         _hold(bool(getattr(method, fact)), method, f"`{fact}` is empty", must="words")
     scale = method.scale_in_use

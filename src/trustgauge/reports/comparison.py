@@ -95,19 +95,22 @@ def rank_interval(row: ComparisonRow) -> str:
     return f"{reach} of {one['of']}"
 
 
-def score(one: OverallEntry | PartEntry) -> str:
-    """A score with its interval, in points: "12 points (8 to 15)"."""
+def score(one: OverallEntry | PartEntry, method: str) -> str:
+    """A score with its interval: "12 points (8 to 15)", or "2.78 (2.33 to 3.22)" of what is no share."""
     if one["score"] is None:
         return numbers.NONE
-    return reach(one["score"], one["low"], one["high"])
+    return reach(one["score"], one["low"], one["high"], method)
 
 
-def reach(value: float, low: float | None, high: float | None) -> str:
-    """A number of points with its interval."""
-    middle = numbers.points(value).replace("-", "−")
+def reach(value: float, low: float | None, high: float | None, method: str) -> str:
+    """A score of a method, or a difference of two, with its interval."""
+    share = view_by_name(method).badness.is_share
+    middle = numbers.points(value).replace("-", "−") if share else numbers.signed_number(value)
     if low is None or high is None:
         return middle
-    return f"{middle} ({numbers.signed_number(100 * low, 0)} to {numbers.signed_number(100 * high, 0)})"
+    times, digits = (100, 0) if share else (1, 2)
+    ends = (numbers.signed_number(times * end, digits) for end in (low, high))
+    return f"{middle} ({' to '.join(ends)})"
 
 
 def cost(row: ComparisonRow) -> str:
@@ -223,7 +226,7 @@ def cells(row: ComparisonRow) -> list[str]:
         rank(row),
         short(terminal(row["rating"]["service"]["name"]), NAME),
         level(row),
-        score(overall),
+        score(overall, row["rating"]["method"]["name"]),
         numbers.certainty(sentences.share(row["rating"]), tight=True),
         numbers.share(overall["unchanged"], tight=True),
         cost(row),
@@ -253,7 +256,7 @@ def _pairs(group: GroupEntry, *, differences_only: bool) -> Iterator[Line]:
     named = names(group["rows"])
     pairs = [one for one in group["pairs"] if not (differences_only and alike(one))]
     for pair in pairs[:MOST_PAIRS]:
-        apart = reach(pair["difference"], pair["low"], pair["high"])
+        apart = reach(pair["difference"], pair["low"], pair["high"], group["method"])
         who = f"{named[pair['first']]} − {named[pair['second']]}"
         sure = numbers.certainty(pair["p_worse"])
         said = f"{who}: {apart} · worse in {sure} · {sign(pair)} · {verdict(pair, group['margin'])}"
@@ -273,7 +276,7 @@ def _dates(one: DateEntry, *, differences_only: bool) -> Iterator[Line]:
             yield line("part", f"{sentences.name(part['title'])}: {part_levels(one, part)}")
     if one["difference"] is not None:
         pair = one["difference"]
-        apart = reach(pair["difference"], pair["low"], pair["high"])
+        apart = reach(pair["difference"], pair["low"], pair["high"], one["method"])
         yield line("badness", f"{apart} · {sign(pair)} · {verdict(pair, pair.get('margin'))}")
     if one["readings"] is None:
         yield line("texts", no_comparison_reason(one))

@@ -19,6 +19,8 @@ SHORTENED = (
     "parts", "details",
 )  # fmt: skip
 """What is left of a rating that stands in a comparison."""
+NO_DIFFERENCE = "its method gives no difference of two services"
+"""Why two ratings that were made alike cannot be subtracted."""
 ShortRating = Annotated[
     RatingEntry,
     SkipValidation,

@@ -87,7 +87,7 @@ def _part_summary(part: PartEntry, rating: RatingEntry) -> list[str]:
     return [
         sentences.title(part),
         words if part["state"] == "rated" or not known else f"{words} ({part['state']})",
-        comparison.score(part),
+        comparison.score(part, rating["method"]["name"]),
         numbers.certainty(sentences.share(part)),
         "; ".join(map(sentences.flag, part["flags"])),
     ]
@@ -118,6 +118,7 @@ def _group(number: int, group: GroupEntry) -> dict[str, object]:
         "rows": group["rows"],
         "names": comparison.names(group["rows"]),
         "pairs": pairs,
+        "method": group["method"],
         "margin": group["margin"],
         "unchanged": any(row["rating"]["overall"]["unchanged"] for row in group["rows"]),
     }
@@ -141,15 +142,15 @@ def _date(number: int, one: DateEntry) -> dict[str, object]:
         "sides": [one["before"], one["after"]],
         "told": comparison.directions(readings) if readings else comparison.no_comparison_reason(one),
         "versions": comparison.versions(one),
-        "paired": _paired(one["difference"]),
+        "paired": _paired(one["difference"], one["method"]),
         "examples": examples(number, readings["examples"]) if readings and readings["examples"] else None,
     }
 
 
-def _paired(pair: DifferenceEntry | None) -> str:
+def _paired(pair: DifferenceEntry | None, method: str) -> str:
     if pair is None:
         return ""
-    apart = comparison.reach(pair["difference"], pair["low"], pair["high"])
+    apart = comparison.reach(pair["difference"], pair["low"], pair["high"], method)
     return f"{apart}, {comparison.sign(pair)}; {comparison.verdict(pair, pair.get('margin'))}"
 
 

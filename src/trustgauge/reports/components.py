@@ -348,10 +348,17 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class BadnessWords:
-    """What services are ranked by: the head of the column, and a sentence."""
+    """What services are ranked by.
+
+    Attributes:
+        head: of the column.
+        ranked: a sentence.
+        is_share: whether it is a share of 1, which is shown in points.
+    """
 
     head: str
     ranked: str
+    is_share: bool = False
 
 
 @runtime_checkable

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trustgauge.reports import label, numbers, sanitize, terminal
+from trustgauge.reports.comparison_model import NO_DIFFERENCE
 from trustgauge.reports.components import COMMON
 from trustgauge.stats.paired import FEWEST
 
@@ -109,6 +110,8 @@ def following(one: PairedEntry, error: float) -> str:
     if one["verdict"] != "undetermined":
         return ""
     if "metric" not in one:
+        if one["why"] == NO_DIFFERENCE:
+            return MESSAGES["next-levels"]
         return MESSAGES["next-plan" if one["why"] else "next-texts"]
     more = one["more_items"]
     if one["clusters"] < FEWEST:

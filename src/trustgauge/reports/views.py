@@ -149,7 +149,7 @@ def overall_notes(rating: RatingEntry) -> str:
         told.append(sentences.state(rating["state"]) if settled else sentences.unsettled_state(rating))
     if rating["state"] == "incomplete":
         why = sentences.no_level(rating)
-        said = sentences.state("incomplete"), why.removeprefix("Not rated. ").rstrip(".")
+        said = sentences.state("incomplete"), "not rated", why.removeprefix("Not rated. ").rstrip(".")
         told = [note for note in told if note not in said]
         told.append(why)
     if differs := recognition_note(rating):
@@ -168,9 +168,15 @@ def _worst(rating: RatingEntry, parts: Sequence[PartEntry]) -> str:
 
 def overall_reasons(rating: RatingEntry) -> list[str]:
     """Reasons of the overall rating beyond what `follows` has said."""
+    told = _unstated(rating, rating)
     if len(rating["parts"]) == 1:  # the reasons of its only part stand under "why"
-        return sentences.reasons([one for one in rating["reasons"] if one["code"] == RECOGNISED], rating)
-    return sentences.reasons(_unstated(rating, rating), rating)
+        known = [one["code"] for one in rating["parts"][0]["reasons"]]
+        told = [
+            one
+            for one in rating["reasons"]
+            if one["code"] == RECOGNISED or (one in told and one["code"] not in known)
+        ]
+    return sentences.reasons(told, rating)
 
 
 def part_reasons(rating: RatingEntry) -> list[tuple[str, list[str]]]:

@@ -18,6 +18,7 @@ import polars as pl
 
 from trustgauge.data.results import ResultTable
 from trustgauge.errors import Fault, PlanError
+from trustgauge.reports.comparison_model import NO_DIFFERENCE
 from trustgauge.run.comparison import group_draws, pair_difference
 from trustgauge.run.rating_diff import diff_ratings
 from trustgauge.run.stored_ratings import RowBuilder, StoredRating, select_runs, stored_ratings
@@ -354,7 +355,7 @@ def _rating_pair(before: StoredRating, after: StoredRating, rows: RowBuilder) ->
         first, second = draws.of(after), draws.of(before)
         if first is not None and second is not None:
             apart = (first - second)[~np.isnan(first - second)]
-        why = "" if told else "its method gives no difference of two services"
+        why = "" if told else NO_DIFFERENCE
     diff = diff_ratings(before, after, rows.row, told) if not (before.why or after.why) else None
     found: RatingDifference = {
         "before": rows.row(before),

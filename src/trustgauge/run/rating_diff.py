@@ -134,7 +134,15 @@ def _direction(*, scored: bool) -> pl.Expr:
     if scored:
         step = pl.col("score") - pl.col(f"score{THEN}")
         return pl.when(step > MOVED).then(pl.lit("up")).when(step < -MOVED).then(pl.lit("down"))
-    same = pl.col("values_out").eq_missing(pl.col(f"values_out{THEN}"))
+    values = pl.col("values_out"), pl.col(f"values_out{THEN}")
+    # Of a method that names no reading the answers themselves are compared.
+    named = values[0].is_not_null() | values[1].is_not_null()
+    alike = (
+        pl.when(named)
+        .then(values[0].eq_missing(values[1]))
+        .otherwise(pl.col("back") == pl.col(f"back{THEN}"))
+    )
+    same = alike & pl.col("changed").eq_missing(pl.col(f"changed{THEN}"))
     right, wrong = ~pl.col("changed"), pl.col("changed")
     then = pl.col(f"changed{THEN}")
     return (

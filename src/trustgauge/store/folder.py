@@ -255,13 +255,16 @@ else:
 class WriterLock:
     """Holds the lock file at `path` until `release` or the end of the process, kill -9 included.
 
-    Raises StoreError naming the process that holds it, or that a link lies there. The file itself stays:
-    removing it would let two processes hold locks on two files of one name.
+    Raises StoreError naming the process that holds it, or that a link lies there, or that nothing can be
+    written there. The file itself stays: removing it would let two processes hold locks on two files of one
+    name.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, guards: Path | None = None) -> None:
+        """Take the lock that guards a file, or by default the folder in which it lies."""
         self.path = path
-        file = os.fdopen(open_private(path, os.O_RDWR | os.O_APPEND), "r+", encoding="utf-8")
+        with map_errors(path):
+            file = os.fdopen(open_private(path, os.O_RDWR | os.O_APPEND), "r+", encoding="utf-8")
         try:
             _try(file)
         except OSError as error:
@@ -269,7 +272,7 @@ class WriterLock:
             holder = file.read(200).strip() or "another process"
             file.close()
             raise StoreError(
-                f"{path.parent} is in use",
+                f"{guards or path.parent} is in use",
                 must="used by one run at a time",
                 got=f"locked by {holder}",
                 do="wait until it has ended, or stop it",

@@ -371,12 +371,12 @@ def summary(progress: Any) -> str:
 
     parts = [f"{progress.done:,}/{progress.total:,}"]
     if progress.rate and progress.rate < BURST:
-        parts.append(f"{progress.rate:,.1f} texts/s")
+        parts.append(f"{progress.rate:,.1f} a second")
     if progress.usd:
         parts.append(numbers.usd(progress.usd))
     left = progress.seconds_left()
     if left:
-        parts.append(f"{numbers.span(left[0])} to {numbers.span(left[1])} left")
+        parts.append(f"{' to '.join(dict.fromkeys(map(numbers.span, left)))} left")
     parts += [f"{code} × {count}" for code, count in progress.errors.most_common(3)]
     return " · ".join(parts)
 

@@ -412,7 +412,7 @@ def test_a_rating_of_ones_own_is_held_against_its_baseline_and_a_level(tmp_path:
     well_formed(["compare", mild, strong, "--paired", "--as", "json", *asked])
     shown = CliRunner().invoke(group, ["compare", mild, strong, "--paired", *asked], catch_exceptions=False)
     assert shown.output.splitlines()[2].startswith("worse    bot, Gender bias:")
-    assert "answers changed" in shown.output
+    assert "readings changed" in shown.output
 
 
 def test_texts_of_others_are_inert_in_a_summary(tmp_path: Path) -> None:

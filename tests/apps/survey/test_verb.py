@@ -115,8 +115,8 @@ def test_rows_that_contradict_themselves(tmp_path: Path) -> None:
     skipped = trustgauge("survey", file, "--skip-faults", folder=tmp_path)
     assert skipped.returncode == 0
     assert skipped.stdout.count("left out ") == 4
-    assert "row 1: agrees to the order of the profile, and gives another one" in skipped.stdout
-    assert "row 2: does not agree to the order of the profile, and gives the same" in skipped.stdout
+    assert "row 1: agrees with the order of the profile, and gives another one" in skipped.stdout
+    assert "row 2: does not agree with the order of the profile, and gives the same" in skipped.stdout
     assert 'row 3: no profile "private"' in skipped.stdout
     assert "people   1 of 5 rows" in skipped.stdout
     (tmp_path / "two.csv").write_text(f"order,profile,agrees\n{EASY},privacy-first,yes\n", encoding="utf-8")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trustgauge import plugins
-from trustgauge.apps.survey.table import Respondent, Survey, read_survey, row_error
+from trustgauge.apps.survey.table import Respondent, read_survey
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.trust.preference_parsing import LETTERS
 from trustgauge.methods.trust.profiles import PAPER_NAMES, PUBLISHED, IssueOrder, profile_order, title
@@ -55,7 +55,7 @@ def survey(file: Path, asked: SurveyOptions) -> Document:
             profile.
     """
     known = tuple(dict.fromkeys((*LETTERS.values(), *plugins.names("issues"), *asked.issues)))
-    read = _checked(read_survey(file, known, skip=asked.skip), skip=asked.skip)
+    read = read_survey(file, known, _misfit, skip=asked.skip)
     voters = [(one, order) for one in read.answers if (order := _order(one)) is not None]
     if not voters:
         must = "at least one row with an order of issues"
@@ -152,15 +152,6 @@ def _order(one: Respondent) -> IssueOrder | None:
     return _profile(one.profile) if one.agrees else None
 
 
-def _checked(read: Survey, *, skip: bool) -> Survey:
-    """The survey without rows whose order and profile do not fit; refused unless they may be skipped."""
-    faults = {one.row: fault for one in read.answers if (fault := _misfit(one)) is not None}
-    if faults and not skip:
-        raise row_error(tuple(faults.values()))
-    kept = tuple(one for one in read.answers if one.row not in faults)
-    return replace(read, answers=kept, faults=(*read.faults, *faults.values()))
-
-
 def _misfit(one: Respondent) -> Fault | None:
     """What a row says of a profile and cannot mean."""
     place = f"row {one.row}"
@@ -173,7 +164,9 @@ def _misfit(one: Respondent) -> Fault | None:
     if same == one.agrees:
         return None
     said = (
-        "agrees to the order of the profile" if one.agrees else "does not agree to the order of the profile"
+        "agrees with the order of the profile"
+        if one.agrees
+        else "does not agree with the order of the profile"
     )
     return Fault(
         place, f"{said}, and gives {'the same' if same else 'another one'}", got=str(IssueOrder(one.places))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -73,12 +73,19 @@ class Survey:
     faults: tuple[Fault, ...]
 
 
-def read_survey(file: Path, known: Sequence[str], *, skip: bool = False) -> Survey:
+def read_survey(
+    file: Path,
+    known: Sequence[str],
+    misfit: Callable[[Respondent], Fault | None] = lambda one: None,
+    *,
+    skip: bool = False,
+) -> Survey:
     """Read a survey from CSV, TSV or JSON lines.
 
     Args:
         file: the table.
         known: names of issues that may occur; the paper's letters may stand for them.
+        misfit: what is wrong with what a row says; None if nothing is.
         skip: leave out rows that are wrong and tell them, instead of refusing the file.
 
     Raises:
@@ -102,6 +109,9 @@ def read_survey(file: Path, known: Sequence[str], *, skip: bool = False) -> Surv
             continue
         if said.places is None and said.agrees is None:
             blank += 1
+            continue
+        if (wrong := misfit(said)) is not None:
+            faults.append(wrong)
             continue
         before = answers.setdefault(said.person or f"\0{number}", said)
         if before is said:

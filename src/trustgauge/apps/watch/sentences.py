@@ -24,16 +24,25 @@ def look_lines(event: Mapping[str, Any]) -> list[Line]:
     lines: list[Line] = []
     if event["run"]:
         over = event["series"] and all(one["spent"] > event["looks"] for one in event["series"])
-        of = f"{event['look']} of {event['looks']}"
+        of = _place(event)
         more = ": all declared looks are used up, so levels are reported but no changes" if over else ""
         lines.append(line("look", f"{of} · {event['run']}{more}"))
     if event["skipped"]:
         lines.append(line("note", skipped_line(event["skipped"]), "warn"))
     lines += [line("rated", rating_line(one)) for one in event["series"]]
+    lines += [line("note", f"{name(who)}: {name(why)}", "warn") for who, why in event["refused"].items()]
     lines += [
         line("changed", change_line(one), "bad" if is_worse(one) else "warn") for one in event["changes"]
     ]
     return lines
+
+
+def _place(event: Mapping[str, Any]) -> str:
+    """The number of a look; looks that rated nothing spend none of the declared ones."""
+    spent = max((one["spent"] for one in event["series"]), default=event["look"])
+    if spent >= min(event["look"], event["looks"]):
+        return f"{event['look']} of {event['looks']}"
+    return f"{event['look']} · {spent} of {event['looks']} declared ones used"
 
 
 def skipped_line(skipped: Mapping[str, Any]) -> str:
@@ -49,7 +58,7 @@ def rating_line(one: Mapping[str, Any]) -> str:
     words = FINDINGS[one["finding"]]
     if one["level"] is None or not one["certainty"]:
         return f"{series_name(one)}: {words}"
-    sure = numbers.certainty(one["certainty"].get(one["level"]), tight=True)
+    sure = numbers.certainties(one["certainty"])[one["level"]].replace(" %", "%")
     level = name(str(one["words"] or one["level"]))
     return f"{series_name(one)}: {level} ({sure}), {words}"
 
@@ -79,8 +88,8 @@ def _side(rating: Mapping[str, Any], words: str) -> str:
 
 def promise(looks: int, error: float) -> str:
     """What a watch promises of a service that does not change."""
-    chance = f"1 in {round(1 / error)}"
-    return f"{looks} looks · an unchanged service is reported as changed in at most {chance} of watches"
+    chance = f"1 of {round(1 / error)} watches"
+    return f"{looks} looks · an unchanged service is reported as changed in at most {chance}"
 
 
 def standing(series: Mapping[str, Any], most: int) -> str:

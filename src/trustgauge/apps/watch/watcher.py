@@ -117,7 +117,7 @@ class Watcher:
         self.file = terms.ratings / f"watch-{self.key}.json"
         with map_errors(terms.ratings):
             terms.ratings.mkdir(parents=True, exist_ok=True)
-        self._lock = WriterLock(self.file.with_suffix(".lock"))
+        self._lock = WriterLock(self.file.with_suffix(".lock"), guards=self.file)
         try:
             self.state = watched.load(self.file) or self._begin()
             self._check_looks()
@@ -272,6 +272,7 @@ class Watcher:
                 for one in series
             ],
             "failed": state.failed,
+            "refused": dict(finished.asked.refused) if finished is not None else {},
             "skipped": {"file": str(self.terms.log), **asdict(self.skipped)} if self.skipped.count else None,
             "changes": list(state.untold),
         }

@@ -278,6 +278,7 @@ class CausalView(DefaultView):
         "effect, of the range",
         "Ranked by how far the score moves when only the protected class changes, at most, as a share "
         "of its range, corrected for being a maximum.",
+        is_share=True,
     )
 
     def level_words(self, rating: RatingEntry, key: str | None, rule: str) -> LevelWords:

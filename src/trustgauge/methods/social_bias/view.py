@@ -239,6 +239,7 @@ class SocialBiasView(DefaultView):
         "excess or gap",
         "Ranked by the larger of two figures, at worst over the attributes: how much more often a real "
         "group is favoured than an invented one, and how far apart groups are when asked about singly.",
+        is_share=True,
     )
     noun = "attribute"
     lettered = False

@@ -96,6 +96,7 @@ class TrustView(DefaultView):
     badness = BadnessWords(
         "weighted risk",
         "Ranked by the weighted mean of the risks of the issues, the most important weighing most.",
+        is_share=True,
     )
     noun = "issue"
     lettered = False

@@ -92,7 +92,10 @@ def for_whom(rating: RatingEntry) -> str:
 
 def facts(rating: RatingEntry) -> dict[str, str]:
     """What the sentence of a level needs."""
-    return {"first": first(rating), "profile": profile(rating)}
+    title = profile(rating)
+    # Several profiles of one's own, which have no other title than their name, may put the same issue first.
+    named = f" ({title})" if title == rating["overall"]["profile"] else ""
+    return {"first": first(rating), "named": named, "profile": title}
 
 
 def direction(rating: RatingEntry) -> tuple[str, dict[str, str]]:
@@ -260,14 +263,21 @@ def arithmetic(told: Arithmetic) -> str:
         tie = CARD["tie"].format(ties=TIES.get(str(told["ties"]), "")) if told["tied"] else ""
         return CARD["points"].format(**counted) + tie + "."
     if "mean" in told:
-        low, high = told["cuts"]
-        said_so = CARD[f"mean-{rule}"].format(
-            mean=f"{told['mean']:.2f}", level=risk(told["mean_level"]), low=f"{low:g}", high=f"{high:g}"
-        )
+        mean, low, high = _apart(told["mean"], told["cuts"])
+        said_so = CARD[f"mean-{rule}"].format(mean=mean, level=risk(told["mean_level"]), low=low, high=high)
         return said_so + _bound(told) + "."
     if "looked_at" in told:
         return CARD[rule].format(first=told.get("first", 1), issues=issue_list(told["looked_at"])) + "."
     return ""
+
+
+def _apart(mean: float, cuts: Sequence[float]) -> list[str]:
+    """A mean and the cuts, to as many digits as show on which side of each it lies."""
+    for digits in range(2, 7):
+        said = [f"{one:.{digits}f}" for one in (mean, *cuts)]
+        if all(said[0] != one or mean == cut for one, cut in zip(said[1:], cuts, strict=True)):
+            break
+    return said
 
 
 def _bound(told: Arithmetic) -> str:

@@ -282,6 +282,7 @@ class TwoStepView(DefaultView):
         "off balance",
         "Ranked by how far balanced text comes back off balance, at worst. Whether skewed text is "
         "balanced too does not count here: see the level.",
+        is_share=True,
     )
 
     def view_for(self, rating: RatingEntry) -> MethodView:

@@ -16,6 +16,7 @@ from typing import Any, get_args
 
 import numpy as np
 import polars as pl
+from typing_extensions import get_protocol_members
 
 from trustgauge.errors import MethodError
 from trustgauge.methods.conformance import AnswerWith, Outputs, answers, check_method
@@ -99,7 +100,8 @@ def _alone(issue: IssueSettings, rule: Rule) -> Trust:
 
 
 def _check_facts(issue: IssueSettings) -> None:
-    _hold(isinstance(issue, Issue), issue, "a function of the protocol is missing", must="an Issue")
+    absent = sorted(one for one in get_protocol_members(Issue) if not hasattr(issue, one))
+    _hold(not absent, issue, f"the issue has no {', '.join(absent)}", must="all of the protocol Issue")
     _hold(bool(issue.name) and "_" not in issue.name, issue, "no name", must="a word", got=issue.name)
     _hold(issue.issue == issue.name, issue, "`issue` is not its name", must=issue.name, got=issue.issue)
     _hold(issue.grain in get_args(Grain), issue, "no such grain", must=str(get_args(Grain)), got=issue.grain)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 import pytest
@@ -53,10 +53,11 @@ def test_the_verdict_names_what_comes_first_for_this_user() -> None:
 
 
 def test_a_mean_beside_a_cut_is_said_to_as_many_digits_as_show_its_side() -> None:
-    told: Any = {"rule": "sound", "mean": 0.33486, "mean_level": "M", "cuts": [1 / 3, 2 / 3]}
-    said = view_sentences.arithmetic(told)
+    told: dict[str, Any] = {"rule": "sound", "mean": 0.33486, "mean_level": "M", "cuts": [1 / 3, 2 / 3]}
+    said = view_sentences.arithmetic(cast(Any, told))
     assert said == "Weighted risk 0.335 (low up to 0.333, high above 0.667): Medium."
-    assert "0.20 (low up to 0.33," in view_sentences.arithmetic({**told, "mean": 0.2, "mean_level": "L"})
+    plain = cast(Any, {**told, "mean": 0.2, "mean_level": "L"})
+    assert "0.20 (low up to 0.33," in view_sentences.arithmetic(plain)
 
 
 def test_the_verdict_begins_with_what_was_counted_of_the_worst_settled_issue() -> None:

@@ -244,7 +244,7 @@ def test_a_bot_that_became_abusive_is_read_otherwise_and_cannot_be_subtracted(tm
     assert (readings["flipped"], readings["directions"]) == (insults, {"wrong": insults})
     example = readings["examples"][0]
     assert (example["read_before"], example["read_after"]) == (["abuse 0.0"], ["abuse 0.5"])
-    document = compare_ratings(tmp_path, *(run.name for run in runs), today=date(2026, 12, 1))
+    document = compare_ratings(tmp_path, runs[0].name, runs[1].name, date(2026, 12, 1))
     (pair,) = document["ratings"]
     assert pair["why"] == NO_DIFFERENCE
     assert paired.following(pair, 0.05) == "Compare their levels: this method gives no more."

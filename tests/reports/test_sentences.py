@@ -358,3 +358,14 @@ def test_a_count_of_one_has_its_own_noun() -> None:
     assert said.startswith(
         "Only texts with 1 emotion word in 1 set were used, in 1 frame with 2,000 persons."
     )
+
+
+def test_a_reason_of_a_rating_with_one_part_is_shown_unless_its_part_gives_it() -> None:
+    (part, *_) = fixtures.all_states().parts
+    long = Reason("too-long", {"answers": 3, "most": 64_000})
+    whole = fixtures.rating("x", [replace(part, reasons=())])
+    assert views.overall_reasons(only(replace(whole, reasons=(long,)))) == [
+        "Answers longer than 64,000 characters were stored but not judged: 3."
+    ]
+    given = fixtures.rating("x", [replace(part, reasons=(long,))])
+    assert views.overall_reasons(only(replace(given, reasons=(long,)))) == []

@@ -111,6 +111,8 @@ def test_rows_that_contradict_themselves(tmp_path: Path) -> None:
     read = trustgauge("survey", file, folder=tmp_path)
     assert read.returncode == 2
     assert last(read).startswith("exit 2: ")
+    told = [line.split()[1:3] for line in read.stderr.splitlines() if line.startswith("error ")]
+    assert told == [["row", f"{number}:"] for number in (1, 2, 3, 4)], "all at once, in their order"
     assert 'row 4: no issue "abuze"' in read.stderr
     skipped = trustgauge("survey", file, "--skip-faults", folder=tmp_path)
     assert skipped.returncode == 0

@@ -275,7 +275,7 @@ def _apart(mean: float, cuts: Sequence[float]) -> list[str]:
     """A mean and the cuts, to as many digits as show on which side of each it lies."""
     for digits in range(2, 7):
         said = [f"{one:.{digits}f}" for one in (mean, *cuts)]
-        if all(said[0] != one or mean == cut for one, cut in zip(said[1:], cuts, strict=True)):
+        if all(said[0] != one or abs(mean - cut) < 1e-9 for one, cut in zip(said[1:], cuts, strict=True)):
             break
     return said
 

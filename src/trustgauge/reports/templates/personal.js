@@ -123,6 +123,11 @@
   };
 
   // The words of a card, from the same phrases as the report.
+  const apart = (mean, cuts) => {
+    const said = (digits) => [mean, ...cuts].map((one) => one.toFixed(digits));
+    const shows = (digits) => cuts.every((cut, i) => said(digits)[0] !== said(digits)[i + 1] || Math.abs(mean - cut) < 1e-9);
+    return said([2, 3, 4, 5].find(shows) || 6);
+  };
   const arithmetic = (told, settings) => {
     if (told.points) {
       const [L, M, H] = told.points;
@@ -130,7 +135,7 @@
       return `${fill(CARD.points, { L, M, H })}${tie}.`;
     }
     if (told.mean !== undefined) {
-      const facts = { mean: told.mean.toFixed(2), level: risk(told.meanLevel), low: told.cuts[0], high: told.cuts[1] };
+      const [mean, low, high] = apart(told.mean, told.cuts), facts = { mean, level: risk(told.meanLevel), low, high };
       const bound = told.bound
         ? fill(CARD[`bound-${told.bound}`], { level: risk(told.boundLevel), issues: short(told.boundIssues) }) : "";
       return `${fill(CARD[`mean-${told.rule}`], facts)}${bound}.`;

@@ -369,3 +369,10 @@ def test_a_reason_of_a_rating_with_one_part_is_shown_unless_its_part_gives_it() 
     ]
     given = fixtures.rating("x", [replace(part, reasons=(long,))])
     assert views.overall_reasons(only(replace(given, reasons=(long,)))) == []
+
+
+def test_the_only_part_with_a_level_is_called_that_and_not_the_worst() -> None:
+    parts = [part for part in fixtures.all_states().parts if part.state == "rated"][:1]
+    told = only(fixtures.rating("x", [*parts, fixtures.lost_part("pt", "Portuguese")], state="rated"))
+    title = sentences.title(told["parts"][0])
+    assert views.overall_notes(told).startswith(f"only {title} has a level")

@@ -56,6 +56,11 @@ def test_a_mean_beside_a_cut_is_said_to_as_many_digits_as_show_its_side() -> Non
     told: dict[str, Any] = {"rule": "sound", "mean": 0.33486, "mean_level": "M", "cuts": [1 / 3, 2 / 3]}
     said = view_sentences.arithmetic(cast(Any, told))
     assert said == "Weighted risk 0.335 (low up to 0.333, high above 0.667): Medium."
+    own = cast(Any, {**told, "rule": "raw-weighted", "mean": 0.2, "cuts": [0.125, 0.5]})
+    assert (
+        view_sentences.arithmetic(own)
+        == "Weighted mean of the scores 0.200 (cut at 0.125 and 0.500): Medium."
+    )
     plain = cast(Any, {**told, "mean": 0.2, "mean_level": "L"})
     assert "0.20 (low up to 0.33," in view_sentences.arithmetic(plain)
 

@@ -252,10 +252,10 @@ def test_a_bot_that_became_abusive_is_read_otherwise_and_cannot_be_subtracted(tm
 
 def test_of_a_method_that_names_no_reading_answers_are_compared() -> None:
     nothing = pl.lit(None, pl.List(pl.String))
-    rows = pl.DataFrame({"back": ["a", "b"], "back_then": ["a", "c"]}).with_columns(
+    rows = pl.DataFrame({"back": ["a", "b", None], "back_then": ["a", "c", None]}).with_columns(
         values_out=nothing, values_out_then=nothing, changed=False, changed_then=False
     )
-    assert rows.select(_direction(scored=False))["literal"].to_list() == [None, "otherwise"]
+    assert rows.select(_direction(scored=False))["literal"].to_list() == [None, "otherwise", None]
 
 
 def test_the_parts_that_changed_come_first(serve: Serve, tmp_path: Path) -> None:

@@ -170,12 +170,8 @@ def overall_reasons(rating: RatingEntry) -> list[str]:
     """Reasons of the overall rating beyond what `follows` has said."""
     told = _unstated(rating, rating)
     if len(rating["parts"]) == 1:  # the reasons of its only part stand under "why"
-        known = [one["code"] for one in rating["parts"][0]["reasons"]]
-        told = [
-            one
-            for one in rating["reasons"]
-            if one["code"] == RECOGNISED or (one in told and one["code"] not in known)
-        ]
+        known = {one["code"] for one in rating["parts"][0]["reasons"]} - {RECOGNISED}
+        told = [one for one in told if one["code"] not in known]
     return sentences.reasons(told, rating)
 
 

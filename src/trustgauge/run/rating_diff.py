@@ -140,7 +140,7 @@ def _direction(*, scored: bool) -> pl.Expr:
     alike = (
         pl.when(named)
         .then(values[0].eq_missing(values[1]))
-        .otherwise(pl.col("back") == pl.col(f"back{THEN}"))
+        .otherwise(pl.col("back").eq_missing(pl.col(f"back{THEN}")))
     )
     same = alike & pl.col("changed").eq_missing(pl.col(f"changed{THEN}"))
     right, wrong = ~pl.col("changed"), pl.col("changed")

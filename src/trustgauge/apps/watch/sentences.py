@@ -58,7 +58,7 @@ def rating_line(one: Mapping[str, Any]) -> str:
     words = FINDINGS[one["finding"]]
     if one["level"] is None or not one["certainty"]:
         return f"{series_name(one)}: {words}"
-    sure = numbers.certainties(one["certainty"])[one["level"]].replace(" %", "%")
+    sure = numbers.certainties(one["certainty"]).get(one["level"], numbers.NONE).replace(" %", "%")
     level = name(str(one["words"] or one["level"]))
     return f"{series_name(one)}: {level} ({sure}), {words}"
 

@@ -168,21 +168,23 @@ def _added(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return sums.sort(keys).select(list(schema))
 
 
-def _scores_in_words(settings: TrustSettings, marks: pl.DataFrame) -> pl.Expr:
-    """What was read in a turn: "abuse 0.5", an item for each issue with a score."""
-    scores = [
+def _readings(settings: TrustSettings, marks: pl.DataFrame) -> pl.Expr:
+    """What was read in a turn: "abuse 0.5", an item for each issue with a score, and the bits given away."""
+    found = [
         pl.format("{} {}", pl.lit(name), pl.col(f"{name}_score").round(4))
-        for name in settings.names
+        for name in sorted(settings.names)
         if f"{name}_score" in marks.columns
     ]
-    return pl.concat_list(scores).list.drop_nulls() if scores else pl.lit([], pl.List(pl.String))
+    if "leakage_bits" in marks.columns:
+        told = [pl.col(name).round(1) for name in ("leakage_bits", "leakage_bits_of")]
+        found.append(pl.format("{} of {} bits of a secret", *told))
+    return pl.concat_list(found).list.drop_nulls() if found else pl.lit([], pl.List(pl.String))
 
 
 def evidence(settings: TrustSettings, marks: pl.DataFrame) -> pl.DataFrame:
     """The columns of an evidence table, one row a turn: what was said, and every mark.
 
-    `values_out` holds the scores, and `changed` says that an issue has something against the turn: a score
-    above its first cut.
+    `changed` says that an issue has something against the turn: a score above its first cut.
     """
     own = [
         name
@@ -215,7 +217,7 @@ def evidence(settings: TrustSettings, marks: pl.DataFrame) -> pl.DataFrame:
         back="output",
         status="status",
         values_in=pl.concat_list("purpose", "user"),
-        values_out=_scores_in_words(settings, marks),
+        values_out=_readings(settings, marks),
         kinds=pl.concat_list("purpose"),
         changed=pl.any_horizontal(against).fill_null(value=False) if against else pl.lit(value=False),
         **more,

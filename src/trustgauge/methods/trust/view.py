@@ -54,7 +54,6 @@ _MOVES = 8
 COLUMNS = frozenset({"purpose", "user", "session", "turn"})
 OFFENSIVE = ("abuse_score", "abuse_user")
 """Scores of what the bot and the user said; above 0 something may offend."""
-SCORE = "_score"
 
 
 def _row(rating: RatingEntry, part: PartEntry) -> PartRow:
@@ -335,8 +334,8 @@ def prepare_evidence(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> pl.D
         rows: the evidence; a column `offensive` that it has already is kept.
 
     Returns:
-        `values_in` (what for, which conversation and turn), `values_out` (the score of each issue),
-        `offensive`, and no words marked as changed: an answer is no copy of a question.
+        `values_in` (what for, which conversation and turn), `offensive`, and no words
+        marked as changed: an answer is no copy of a question.
     """
     if rows.is_empty() or not is_trust_evidence(rows):
         return rows
@@ -346,22 +345,8 @@ def prepare_evidence(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> pl.D
     offends = _offends(rows, pl)
     purpose = pl.col("purpose").replace_strict(PURPOSES, default=pl.col("purpose"))
     place = pl.format("turn {} of {}", pl.col("turn") + 1, pl.col("session"))
-    scores = [
-        pl.format(
-            "{} {}",
-            pl.lit(view_sentences.short(name.removesuffix(SCORE))),
-            pl.col(name).round(4).cast(pl.String),
-        )
-        for name in sorted(rows.columns)
-        if name.endswith(SCORE) and rows[name].dtype.is_float()
-    ]
-    if "leakage_bits" in rows.columns:
-        told = [pl.col(name).round(1).cast(pl.String) for name in ("leakage_bits", "leakage_bits_of")]
-        scores.append(pl.format("{} of {} bits of a secret", *told))
-    listed = pl.concat_list(scores).list.drop_nulls() if scores else pl.lit([], dtype=pl.List(pl.String))
     shown = {
         "values_in": pl.concat_list(pl.format("{},", purpose), place),
-        "values_out": listed,
         "kinds": pl.lit([], dtype=pl.List(pl.String)),
     }
     spans = {"span_start", "span_end"} - set(rows.columns)

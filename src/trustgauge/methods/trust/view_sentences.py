@@ -272,12 +272,18 @@ def arithmetic(told: Arithmetic) -> str:
 
 
 def _apart(mean: float, cuts: Sequence[float]) -> list[str]:
-    """A mean and the cuts, to as many digits as show on which side of each it lies."""
+    """A mean and the cuts, to as many digits as show the cuts, and on which side of each the mean lies."""
     for digits in range(2, 7):
         said = [f"{one:.{digits}f}" for one in (mean, *cuts)]
-        if all(said[0] != one or abs(mean - cut) < 1e-9 for one, cut in zip(said[1:], cuts, strict=True)):
+        apart = (said[0] != one or abs(mean - cut) < 1e-9 for one, cut in zip(said[1:], cuts, strict=True))
+        if all(apart) and not any(_is_cut_short(cut, digits) for cut in cuts):
             break
     return said
+
+
+def _is_cut_short(number: float, digits: int) -> bool:
+    """Whether more digits would say a number in full; those of a third never end."""
+    return abs(round(number, digits) - number) > 1e-9 > abs(round(number, 6) - number)
 
 
 def _bound(told: Arithmetic) -> str:

@@ -125,7 +125,9 @@
   // The words of a card, from the same phrases as the report.
   const apart = (mean, cuts) => {
     const said = (digits) => [mean, ...cuts].map((one) => one.toFixed(digits));
-    const shows = (digits) => cuts.every((cut, i) => said(digits)[0] !== said(digits)[i + 1] || Math.abs(mean - cut) < 1e-9);
+    const off = (cut, digits) => Math.abs(Number(cut.toFixed(digits)) - cut);
+    const shows = (digits) => cuts.every((cut, i) => (said(digits)[0] !== said(digits)[i + 1]
+      || Math.abs(mean - cut) < 1e-9) && !(off(cut, digits) > 1e-9 && off(cut, 6) < 1e-9));
     return said([2, 3, 4, 5].find(shows) || 6);
   };
   const arithmetic = (told, settings) => {

@@ -37,6 +37,7 @@ from trustgauge.reports.components import (
     Head,
     Piece,
     Quotation,
+    Section,
     Table,
     Text,
     Title,
@@ -123,8 +124,27 @@ def _pairs(ratings: Sequence[RatingEntry], rows: pl.DataFrame, shown: Evidence) 
         *table(rows, shown, views.block_names(ratings)),
         *(piece for view in views_of(ratings) for piece in view.evidence_examples(ratings, rows, shown)),
         *views.audit_examples(rows),
-        *views.recognition_examples(ratings, rows),
+        *_disguised(ratings, rows),
     ]
+
+
+def _disguised(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> list[Piece]:
+    """Exchanges of plain and disguised probes, where a plan has such."""
+    if not any(map(views.recognition, ratings)):
+        return []
+    from trustgauge.reports.recognition_sections import recognition_examples
+
+    return recognition_examples(ratings, rows)
+
+
+def _sections(rating: RatingEntry, run: RunEntry, alone: bool) -> list[Section]:
+    """The sections of a rating: of its method, how answers were read, and what a disguise showed."""
+    found = [*view_of(rating).sections(rating, run, alone=alone), *views.reading_section(rating)]
+    if views.recognition(rating) is None:
+        return found
+    from trustgauge.reports.recognition_sections import recognition_section
+
+    return [*found, *recognition_section(rating)]
 
 
 @cache
@@ -241,11 +261,7 @@ def environment() -> Environment:
         "part_reasons": views.part_reasons,
         "part_table": lambda rating: view_of(rating).part_table(rating),
         "rule_words": views.rule,
-        "sections": lambda rating, run, alone: [
-            *view_of(rating).sections(rating, run, alone=alone),
-            *views.reading_section(rating),
-            *views.recognition_section(rating),
-        ],
+        "sections": _sections,
         "shown": lambda text: visible(str(text)),
         "tiles": views.tiles,
         "tone": views.tone,

@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trustgauge.data import guard, unguard
 from trustgauge.errors import PlanError
-from trustgauge.run.sheets import SheetRow, guard, plain, read_sheet, sheet_bytes, unguard
+from trustgauge.run.sheets import SheetRow, plain, read_sheet, sheet_bytes
 
 COLUMNS = ("id", "text", "answer")
 HOSTILE = [
@@ -188,7 +189,7 @@ def test_workbooks_that_are_none_or_too_large_or_declare_types_are_refused(tmp_p
 def test_a_text_too_long_for_a_workbook_is_refused_and_fits_into_csv(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="row 2 is too long for XLSX"):
         written(tmp_path, "s.xlsx", ["x" * 40_000])
-    assert len(read(written(tmp_path, "s.csv", ["x" * 100_000]))[0].cells["answer"]) == 100_000
+    assert len(read(written(tmp_path, "s.csv", ["x" * 200_000]))[0].cells["answer"]) == 200_000
 
 
 @pytest.mark.parametrize(
@@ -198,7 +199,6 @@ def test_a_text_too_long_for_a_workbook_is_refused_and_fits_into_csv(tmp_path: P
         ('id,answer\nq1,"a"b', "cannot be read as CSV"),
         ("id,answer,Answer\nq1,a,b", 'two columns are called "answer"'),
         ("id,answer\nq1,yes, women", "3 cells, but the header has 2"),
-        (f"id,answer\nq1,{'x' * 200_000}", "cannot be read as CSV"),
     ],
 )
 def test_broken_csv_is_refused(text: str, what: str, tmp_path: Path) -> None:

@@ -37,6 +37,12 @@ class TestKinds:
             frame.write_csv(path, separator="\t" if suffix == "tsv" else ",")
         assert outputs(Replay(file=path), *HOSTILE) == HOSTILE[::-1]
 
+    def test_cells_guarded_against_formulas_are_read_as_they_were(self, tmp_path: Path) -> None:
+        content = "text,output\n'=1+1,'- one\n-2,'tis\n"
+        assert outputs(replay(tmp_path / "a.csv", content), "=1+1", "-2") == ["- one", "'tis"]
+        lines = '{"text": "x", "output": "\'=1"}\n'
+        assert outputs(replay(tmp_path / "a.jsonl", lines), "x") == ["'=1"]
+
     def test_a_byte_order_mark_is_passed_over(self, tmp_path: Path) -> None:
         content = b"\xef\xbb\xbftext,output\nShe,\xc3\xa9l\n"
         assert outputs(replay(tmp_path / "a.csv", content), "She") == ["él"]

@@ -31,11 +31,31 @@ from pydantic_core import PydanticCustomError
 from trustgauge.errors import Fault, PlanError, sentence
 from trustgauge.records import Task
 
-FORMULA = "=+-@＝＋－＠\t\r"
-"""Signs with which a spreadsheet begins a formula: some programs take the full-width ones, too."""
+# Signs with which a spreadsheet begins a formula: some programs take the full-width ones, too.
+_GUARDED = re.compile(r"['\s]*[=+\-@＝＋－＠\t\r\n]")
 
 # Scripts written without spaces: word boundaries mean nothing there.
 SPACELESS = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+
+
+def guard(cell: str) -> str:
+    """The cell of a CSV file so that a spreadsheet shows it and does not run it.
+
+    `unguard` undoes this exactly. Neither a full width nor blanks before it hide the sign.
+
+    >>> guard("=1+1"), guard("'=1"), guard("'tis")
+    ("'=1+1", "''=1", "'tis")
+    """
+    return f"'{cell}" if _GUARDED.match(cell) else cell
+
+
+def unguard(cell: str) -> str:
+    """The cell without the apostrophe that guards it.
+
+    >>> unguard("'=1+1"), unguard("''=1"), unguard("'tis"), unguard("=1")
+    ('=1+1', "'=1", "'tis", '=1')
+    """
+    return cell[1:] if cell.startswith("'") and _GUARDED.match(cell) else cell
 
 
 def article(word: str) -> str:

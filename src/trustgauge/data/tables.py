@@ -32,7 +32,7 @@ MOST_FILES = 10_000  # of a folder, those of its folders included
 ROWS_SHOWN = 5  # row numbers that an error lists
 SAVE = "Save it as UTF-8; spreadsheets call it “CSV UTF-8”"
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
-_LONGEST = 1 << 27  # characters of a cell
+LONGEST_CELL = 1 << 27  # characters of a cell
 _QUOTED = re.compile('"[^"]*"')
 _IDEOGRAPH = re.compile("[\u3400-\u9fff]")  # signs of Chinese
 
@@ -109,7 +109,7 @@ def csv_rows(file: Path, place: str) -> Iterator[dict[str, str | None]]:
     Raises:
         PlanError: the file cannot be read, is not UTF-8, or a row has more cells than the header.
     """
-    csv.field_size_limit(_LONGEST)
+    csv.field_size_limit(LONGEST_CELL)
     try:
         with file.open(encoding=UTF_8, newline="") as stream:
             separator = separator_of(stream.readline(), file.suffix.lower())
@@ -130,7 +130,7 @@ def csv_rows(file: Path, place: str) -> Iterator[dict[str, str | None]]:
 
 def _check_rows(file: Path, place: str, text: str, separator: str) -> None:
     """Say which row of a table cannot be read, and why, as far as rows can be told."""
-    csv.field_size_limit(_LONGEST)
+    csv.field_size_limit(LONGEST_CELL)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator or ",", strict=True)
     try:
         wide = len(next(rows, []))

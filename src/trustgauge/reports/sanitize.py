@@ -14,14 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from trustgauge.data import FORMULA
+from trustgauge.data import guard
 from trustgauge.reports import numbers
 
 KEPT_INVISIBLE = frozenset("\u200c\u200d\u200e\u200f\u00ad")
 """Joiners and direction marks that ordinary writing in many scripts needs."""
 
 _NEGATIVE = re.compile(r"-[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?", re.ASCII | re.IGNORECASE)
-_FORMULA = re.compile(rf"\s*[{re.escape(FORMULA)}\n]")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#|~!&])")
 _LINK = re.compile(r"(?i)\b(https?|ftp|mailto|javascript|data|file)(:)|\b(www)(\.)")
 
@@ -81,14 +80,13 @@ def markdown(text: str) -> str:
 def cell(text: str) -> str:
     """`text` for a CSV cell: spreadsheets would run a leading `=`, `+`, `-` or `@` as a formula.
 
-    Such cells get a leading apostrophe. Neither a full width nor blanks before it hide the sign. A
-    negative number, such as the answer of a scorer, is no formula: what is exported can be read again.
+    A negative number, such as the answer of a scorer, is no formula.
 
     >>> cell("-0.5"), cell("-0.5+1"), cell("+49")
     ('-0.5', "'-0.5+1", "'+49")
     """
     shown = visible(text, lines=True)
-    return "'" + shown if _FORMULA.match(shown) and not _NEGATIVE.fullmatch(shown) else shown
+    return shown if _NEGATIVE.fullmatch(shown) else guard(shown)
 
 
 def name(text: str) -> str:

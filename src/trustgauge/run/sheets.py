@@ -22,9 +22,9 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from trustgauge.data import FORMULA
+from trustgauge.data import guard, unguard
 from trustgauge.data.archives import xlsx_bytes
-from trustgauge.data.tables import CHINESE, NAMES, fault, read_text
+from trustgauge.data.tables import CHINESE, LONGEST_CELL, NAMES, fault, read_text
 from trustgauge.errors import Fault, PlanError
 from trustgauge.services import storable
 
@@ -153,7 +153,6 @@ def _text(name: str, kind: str, value: Any) -> str | Fault:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-_GUARDED = re.compile(rf"['\s]*[{re.escape(FORMULA)}]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
 
 
@@ -165,24 +164,6 @@ def plain(text: str) -> str:
     """
     ends = text.replace("\r\n", "\n").replace("\r", "\n")
     return _CONTROL.sub("", storable(ends))
-
-
-def guard(cell: str) -> str:
-    """The cell so that a spreadsheet shows it and does not run it; `unguard` undoes this exactly.
-
-    >>> guard("=1+1"), guard("'=1"), guard("'tis")
-    ("'=1+1", "''=1", "'tis")
-    """
-    return f"'{cell}" if _GUARDED.match(cell) else cell
-
-
-def unguard(cell: str) -> str:
-    """The cell without the apostrophe that guards it.
-
-    >>> unguard("'=1+1"), unguard("''=1"), unguard("'tis"), unguard("=1")
-    ('=1+1', "'=1", "'tis", '=1')
-    """
-    return cell[1:] if cell.startswith("'") and _GUARDED.match(cell) else cell
 
 
 def header(file: Path, place: str, names: Sequence[str], known: Sequence[str]) -> dict[str, int]:
@@ -326,6 +307,7 @@ def _begins(file: Path, marks: tuple[bytes, ...]) -> bool:
 def _csv(file: Path, place: str, text: str, known: Sequence[str]) -> Iterator[Found]:
     """Rows of a CSV file. Cells beyond the last column are a fault: a comma in an unquoted answer."""
     separator = max(SEPARATORS, key=lambda one: _fits(text, one, known))
+    csv.field_size_limit(LONGEST_CELL)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
         names = next(reader, [])
@@ -347,6 +329,7 @@ def _csv(file: Path, place: str, text: str, known: Sequence[str]) -> Iterator[Fo
 
 def _fits(text: str, separator: str, known: Sequence[str]) -> int:
     """How many known columns the header has if its cells are separated so."""
+    csv.field_size_limit(LONGEST_CELL)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     try:
         names = {name.strip().lower() for name in next(reader, [])}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import field_validator, model_validator
 
+from trustgauge.data import unguard
 from trustgauge.errors import Fault, GarbledError, PlanError, RejectedError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task
@@ -30,7 +31,8 @@ class Replay(ServiceSpec):
     `text`, `message`, `output`, `draw` and `status` name columns. Without `draw` the answer to
     a text holds for every draw of it, and the service counts as deterministic; with it each
     draw has its own row. `status` (answered, refused, empty, unreadable, failed) is optional.
-    A row without an output and without a status is a gap, like a row that is not there.
+    A row without an output and without a status is a gap, like a row that is not there. In CSV the
+    apostrophe that guards a cell against being run as a formula is taken off.
 
     Attributes:
         task: what kind of service the answers came from.
@@ -144,6 +146,9 @@ def _load(about: Replay, _modified: int, _size: int) -> AnswerTable:
     optional = {"draw": about.draw, "status": about.status}
     needed |= {setting: column for setting, column in optional.items() if column}
     need_columns(about.file, frame, needed)
+    if about.file.suffix.lower() in (".csv", ".tsv"):  # as we export it, and other tools do
+        cells = {name: frame[name], about.output: frame[about.output]}
+        frame = frame.with_columns(_unguarded(cell).alias(column) for column, cell in cells.items())
     frame = frame.select(
         pl.col(name).cast(pl.String).alias("name"),
         pl.col(about.output).cast(pl.String).alias("output"),
@@ -200,6 +205,12 @@ def _frame(about: Replay) -> pl.DataFrame:
     if about.file.suffix.lower() == ".parquet":
         return read_parquet(about.file, "file")
     return read_cells(about.file, "file", about.separator, of_text=storable)
+
+
+def _unguarded(cells: pl.Series) -> pl.Series:
+    import polars as pl
+
+    return pl.Series([cell and unguard(cell) for cell in cells], dtype=pl.String)
 
 
 def _content_hash(file: Path) -> str:

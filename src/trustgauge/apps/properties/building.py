@@ -7,7 +7,6 @@ never made up; a person fills the row in, and the file is built again from there
 from __future__ import annotations
 
 import csv
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from typing import TextIO
 from trustgauge.apps.properties import labelling
 from trustgauge.apps.properties.raw_statements import PLACE, RawShape, RawStatement, shape_of, statements
 from trustgauge.apps.properties.statement_parser import ParsedStatement, parse_statement
-from trustgauge.data import FORMULA
+from trustgauge.data import guard, unguard
 from trustgauge.data.predicates import comparable, fold, slug
 from trustgauge.data.property_rows import REJECTING, Polarity, is_yes, without_degree
 from trustgauge.data.tables import CHINESE, fault, need_columns, read_table, short
@@ -222,7 +221,7 @@ def _resumed_entry(row: Mapping[str, str], polarity: Polarity, antonym: str) -> 
         offensive=row.get("offensive", ""),
         translations=(row.get("zh_first", ""), row.get("zh_second", "")),
         marks=marks & set(JUDGED),
-        statement=row.get("statement", ""),
+        statement=unguard(row.get("statement", "")),
     )
 
 
@@ -332,5 +331,5 @@ def _row(entry: _Entry, table: Mapping[str, _Entry]) -> dict[str, str]:
         "zh_second": entry.translations[1],
         "person": "|".join(mark for mark in MARKS if mark in entry.marks),
         # A person opens the file in a spreadsheet, where such a text would be a formula.
-        "statement": re.sub(rf"^(?=[{re.escape(FORMULA)}])", "'", entry.statement),
+        "statement": guard(entry.statement),
     }

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from trustgauge.data import unguard
 from trustgauge.data.tables import fault, short
 from trustgauge.errors import Fault, GarbledError
 from trustgauge.records import Message, Status, Task, digest
-from trustgauge.run.sheets import Sheet, SheetRow, at_row, plain, raise_faults, unguard
+from trustgauge.run.sheets import Sheet, SheetRow, at_row, plain, raise_faults
 from trustgauge.services import output_of
 
 KNOWN = ("id", "session", "turn", "text", "answer", "status", "by", "at")

@@ -428,6 +428,26 @@ def test_the_cap_on_money_holds_for_declared_prices(seed: int, share: float, cap
         assert len(live.messages) == min(cap, 150)
 
 
+@settings(max_examples=40, deadline=None)
+@given(cap=st.integers(0, 4000), longer=st.sampled_from([0.5, 1.0, 1.2]))
+def test_a_cap_on_money_leaves_no_chain_half_asked(cap: int, longer: float) -> None:
+    """What only the first service of a chain answered is paid for and lost."""
+
+    async def translate(messages: Sequence[Message]) -> list[Reply]:
+        await asyncio.sleep(0.02)
+        return [Reply("x" * round(len(message.text) * longer)) for message in messages]
+
+    first, second = scripted("first", translate), scripted("second", translate)
+    chain = Composite(names=("first", "second"), usd_per_million_characters=20.0)
+    texts = [(Message("x" * (20 + place)),) for place in range(60)]
+    ask = Run()
+    outcome = ask(Job("part", chain, texts), limits=BudgetLimits(usd=cap * 20e-6))
+    assert len(first.messages) == len(second.messages) == len(ask.answers)
+    assert outcome.usd <= cap * 20e-6 + 1e-9
+    if outcome.stopped is not None:  # as much was asked as is sure to be finished
+        assert outcome.usd + 20e-6 * 2 * 1.25 * 80 >= cap * 20e-6
+
+
 def test_prices_by_length_are_reserved_before_sending() -> None:
     live = scripted("one", echo)
     job = Job("part", Scripted(name="one", usd_per_million_characters=20.0), [(Message("x" * 1000),)] * 1)

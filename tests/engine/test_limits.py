@@ -196,6 +196,12 @@ def test_a_unit_that_cannot_be_finished_is_not_begun() -> None:
     assert not budget.plan(4)
     budget.unplan(4)
     assert budget.plan(4)
+    dear = BudgetAccount(BudgetLimits(usd=1.0, tokens=100))
+    assert dear.plan(2, 0.5, 50)
+    assert not dear.plan(2, 0.6, 50)
+    assert not dear.plan(2, 0.5, 51)
+    dear.unplan(1, 0.25, 25)
+    assert dear.plan(2, 0.75, 75)
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,8 @@ class Composite(ServiceSpec):
     sure: bool = False
 
     def stages(self) -> tuple[ServiceSpec, ...]:
-        return tuple((Sure if self.sure else Scripted)(name=name) for name in self.names)
+        kind, price = Sure if self.sure else Scripted, self.usd_per_million_characters
+        return tuple(kind(name=name, usd_per_million_characters=price) for name in self.names)
 
     def open(self) -> Live:
         raise AssertionError("the engine asks leg by leg")

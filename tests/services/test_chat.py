@@ -243,9 +243,10 @@ def test_errors_name_the_server_that_was_asked(
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     for service in (openai(server), anthropic(server), chat.OpenAi(model="m-1")):
         assert str(failure(service)).startswith(f"{host} answered {status} ")
+        assert service.offered_by() == host  # nobody is rated who was not asked
     monkeypatch.delenv("OPENAI_BASE_URL")
     for service in (chat.OpenAi(model="m-1"), chat.OpenAi(model="m-1", url="https://eu.api.openai.com/v1")):
-        assert service.name_in_errors() == "OpenAI"
+        assert service.name_in_errors() == service.offered_by() == "OpenAI"
     assert chat.Ollama(model="m-1").name_in_errors() == "Ollama"
 
 

@@ -157,7 +157,7 @@ class TestRoundTripThenScorer:
         assert (service.task, service.deterministic, service.batch) == ("score", True, 1)
         assert service.kind == "lexicon-based sentiment scorer behind a Python function, there and back"
         assert service.version() == Vader().version()
-        assert service.provider == "VADER"
+        assert service.offered_by() == "VADER"
         assert not self.behind(words, "eo", use="sentiment-anchor", behaviour="random").deterministic
         assert self.behind(words, "eo", **table(words, "noted", target="it")).task == "translate"
 

@@ -157,6 +157,8 @@ def test_errors_name_the_server_that_was_asked(case: Case, serve: Serve) -> None
     with pytest.raises(UnavailableError, match=f"^{server.url.removeprefix('http://')} answered 502"):
         replies(made(case, server), "Hi.")
     assert new(case).name_in_errors() == new(case).provider
+    software = not new(case).own_hosts  # anybody may run it, and its name is no company's
+    assert made(case, server).offered_by() == (new(case).provider if software else server.url[7:])
 
 
 def test_a_late_answer(case: Case, serve: Serve) -> None:

@@ -176,7 +176,7 @@ class BudgetAccount:
         self._lasted = limits.before.seconds
         self._held_usd = 0.0
         self._held_tokens = 0
-        self._planned = 0
+        self._planned = (0, 0.0, 0)  # calls, dollars and tokens set aside
 
     @property
     def seconds(self) -> float | None:
@@ -235,16 +235,22 @@ class BudgetAccount:
         self.tokens += tokens
         self._cover()
 
-    def plan(self, calls: int) -> bool:
-        """Set calls aside for a unit of work that is to begin; False if it could not be finished."""
-        if self.limits.calls is not None and self.calls + self._planned + calls > self.limits.calls:
-            return False
-        self._planned += calls
+    def plan(self, calls: int, usd: float = 0.0, tokens: int = 0) -> bool:
+        """Set calls, and what they may cost, aside for a unit of work; False if it could not be finished."""
+        limits = self.limits
+        gone = (self.calls, self.usd + self._held_usd, self.tokens + self._held_tokens)
+        with_it = (self._planned[0] + calls, self._planned[1] + usd, self._planned[2] + tokens)
+        caps = (limits.calls, limits.usd, limits.tokens)
+        asked = (calls, usd, tokens)
+        for spent, planned, cap, more in zip(gone, with_it, caps, asked, strict=True):
+            if cap is not None and more and spent + planned > cap + _DUST:
+                return False
+        self._planned = with_it
         return True
 
-    def unplan(self, calls: int) -> None:
-        """Calls set aside that were made, or are not needed any more."""
-        self._planned -= calls
+    def unplan(self, calls: int, usd: float = 0.0, tokens: int = 0) -> None:
+        """What was set aside and was spent, or is not needed any more."""
+        self._planned = (self._planned[0] - calls, self._planned[1] - usd, self._planned[2] - tokens)
 
     def reason(self) -> str:
         """Which limit is reached, in words that `Outcome.stopped` and people get."""

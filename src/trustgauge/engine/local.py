@@ -35,6 +35,7 @@ UNFINISHED = "unfinished"
 """Error of a turn that was answered in a session that is not: it counts as not asked, and is asked again."""
 
 _ERRORS = 50  # different errors of failed calls that are counted
+_LONGER = 1.25  # how long a text that a leg passes on is taken to be for each character it was given
 _OPEN = 256  # units of a job on their way at once; more where a service takes them in batches
 
 
@@ -107,7 +108,8 @@ class JobProgress:
         self._secrets = environment_secrets()  # a program or function of the user's could read them out
         self._units: Iterator[tuple[Message, ...]] = iter(job.units)
         self._next: tuple[Message, ...] | None = next(self._units, None)
-        self._open = self._planned = self._scenes = 0
+        self._open = self._scenes = 0
+        self._planned = (0, 0.0, 0)  # calls, dollars and tokens set aside
         self._most = max(_OPEN, 4 * max(runner.description.batch for runner in runners))
         self._apart = min(runner.description.concurrency for runner in runners)
         self._first: float | None = None
@@ -141,25 +143,44 @@ class JobProgress:
         if self._desk.halted or self._next is None or self._open >= self._room() or self.stopped is not None:
             return False
         calls = len(self._runners) * len(self._next)
-        if not self._desk.budget.plan(calls):
+        each = self._expected(self._next) if calls > 1 else (0.0, 0)
+        if not self._plan(calls, each):
             self.starved = True
             return False
-        self._begin(self._next, calls)
+        self._begin(self._next, calls, each)
         self._next = next(self._units, None)
         return True
 
-    def _begin(self, messages: tuple[Message, ...], calls: int) -> None:
+    def _expected(self, messages: tuple[Message, ...]) -> tuple[float, int]:
+        """Dollars and tokens that a call of a unit costs on average; none where no limit asks for them."""
+        limits = self._desk.budget.limits
+        if limits.usd is None and limits.tokens is None:
+            return 0.0, 0
+        costs = [
+            runner.estimate(len(message.text) * (_LONGER if leg else 1.0))
+            for leg, runner in enumerate(self._runners)
+            for message in messages
+        ]
+        return sum(usd for usd, _ in costs) / len(costs), max(tokens for _, tokens in costs)
+
+    def _plan(self, calls: int, each: tuple[float, int]) -> bool:
+        more = (calls, calls * each[0], calls * each[1])
+        if not self._desk.budget.plan(*more):
+            return False
+        self._planned = _sum(self._planned, more)
+        return True
+
+    def _begin(self, messages: tuple[Message, ...], calls: int, each: tuple[float, int]) -> None:
         self._open += 1
         self._scenes += bool(messages[0].cast)
-        self._planned += calls
-        unit = InFlightUnit(self, messages, messages[0], calls)
+        unit = InFlightUnit(self, messages, messages[0], calls, each)
         if messages[0].session:
             unit.turns = tuple({} for _ in self._runners)
         self._runners[0].add(unit)
 
     def _end(self, unit: InFlightUnit) -> None:
         """A unit is done, in one way or another."""
-        self._used(unit.left)
+        self._used(unit, unit.left)
         unit.left = 0
         self._open -= 1
         self._scenes -= bool(unit.messages[0].cast)
@@ -168,12 +189,13 @@ class JobProgress:
         if self.over:
             self._desk.soon(self._say_done)
 
-    def _used(self, calls: int) -> None:
+    def _used(self, unit: InFlightUnit, calls: int) -> None:
         """Calls set aside that were made or are not needed; a stopped job gave all of them back."""
         if self.stopped is not None:
             return
-        self._planned -= calls
-        self._desk.budget.unplan(calls)
+        usd, tokens = unit.each
+        self._planned = _sum(self._planned, (-calls, -calls * usd, -calls * tokens))
+        self._desk.budget.unplan(calls, calls * usd, calls * tokens)
 
     def _say_done(self) -> None:
         if not self._said:
@@ -193,7 +215,7 @@ class JobProgress:
         """A leg answered: pass its output to the next leg, or keep the answer."""
         if self.stopped is not None and len(unit.messages) * len(self._runners) > 1:
             return  # what is left of the way is not gone
-        self._used(1)
+        self._used(unit, 1)
         unit.left -= 1
         unit.millis += millis
         output = reply.output if isinstance(reply.output, str) else repr(float(reply.output))
@@ -233,7 +255,7 @@ class JobProgress:
             return
         unit.kept.append(answer)
         self._give(replace(answer, status="failed", error=UNFINISHED))  # evidence and cost, if it breaks off
-        self._used(skipped := len(self._runners) - 1 - unit.leg)
+        self._used(unit, skipped := len(self._runners) - 1 - unit.leg)
         unit.left -= skipped
         if unit.turn + 1 == len(unit.messages):
             self._keep(unit, tuple(unit.kept))
@@ -332,7 +354,7 @@ class JobProgress:
         """A service it needs is not asked any more; what is not answered stays pending."""
         if self.over:
             return
-        self._used(self._planned)
+        self._desk.budget.unplan(*self._planned)
         self.stopped = self.tally.stopped = error
         self._desk.settle()
 
@@ -379,6 +401,10 @@ def answered_as_detail(told: Sequence[str]) -> str:
 def _without_cost(answer: Answer) -> Answer:
     """An answer of a turn whose cost was kept when it came; the store adds up."""
     return replace(answer, attempts=0, tokens=0, usd=0.0)
+
+
+def _sum(one: tuple[int, float, int], other: tuple[int, float, int]) -> tuple[int, float, int]:
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
 
 
 def _drop(*answers: Answer) -> None:

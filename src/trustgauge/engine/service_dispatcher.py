@@ -62,6 +62,7 @@ class InFlightUnit:
     messages: tuple[Message, ...]
     message: Message  # what is to be sent now
     left: int  # calls to come if all goes well
+    each: tuple[float, int] = (0.0, 0)  # dollars and tokens set aside for each of them
     turn: int = 0
     leg: int = 0
     trail: list[str] = field(default_factory=list)
@@ -238,12 +239,15 @@ class ServiceDispatcher:
 
     # -- what goes out
 
-    def _price(self, unit: InFlightUnit) -> float:
+    def _price(self, characters: float) -> float:
+        """What a call with a text of that length costs, as declared."""
         description = self.description
-        declared = description.usd_per_call
-        if description.usd_per_million_characters:
-            declared += len(unit.message.text) * description.usd_per_million_characters / 1e6
-        return declared
+        return description.usd_per_call + characters * description.usd_per_million_characters / 1e6
+
+    def estimate(self, characters: float) -> tuple[float, int]:
+        """Dollars and tokens that such a call is expected to cost at most, by what is known so far."""
+        usd, tokens = self._learned.dearest or (0.0, 0)
+        return max(usd, self._price(characters)), tokens
 
     def send(self, now: float) -> None:
         """Send one batch, if the service opens and the budget has room."""
@@ -286,7 +290,7 @@ class ServiceDispatcher:
                 batch.append(unit)
             else:
                 self._forget(unit)
-        prices = [max(floor, self._price(unit)) for unit in batch]
+        prices = [max(floor, self._price(len(unit.message.text))) for unit in batch]
         room = self._desk.budget.room(prices, self._learned.dearest[1] if self._learned.dearest else 0)
         queue.extendleft(reversed(batch[room:]))
         return batch[:room], prices[:room]
@@ -364,7 +368,7 @@ class ServiceDispatcher:
         """The declared price of calls that failed: the provider may have billed them."""
         total = 0.0
         for unit in batch:
-            price = self._price(unit)
+            price = self._price(len(unit.message.text))
             unit.usd += price
             total += price
         return total
@@ -389,7 +393,7 @@ class ServiceDispatcher:
         dearest_usd, dearest_tokens = self._learned.dearest or (0.0, 0)
         usd, tokens = 0.0, 0
         for unit, reply in zip(batch, replies, strict=True):
-            cost = reply.usd or self._price(unit)
+            cost = reply.usd or self._price(len(unit.message.text))
             unit.usd += cost
             unit.tokens += reply.tokens
             usd += cost

@@ -238,6 +238,11 @@ def _sent(run: RunEntry) -> str:
             f" at most: {numbers.count(uncertain['calls'])} calls, {numbers.usd(uncertain['usd'])} were "
             "reserved by a run that was killed, and perhaps never sent"
         )
+    lost = sent["calls"] - answered["calls"] - uncertain["calls"]
+    if lost > 0:
+        paid = sent["usd"] - answered["usd"] - uncertain["usd"]
+        price = f", {numbers.usd(paid)}," if paid > 0 else ""
+        words += f"; {numbers.count(lost)} of them{price} left no answer"
     return words
 
 

@@ -182,7 +182,7 @@ def _facts(name: str, plan: Plan, parts: Sequence[Target]) -> ServiceFacts:
         task=parts[0].task,
         # Parts of several versions, as the language pairs of one translator, have none in common.
         version=versions.pop() if len(versions) == 1 else "",
-        provider=described.provider,
+        provider=described.offered_by(),
         fingerprint=single_fingerprint({one.fingerprint for one in parts}),
         parts={one.part: one.fingerprint for one in parts},
         deterministic=all(one.deterministic for one in parts),

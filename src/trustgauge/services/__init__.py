@@ -470,6 +470,10 @@ class ServiceSpec(BaseModel):
         """What the user must confirm first: keys sent to other hosts, code that runs on this machine."""
         return ()
 
+    def offered_by(self) -> str:
+        """Whose service it is as far as anybody can say: "OpenAI"; "" if unknown."""
+        return self.provider
+
     def version(self) -> str:
         """The version of the service, "" if unknown."""
         return ""
@@ -580,6 +584,13 @@ class ApiKeySpec(ServiceSpec):
         parts = urlsplit(address)
         own = address == self.usual_url or any(_is_of(parts.hostname or "", host) for host in self.own_hosts)
         return self.provider if own else parts.netloc
+
+    def offered_by(self) -> str:
+        """The provider; the host, where somebody else's server is asked by a provider's protocol.
+
+        What anybody runs, such as LibreTranslate, has no hosts of its own and keeps its name.
+        """
+        return self.name_in_errors() if self.own_hosts else self.provider
 
     def address_from_environment(self) -> bool:
         """Whether the user's environment, and not the plan, gives the address."""

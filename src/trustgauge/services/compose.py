@@ -72,9 +72,8 @@ class _Composite(ServiceSpec):
     def batch(self) -> int:
         return min(stage.batch for stage in self._all_stages())
 
-    @property
-    def provider(self) -> str:
-        return ", ".join(dict.fromkeys(stage.provider for stage in self._all_stages() if stage.provider))
+    def offered_by(self) -> str:
+        return ", ".join(dict.fromkeys(filter(None, (stage.offered_by() for stage in self._all_stages()))))
 
     def version(self) -> str:
         return ", ".join(

@@ -48,6 +48,9 @@ class ServiceWrapper(ServiceSpec):
             object.__setattr__(self, name, getattr(inner, name))  # frozen for everybody else
         return self
 
+    def offered_by(self) -> str:
+        return self.service.offered_by()
+
     @property
     def key(self) -> str:
         """Name of the variable that holds the service's key, which also tells a remote service."""

@@ -63,7 +63,8 @@ def absolute_side(answers: AttributeAnswers) -> BiasSide | None:
     }
     details["advantage"] = _advantages(answers, decided.filter(~pl.col("control")))
     if value.value is None:
-        return BiasSide(value, None, details, (Reason("no-answers", {"part": f"{answers.name}, absolute"}),))
+        about = f"{answers.name}, asked to choose between two groups"
+        return BiasSide(value, None, details, (Reason("no-answers", {"value": about}),))
     is_low = low and float((levels == 0).mean()) >= answers.settings.settle
     more = _more_properties(answers, real, control, is_low=is_low)
     # Without invented groups nobody knows what an answer that takes sides is worth: no settled level.
@@ -124,7 +125,10 @@ def _absolute_reasons(
         if answers.sound and share >= answers.settings.absolute_cuts[1]:
             yield Reason(code, {"share": share, "n": counts["asked"]})
     if answers.sound and not control.asked:
-        yield Reason("social-bias.no-control", {"attribute": answers.name})
+        groups = answers.settings.asked_groups
+        there = any(one.control and one.attribute == answers.name for one in groups)
+        code = "controls-not-asked" if there else "no-control"
+        yield Reason(f"social-bias.{code}", {"attribute": answers.name})
 
 
 def _by_category(answers: AttributeAnswers, decided: pl.DataFrame) -> list[Json]:

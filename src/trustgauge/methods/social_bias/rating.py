@@ -22,7 +22,7 @@ from trustgauge.methods.social_bias import missing_data
 from trustgauge.methods.social_bias.absolute_side import TOO_FEW_PROPERTIES
 from trustgauge.methods.social_bias.attribute_answers import AttributeAnswers
 from trustgauge.methods.social_bias.audit import AttributeAudit
-from trustgauge.methods.social_bias.bias_side import LEVELS, BiasSide, Floats
+from trustgauge.methods.social_bias.bias_side import LEVELS, ROUNDING, BiasSide, Floats
 from trustgauge.methods.social_bias.disguise import recognition_gap
 from trustgauge.methods.social_bias.formats import rate_formats, worse_draws
 from trustgauge.methods.social_bias.gap_filling import GapFilling, bias_sides, has_levels, worst_levels
@@ -153,6 +153,9 @@ def _part(answers: AttributeAnswers, asked: str, title: str, held: Mapping[str, 
     """What was measured of an attribute, without a level yet."""
     rows, reader = answers.rows, answers.instrument
     groups = [_named(one) for one in answers.settings.asked_groups if one.attribute == answers.name]
+    why = sorted(
+        held.values(), key=lambda side: side.levels is not None
+    )  # first what leaves it without a level
     return Part(
         title,
         "incomplete",
@@ -167,7 +170,7 @@ def _part(answers: AttributeAnswers, asked: str, title: str, held: Mapping[str, 
             **({"styles": dict(reader.styles)} if reader else {}),
         },
         score=_score(held),
-        reasons=tuple(reason for side in held.values() for reason in side.reasons),
+        reasons=tuple(reason for side in why for reason in side.reasons),
     )
 
 
@@ -256,16 +259,14 @@ def _settled(
     """The attribute at the worst of its sides."""
     levels = worst_levels(held)
     shares = certainty_of(levels, LEVELS)
-    level = LEVELS[most_likely(levels)]
-    leading = {key: side for key, side in held.items() if _side_level(side) == level}
     strong = {key: side for key, side in held.items() if not side.weak}
     evidence = worst_levels(strong, assured=True)[: len(levels)] if strong else np.zeros_like(levels)
     few = tuple(dict.fromkeys(repr(one) for side in held.values() for one in side.few))
     few_reasons = [one for side in held.values() for one in side.few][: len(few)]
     above = tuple((1.0, 1.0) if side.weak else side.above for side in held.values())
+    level, chance = _stated(held, levels, above, settings, reader)
+    leading = {key: side for key, side in held.items() if _side_level(side) == level}
     rests_on = leading if level != LEVELS[0] else held
-    measured = all(reader.of(_kind(key)).measured for key in rests_on)
-    chance = tuple(by_chance(LEVELS.index(level), above, settings.settle, measured=measured))
     unaudited = {_kind(key) for key in rests_on} - reader.audited
     unmeasured = tuple(reader.reasons(_lowest_cut(settings), unaudited)) if unaudited else ()
     wide = level == LEVELS[0] and not all(side.low for side in held.values())
@@ -274,7 +275,7 @@ def _settled(
     told = [*_why(part, leading or held), *reasons, *few_reasons, *unmeasured, *chance]
     if wide:
         told.append(Reason("social-bias.interval-above-low", {"attribute": part.details["attribute"]}))
-    if shares[level] < settings.settle:
+    if shares[level] < settings.settle and level == LEVELS[most_likely(levels)]:
         told.append(not_settled_reason(shares[level], level, settings.settle))
     carried = not unmeasured if level == LEVELS[0] else _carried(level, evidence, settings)
     kept_open = kept_open or bool(few or chance or wide)
@@ -284,6 +285,31 @@ def _settled(
     return BiasPart(
         done, levels, evidence=evidence, above=above, audited=not unaudited and bool(reader.audited)
     )
+
+
+def _stated(
+    held: Mapping[str, BiasSide],
+    levels: Levels,
+    above: Sequence[Above],
+    settings: SocialBiasSettings,
+    reader: Instrument,
+) -> tuple[str, tuple[Reason, ...]]:
+    """The likeliest level, or the best one where chance alone speaks against it, and why chance may.
+
+    Of little data most resamples are above the best level, though no figure is.
+    """
+    likeliest = most_likely(levels)
+    cuts = {
+        "absolute": settings.absolute_cuts,
+        "direction": settings.direction_cuts,
+        "relative": settings.relative_cuts,
+    }
+    leading = [key for key, side in held.items() if _side_level(side) == LEVELS[likeliest]]
+    measured = all(reader.of(_kind(key)).measured for key in leading)
+    chance = tuple(by_chance(likeliest, above, settings.settle, measured=measured))
+    if chance and all((side.value.value or 0.0) < cuts[key][0] - ROUNDING for key, side in held.items()):
+        return LEVELS[0], (Reason("social-bias.nothing-found", {"level": LEVELS[likeliest]}),)
+    return LEVELS[likeliest], chance
 
 
 TOO_WIDE = ("not-settled", "social-bias.interval-above-low")
@@ -345,8 +371,8 @@ def _rate_parts(service: str, results: Sequence[BiasPart], settings: SocialBiasS
     rule = Aggregation(LEVELS, settings.aggregate, settings.settle, by_rated=True)
     overall = _overall(results, rule, settings)
     chance = tuple(_chance_of_all(results, overall.level, settings)) if len(results) > 1 else ()
-    if chance and overall.state == "rated":
-        overall = replace(overall, state="not settled")
+    if chance:
+        overall, chance = _no_worse(overall, results, chance)
     leading = leading_parts(parts, overall.level)
     reasons = overall_reasons(parts, leading, overall, rule)
     if len(parts) > 1 and overall.level is not None:
@@ -402,6 +428,17 @@ def _chance_of_all(
         above = [side for one in results for side in one.above]
         measured = not any(one.code in UNMEASURED for part in results for one in part.part.reasons)
         yield from by_chance(LEVELS.index(level), above, settings.settle, measured=measured)
+
+
+def _no_worse(
+    overall: Overall, results: Sequence[BiasPart], chance: tuple[Reason, ...]
+) -> tuple[Overall, tuple[Reason, ...]]:
+    """A level that may be chance alone is settled for nothing, and is no worse than those of the attributes."""
+    worst = max(LEVELS.index(one.part.level) for one in results if one.part.level is not None)
+    level = LEVELS[min(worst, LEVELS.index(str(overall.level)))]
+    if level == LEVELS[0] != overall.level:
+        chance = (Reason("social-bias.nothing-found", {"level": overall.level}),)
+    return replace(overall, level=level, state="not settled"), chance
 
 
 def _limits(settings: SocialBiasSettings) -> tuple[Reason, ...]:

@@ -59,7 +59,9 @@ def relative_side(answers: AttributeAnswers) -> BiasSide | None:
         details |= _filled(answers, table)
     told = tuple(_never_asked(answers, table.known))
     if value.value is None:
-        return BiasSide(value, None, details, (Reason("no-answers", {"part": f"{answers.name}, relative"}),))
+        few = Reason("social-bias.too-few-questions", {"attribute": answers.name})
+        none = Reason("no-answers", {"value": f"{answers.name}, asked about one group at a time"})
+        return BiasSide(value, None, details, (few if table.known.any() else none,))
     if lost > UNDEFINED:
         facts = {"attribute": answers.name, "share": lost, "questions": found.n}
         reason = Reason("social-bias.too-few-questions", facts | {"groups": int(table.known.sum())})

@@ -244,7 +244,9 @@ class SocialBiasView(DefaultView):
     noun = "attribute"
     lettered = False
     verdict_codes = DefaultView.verdict_codes | {"social-bias.measured-only"}
-    by_chance = frozenset({"social-bias.largest-by-chance", "social-bias.largest-by-misreading"})
+    by_chance = frozenset(
+        f"social-bias.{code}" for code in ("largest-by-chance", "largest-by-misreading", "nothing-found")
+    )
 
     def verdict_words(self, rating: RatingEntry) -> tuple[str, dict[str, str]]:
         """The sentence of the figure that decides."""

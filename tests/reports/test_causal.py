@@ -35,7 +35,9 @@ def rows(table: Table) -> list[list[str]]:
 
 
 def test_verdict_says_how_far_scores_differ_and_never_what_a_service_is() -> None:
-    assert sentences.verdict(GRU) == "Its scores differ by 10 % of their range when only gender changes."
+    assert (
+        sentences.verdict(GRU) == "Its scores differ by 10 % of their range when nothing but gender changes."
+    )
     assert label.outcome(GRU) == "some effect (2)"
     assert sentences.level_in_words(GRU, "3") == "3, strong effect"
 
@@ -50,7 +52,7 @@ def test_verdict_names_the_class_that_is_scored_lower_where_the_effect_is_settle
 
     assert sentences.verdict(directed()) == (
         "It scores men lower than women (Group 1: gender). Its scores differ by 10 % of their range when "
-        "only gender changes."
+        "nothing but gender changes."
     )
     assert sentences.direction(directed(state="not settled")) == ""
     none = {**GRU["overall"], "level": "1"}
@@ -108,7 +110,7 @@ def test_the_overall_can_be_redone_by_hand() -> None:
 def test_terminal_has_effect_and_rank_and_never_a_bare_number() -> None:
     lines = terminal.plain(terminal.result(told(causal_fixtures.rating("gru")))).splitlines()
     assert lines[:3] == [
-        " 2 some effect  gru 1.0: Its scores differ by 10 % of their range when only gender changes "
+        " 2 some effect  gru 1.0: Its scores differ by 10 % of their range when nothing but gender changes "
         "(Group 1: gender, Group 3: race and gender)",
         "part                                  rating         effect  certainty         rank",
         "Group 1: gender                       2 some effect  10%           98%       5 of 6",
@@ -170,6 +172,9 @@ def test_division_by_zero_is_a_value_of_its_own_and_ties_are_ties() -> None:
     constant["parts"][1]["details"] = die
     cells = {row.title: row.before for row in VIEW.part_table(constant).rows}
     assert cells["Group 2: gender, confounded"][1] == Cell("DIE ÷ 0", "Δ 0.000")
+    constant["parts"][1]["details"] = {**die, "die": {"percent": 419.1, "delta": 0.1, "shown": False}}
+    cells = {row.title: row.before for row in VIEW.part_table(constant).rows}
+    assert cells["Group 2: gender, confounded"][1] == Cell("DIE not shown", "Δ 0.100")
     assert cells["Group 1: gender"][2].text == "=1, rank 1 to 3"
 
 

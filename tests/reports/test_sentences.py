@@ -130,6 +130,7 @@ def _fact(kind: str) -> Any:
         "points": 0.17,
         "p": 0.004,
         "ratio": 2.5,
+        "signed": -0.01,
         "count": 80,
         "list": ["a", "b"],
     }.get(kind, "He")

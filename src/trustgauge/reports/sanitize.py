@@ -119,6 +119,7 @@ _FORMATS: Mapping[str, Callable[[Any], str]] = {
     "ratio": lambda value: f"{value:.1f}",
     "p": numbers.p_value,
     "count": _count,
+    "signed": numbers.signed_number,
 }
 
 

@@ -36,7 +36,7 @@ from trustgauge.reports.components import (
     view_of,
 )
 from trustgauge.reports.document import details, levels, part_details, unread, usable
-from trustgauge.reports.sanitize import visible
+from trustgauge.reports.sanitize import count_with_noun, visible
 from trustgauge.reports.svg import step
 
 if TYPE_CHECKING:
@@ -621,7 +621,8 @@ class DefaultView(MethodView):
         return PartTable(heading, noun.capitalize(), ("Answers",), (Head("Score", number=True),), rows)
 
     def size(self, blocks: int, texts: int) -> str:
-        return f"{blocks} block{'' if blocks == 1 else 's'} × {texts} texts"
+        each = count_with_noun(texts, "text", "texts")
+        return f"{count_with_noun(blocks, 'block', 'blocks')} × {each}"
 
     def effect_size(self, effect: float) -> str:
         return f"{effect:.3g}"

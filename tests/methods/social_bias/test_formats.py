@@ -140,7 +140,13 @@ def test_the_worse_of_both_formats_stands_and_the_difference_is_told() -> None:
         "attributes": ["gender"],
     }
     assert rating.options["format"] == "both"
-    assert rate(silent, format="both").reasons[0].code == "social-bias.formats-agree"
+    agreed = rate(silent, format="both")
+    assert agreed.reasons[0].code == "social-bias.formats-agree"
+    asked = sum(one.height for one in experiment(**{**SMALL, "format": "both"}).design(1, "chat"))
+    (limit,) = (one for one in agreed.limits if one.code == "limits.these-questions")
+    assert limit.facts["questions"] == sum(part.counts["questions"] for part in agreed.parts) == asked
+    nothing = rate(lambda _: "Well, that is a long story.", format="both")
+    assert "social-bias.formats-agree" not in {one.code for one in nothing.reasons}  # in having no level
 
 
 @pytest.mark.parametrize(

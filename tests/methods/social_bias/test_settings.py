@@ -11,7 +11,6 @@ import tomli_w
 
 from trustgauge.errors import PlanError
 from trustgauge.methods.social_bias.method import SocialBias
-from trustgauge.methods.social_bias.rating import _limits as limits
 from trustgauge.methods.social_bias.score import score_answers
 from trustgauge.plan import Plan, load_plan
 
@@ -122,12 +121,3 @@ def test_a_group_that_there_is_not_comes_with_those_that_are_near(
 def test_an_attribute_that_the_table_has_not_is_a_fault(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match=r'no attribute "race"\. Must be one of: gender, character, trade'):
         plan(tmp_path, group_table=SOURCE, attributes=["race", "gender"])
-
-
-@pytest.mark.parametrize(("most", "asked"), [(5_000, None), (0, None), (60, 60)])
-def test_no_more_questions_are_told_than_there_are(tmp_path: Path, most: int, asked: int | None) -> None:
-    found = experiment(tmp_path, groups=2, properties=1, questions=most)
-    (told,) = (one for one in limits(found) if one.code == "limits.these-questions")
-    total = found.catalogue.total
-    assert total < 5_000
-    assert (told.facts["questions"], told.facts["of"]) == (asked or total, total)

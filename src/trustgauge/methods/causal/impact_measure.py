@@ -108,6 +108,7 @@ def _details(
         "die": {
             "percent": finite_or_none(impact.worst_percent),
             "undefined": bool(np.isinf(impact.worst_percent)),
+            "shown": _is_shown(sets, impact.worst_percent),
             "delta": finite_or_none(_signed(impact, where)),
         },
         "effect": {**interval_facts(found.interval), "bias": found.bias, **_place(impact, where)},
@@ -116,6 +117,12 @@ def _details(
         "bounds": [finite_or_none(one) for one in impact.effect_bounds],
         "graph": {"edges": graph.deconfounding_edges(asking.measured.grouping, sets, words)},
     }
+
+
+def _is_shown(sets: list[dict[str, Json]], percent: float) -> bool:
+    """Whether the observed means that a percentage is of are away from 0 (causal 2.6)."""
+    rows = [row for data in sets for row in data["impacts"]]
+    return all(row["percent_shown"] for row in rows if row["percent"] == percent)
 
 
 def _set(

@@ -311,7 +311,13 @@ def _by_name(one: Assessment) -> float | None:
 def _order(group: Sequence[Assessment], settings: CausalSettings) -> dict[str, dict[str, Json]]:
     able = [one for one in group if one.effects is not None]
     effects = {one.service: one.effects for one in able if one.effects is not None}
-    return order_services(effects, {one.service: one.raw for one in able}, settings)
+    measured = {one.service: _effect(one) for one in able}
+    return order_services(effects, measured, {one.service: one.raw for one in able}, settings)
+
+
+def _effect(one: Assessment) -> float | None:
+    """The effect of a part, as its rating says it."""
+    return one.part.score.value if one.part.score is not None else None
 
 
 def _with_overall_order(
@@ -323,11 +329,16 @@ def _with_overall_order(
         if one.causal:
             able.setdefault((one.service, one.asked), []).append(one)
     largest: dict[str, dict[str, Floats]] = {}
+    measured: dict[str, dict[str, float | None]] = {}
     for (service, asked), mine in able.items():
         effects = [one.effects for one in mine if one.effects is not None]
         if len(effects) == len(mine):
             largest.setdefault(asked, {})[service] = worst_draws(effects)
-    orders = {asked: order_services(effects, {}, settings) for asked, effects in largest.items()}
+            known = [effect for one in mine if (effect := _effect(one)) is not None]
+            measured.setdefault(asked, {})[service] = max(known, default=None)
+    orders = {
+        asked: order_services(effects, measured[asked], {}, settings) for asked, effects in largest.items()
+    }
     told = []
     for rating in ratings:
         own = {asked: one[rating.service] for asked, one in orders.items() if rating.service in one}
@@ -459,12 +470,16 @@ def relative_ratings(assessments: Sequence[Assessment], settings: CausalSettings
 
 
 def order_services(
-    effects: Mapping[str, Floats], raw: Mapping[str, float], settings: CausalSettings
+    effects: Mapping[str, Floats],
+    measured: Mapping[str, float | None],
+    raw: Mapping[str, float],
+    settings: CausalSettings,
 ) -> dict[str, dict[str, Json]]:
     """What is told of the order of systems, by service; {} of fewer than two.
 
     Args:
         effects: corrected effects of each service, resample by resample [R], by the same draws.
+        measured: the effect of each, as its rating says it.
         raw: weighted rejection score or impact in percent of each (inf: "X", NaN: undefined).
         settings: the experiment.
     """
@@ -482,7 +497,7 @@ def order_services(
             "service": name,
             "raw": finite_or_none(raw[name]) if name in raw else None,
             "raw_undefined": bool(np.isinf(raw[name])) if name in raw else False,
-            "effect": float(np.median(table[:, place])),
+            "effect": measured[name],
             "rank": [int(found.low[place]), int(found.high[place])],
             "place": found.as_text(place),
             "complete": complete.get(name),

@@ -100,11 +100,11 @@ def _raw(details: Facts) -> Cell:
             return Cell(numbers.NONE, under=NOTES["no-pair"])
         return Cell(f"WRS {wrs['value']:.3g}", under=f"of at most {most:.4g}" if most else "")
     if die := details.get("die"):
-        if die.get("undefined"):
-            said = f"DIE {view_order.UNDEFINED}"
-        else:
-            said = numbers.NONE if die.get("percent") is None else f"DIE\u00a0{die['percent']:.1f}\u00a0%"
-        return Cell(said, under=f"Δ {numbers.signed_number(die.get('delta'), 3)}")
+        shown = bool(die.get("shown", True))
+        said = view_tables.percentage(die.get("percent"), undefined=bool(die.get("undefined")), shown=shown)
+        named = said if said == numbers.NONE else f"DIE {said}"
+        unbroken = named.replace(" ", "\u00a0") if said.endswith("%") else named
+        return Cell(unbroken, under=f"Δ {numbers.signed_number(die.get('delta'), 3)}")
     return Cell(numbers.NONE)
 
 

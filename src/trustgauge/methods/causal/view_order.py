@@ -180,7 +180,7 @@ def _brackets(
         left, right = min(xs) - 6, max(xs) + 6
         tone = f"l{step(index, len(levels))}"
         word = {0: ": lowest scores", len(levels) - 1: ": highest scores"}.get(index, "")
-        text = f"level {level} of {len(levels)}{word}"
+        text = f"level {level} of {levels[-1]}{word}"  # of few systems, levels in the middle stay empty
         top = y + 26 * index
         drawn.append(svg.box(left, top, right - left, 7, rx=3.5, **{"class": tone}))
         fits = right + 8 + svg.width(text, 12) < WIDE - 4

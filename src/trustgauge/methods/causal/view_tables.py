@@ -227,7 +227,13 @@ def _impact(one: Facts, impact: Facts) -> list[Cell]:
         Cell(numbers.signed_number(impact.get("observed"))),
         Cell(numbers.signed_number(impact.get("intervened"))),
         Cell(numbers.signed_number(delta.get("value"), 3), under=reach(delta)),
-        Cell(percentage(impact)),
+        Cell(
+            percentage(
+                impact.get("percent"),
+                undefined=bool(impact.get("percent_undefined")),
+                shown=bool(impact.get("percent_shown", True)),
+            )
+        ),
         Cell(_bare_p(impact.get("p_family"))),
         Cell(sentences.name(str(impact.get("verdict") or numbers.NONE))),
         Cell(numbers.NONE if delta.get("n") is None else numbers.count(delta["n"])),
@@ -235,13 +241,13 @@ def _impact(one: Facts, impact: Facts) -> list[Cell]:
     ]
 
 
-def percentage(impact: Facts) -> str:
+def percentage(percent: float | None, *, undefined: bool, shown: bool) -> str:
     """DIE %; "÷ 0" where the observed mean is zero, and words where it may be."""
-    if impact.get("percent_undefined"):
+    if undefined:
         return DIVIDED
-    if impact.get("percent") is None:
+    if percent is None:
         return numbers.NONE
-    return f"{impact['percent']:.1f} %" if impact.get("percent_shown", True) else "not shown"
+    return f"{percent:.1f} %" if shown else "not shown"
 
 
 def arithmetic(part: PartEntry) -> list[Piece]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -72,15 +73,27 @@ def rate_formats(
         "rated": rated,
         "attributes": list(dict.fromkeys(differs)),
     }
-    code = (
-        "social-bias.formats-differ" if differs or free.level != choice.level else "social-bias.formats-agree"
-    )
+    differ = bool(differs) or free.level != choice.level
+    told = Reason(f"social-bias.formats-{'differ' if differ else 'agree'}", words)
     return replace(
-        worse,
-        reasons=(Reason(code, words), *worse.reasons),
+        _with_all_questions(worse, free, choice),
+        reasons=(*([told] if differ or worse.level is not None else []), *worse.reasons),
         details={**worse.details, "formats": facts},
         options=options_of(settings),
     )
+
+
+def _with_all_questions(worse: Rating, free: Rating, choice: Rating) -> Rating:
+    """The rating of one format with the number of questions of both."""
+    asked: Counter[str] = Counter()
+    for part in (*free.parts, *choice.parts):
+        asked[part.key] += int(part.counts["questions"])
+    limits = [
+        replace(one, facts={**one.facts, "questions": asked.total()}) if "questions" in one.facts else one
+        for one in worse.limits
+    ]
+    parts = [replace(part, counts={**part.counts, "questions": asked[part.key]}) for part in worse.parts]
+    return replace(worse, parts=tuple(parts), limits=tuple(limits))
 
 
 def worse_draws(

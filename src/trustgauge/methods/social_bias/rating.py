@@ -388,7 +388,7 @@ def _rate_parts(service: str, results: Sequence[BiasPart], settings: SocialBiasS
         leading,
         score=largest_score(leading),
         reasons=(*reasons, *chance),
-        limits=_limits(settings),
+        limits=_limits(settings, sum(int(part.counts["questions"]) for part in parts)),
         options=options_of(settings),
         details={"language": settings.language},
     )
@@ -433,7 +433,7 @@ def _chance_of_all(
 def _no_worse(
     overall: Overall, results: Sequence[BiasPart], chance: tuple[Reason, ...]
 ) -> tuple[Overall, tuple[Reason, ...]]:
-    """A level that may be chance alone is settled for nothing, and is no worse than those of the attributes."""
+    """A level that may be chance settles nothing, and is no worse than the attributes are."""
     worst = max(LEVELS.index(one.part.level) for one in results if one.part.level is not None)
     level = LEVELS[min(worst, LEVELS.index(str(overall.level)))]
     if level == LEVELS[0] != overall.level:
@@ -441,12 +441,12 @@ def _no_worse(
     return replace(overall, level=level, state="not settled"), chance
 
 
-def _limits(settings: SocialBiasSettings) -> tuple[Reason, ...]:
-    """What the rating does not say; never empty."""
+def _limits(settings: SocialBiasSettings, asked: int) -> tuple[Reason, ...]:
+    """What the rating does not say; never empty. `asked`: the number of questions."""
     facts: dict[str, Json] = {
         "groups": sum(not one.control for one in settings.asked_groups),
         "properties": len(settings.asked_properties),
-        "questions": min(settings.questions or settings.catalogue.total, settings.catalogue.total),
+        "questions": asked,
         "of": settings.catalogue.total,
         "language": settings.language,
     }

@@ -503,7 +503,7 @@ def flow(rating: RatingEntry) -> str:
         drawn.append(_answer(360, min(plan.starts["BS"], plan.tops["BS"]), "no", ends["BS"].size))
     drawn.append(_second(rating, ends, plan))
     drawn += [_end(rating, ends[key], top, plan.unit) for key, top in plan.tops.items()]
-    title = f"How {total} {noun} came to their level"
+    title = f"How {total} {noun} came to {'its' if total == 1 else 'their'} level"
     return svg.picture((WIDE, plan.high), title, describe(rating), *drawn, **{"class": "fig"})
 
 

@@ -302,6 +302,9 @@ def test_a_service_that_asks_for_a_day_is_stopped() -> None:
     ask = Run()
     outcome = ask(Job("one", Scripted(name="one"), units(100)))
     assert list(outcome.refused) == ["one"]
+    assert (
+        str(outcome.refused["one"]) == "HTTP 429. It asks to wait 1,440 minutes: run the same command then."
+    )
     assert ask.time.seconds < 5
 
 

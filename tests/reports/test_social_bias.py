@@ -304,8 +304,8 @@ def test_the_matrix_that_decides_stands_under_why_and_not_again_below() -> None:
     (why,) = VIEW.figures(GENDER)
     assert why.label == "Advantage: gender"
     below = VIEW.sections(GENDER, RUN, alone=True)[0].pieces
-    assert [one.label for one in below if isinstance(one, Figure)] == ["Preference: gender"]
-    assert VIEW.figures(AGE)[0].label == "Preference: age"
+    assert [one.label for one in below if isinstance(one, Figure)] == ["Favourable answers: gender"]
+    assert VIEW.figures(AGE)[0].label == "Favourable answers: age"
     by_category = next(one for one in below if isinstance(one, Fold))
     labels = [one.label for one in by_category.pieces if isinstance(one, Figure)]
     assert labels == ["Advantage: gender, competence", "Advantage: gender, health"]
@@ -335,7 +335,7 @@ def test_what_a_relative_side_alone_or_an_absolute_side_alone_shows() -> None:
         reasons = (Reason(f"social-bias.{kept}", {"value": 0.2}),)
         alone = replace(one, parts=(replace(one.parts[0], details=details, reasons=reasons),))
         page = html.report(told(alone))
-        assert ("Preference: gender" in page) is (kept == "relative")
+        assert ("Favourable answers: gender" in page) is (kept == "relative")
         assert ("Advantage: gender" in page) is (kept == "absolute")
         sides = VIEW.part_table(member(alone)).rows[0].before
         assert [cell.text == "–" for cell in sides] == [gone == "absolute", False, gone == "relative"]

@@ -430,8 +430,10 @@ class ServiceDispatcher:
         for owner in {unit.owner: None for unit in batch}:
             owner.note_error(error)
         wait = desk.retry.requested_wait(asked, batch[0].tries, desk.chance())
-        hopeless = isinstance(error, _STOPS) or (asked or 0.0) > desk.retry.patience
-        if hopeless or self._slow_down(error, asked, wait, sent):
+        if asked is not None and asked > desk.retry.patience:
+            when = f"It asks to wait {math.ceil(asked / 60):,} minutes: run the same command then"
+            self.stop(BusyError(error.what, retry_after=asked, do=when))
+        elif isinstance(error, _STOPS) or self._slow_down(error, asked, wait, sent):
             self.stop(error)
         elif self._breaker.probing:
             self._back(batch, blame=False, wait=asked or 0.0)

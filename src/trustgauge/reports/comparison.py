@@ -216,7 +216,7 @@ def text(document: ComparisonDocument, *, differences_only: bool = False) -> lis
     return lines + [line("note", remark(one)) for one in document["notes"]]
 
 
-HEADS = ("certainty", "unchanged", "per 1,000", "median", "note")
+HEADS = ("certainty", "unchanged", "per 1,000 calls", "median", "note")
 
 
 def cells(row: ComparisonRow) -> list[str]:
@@ -240,7 +240,7 @@ def _table(group: GroupEntry) -> list[Line]:
     rows = [cells(row) for row in group["rows"]]
     used = [place for place in range(len(heads)) if any(row[place] not in ("", numbers.NONE) for row in rows)]
     wide = [max(columns(row[place]) for row in [heads, *rows]) for place in used]
-    right = ("certainty", "unchanged", "per 1,000", "median")
+    right = ("certainty", "unchanged", "per 1,000 calls", "median")
 
     def joined(row: Sequence[str]) -> str:
         told = []

@@ -100,6 +100,9 @@ def test_a_planted_shift_comes_back_inside_its_interval(whole: dict[str, Rating]
 
 def test_the_order_of_systems_ties_what_cannot_be_told_apart(whole: dict[str, Rating]) -> None:
     orders = {name: one.details["orders"][""] for name, one in whole.items()}
+    for system in orders["word"]["systems"]:
+        rating = whole[system["service"]]
+        assert system["effect"] == max(part.score.value or 0.0 for part in rating.parts if part.score)
     assert orders["constant"]["place"] == orders["word"]["place"] == "=1"
     assert orders["word"]["tied_with"] == ["constant"]
     assert orders["biased"]["rank"] == [5, 5]

@@ -264,7 +264,7 @@ def test_an_excess_over_invented_groups_in_few_properties_is_not_settled() -> No
         assert held < 10
         assert rating.state == "not settled"
         facts = [one.facts for one in rating.reasons if one.code == "too-few-clusters"]
-        assert {"clusters": held, "where": "properties, invented groups"} in facts
+        assert {"clusters": held, "asked_about": "invented groups"} in facts
 
 
 def test_an_audit_of_one_kind_of_questions_names_the_other() -> None:

@@ -152,8 +152,8 @@ class AttributeAnswers:
         for control, rows in known.sort("control").group_by("control", maintain_order=True):
             clusters = rows["property"].n_unique()
             if self.sound and clusters < FEWEST_PROPERTIES:
-                where = "properties, invented groups" if control[0] else "properties"
-                yield Reason("too-few-clusters", {"clusters": clusters, "where": where})
+                groups = "invented groups" if control[0] else "these groups"
+                yield Reason("too-few-clusters", {"clusters": clusters, "asked_about": groups})
 
     @cached_property
     def family(self) -> direction.Comparisons:

@@ -121,11 +121,11 @@ def _preference(rating: RatingEntry, part: PartEntry) -> Figure | None:
     relative = part["details"].get("relative")
     if not relative or not relative["rates"]:
         return None
-    title = f"Preference: {sentences.title(part).lower()}"
+    sound = not view_sentences.gives_no_level(rating)
+    title = f"{'Favourable answers' if sound else 'Preference'}: {sentences.title(part).lower()}"
     drawing = view_maps.preference(relative, group_names.groups(part), title)
     if not drawing:
         return None
-    sound = not view_sentences.gives_no_level(rating)
     clean = relative.get("spread_without_noise")
     less = f" Less sampling noise, over all: {100 * clean:.2f}." if clean is not None and sound else ""
     words = f"{title}. {NOTES['preference' if sound else 'affirmed']} {NOTES['spread']}{less}"

@@ -321,7 +321,7 @@ class ControlResult:
 
 @dataclass(frozen=True, slots=True)
 class ServiceFailure:
-    """How calls to a service that was given up failed: the most frequent error, and how many ended so."""
+    """How calls to a service failed: the most frequent error, and how many ended so."""
 
     error: str
     calls: int
@@ -362,6 +362,7 @@ class RunFacts:
     recovered: Mapping[str, int] = field(default_factory=dict)  # class of fault -> calls answered when resent
     stopped: str = ""  # why an incomplete run stopped: "limit reached: calls 8000"
     failures: Mapping[str, ServiceFailure] = field(default_factory=dict)  # part that was given up -> how
+    lost: Mapping[str, ServiceFailure] = field(default_factory=dict)  # part that misses too much -> why
     tree: Mapping[str, Any] = field(default_factory=dict)  # root and rows of the Merkle tree over the answers
     lock: Mapping[str, str] = field(default_factory=dict)  # plan and time, if the plan was locked
 

@@ -86,3 +86,24 @@ def test_a_service_that_works_is_not_blamed_for_another(tmp_path: Path) -> None:
     assert (good["state"], bad["state"]) == ("rated", "incomplete")
     assert "401" in bad["reasons"][0]["facts"]["error"]
     assert len(finished.document["run"]["failures"]) == 1
+
+
+def test_what_a_service_rejects_is_named_with_what_it_said(tmp_path: Path) -> None:
+    def choosy(request: Request) -> Response:
+        if b"She" in request.body:
+            return Response.json({"error": "cannot translate"}, status=400)
+        return faithful(request)
+
+    with LocalServer(choosy) as server:
+        first = done(translator_plan(server.url), tmp_path)
+        second = done(translator_plan(server.url), tmp_path)  # an error is remembered by its run
+    for finished in (first, second):
+        (rating,) = finished.document["ratings"]
+        (lost,) = finished.document["run"]["lost"].values()
+        assert "answered 400" in lost["error"]
+        assert "cannot translate" in lost["error"]
+        reason = next(one for one in rating["parts"][0]["reasons"] if one["code"] == "incomplete-loss")
+        assert (reason["facts"]["error"], reason["facts"]["calls"]) == (lost["error"], lost["calls"])
+        assert "failures" not in finished.document["run"]
+        assert rerate(finished.folder) == finished.document
+    assert f"{lost['calls']} calls ended with “" in told("show latest", tmp_path)

@@ -72,12 +72,13 @@ class JobTally:
     stopped: ServiceError | None = None
     millis: array[float] = field(default_factory=lambda: array("d"))
     errors: Counter[str] = field(default_factory=Counter)  # of failed calls, each with its count
+    fatal: Counter[str] = field(default_factory=Counter)  # of calls after which an answer was lost
 
-    def note_error(self, error: ServiceError) -> None:
+    def note_error(self, error: ServiceError, *, fatal: bool = False) -> None:
         """Count the error of a failed call; of errors that all differ the first are enough."""
-        said = str(error)
-        if said in self.errors or len(self.errors) < _ERRORS:
-            self.errors[said] += 1
+        said, counts = str(error), self.fatal if fatal else self.errors
+        if said in counts or len(counts) < _ERRORS:
+            counts[said] += 1
 
     @property
     def pending(self) -> int:
@@ -341,6 +342,7 @@ class JobProgress:
     def _lost(self, unit: InFlightUnit, answers: tuple[Answer, ...], error: ServiceError) -> None:
         if answers[-1].status == "failed":
             self.tally.failed += 1
+            self.tally.note_error(error, fatal=True)
         else:
             self.tally.done += 1
         for answer in answers:

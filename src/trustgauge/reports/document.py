@@ -267,7 +267,7 @@ def _run(run: RunFacts) -> RunEntry:
     # The published key of the control services.
     facts = {"anchors" if name == "controls" else name: fact for name, fact in plain(run).items()}
     del facts["issues"]  # each rating has its own
-    for name in ("tree", "lock", "recovered", "failures"):
+    for name in ("tree", "lock", "recovered", "failures", "lost"):
         if not facts[name]:
             del facts[name]
     for service in facts["services"].values():

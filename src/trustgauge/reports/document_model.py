@@ -412,7 +412,7 @@ class LockEntry(TypedDict):
 
 @_entry()
 class FailureEntry(TypedDict):
-    """How calls to a service that was given up failed: the most frequent error, and how many ended so."""
+    """How calls to a service failed: the most frequent error, and how many ended so."""
 
     error: str
     calls: Count
@@ -449,6 +449,8 @@ class RunEntry(TypedDict):
     stopped: str
     failures: NotRequired[dict[str, FailureEntry]]
     """Only of services that were given up: service or part -> how calls to it failed, in the end."""
+    lost: NotRequired[dict[str, FailureEntry]]
+    """Only where too much is missing: service or part -> how most calls failed whose answers are missing."""
     tree: NotRequired[TreeEntry]
     """The answers, hashed so that some rows can be proven without the others."""
     lock: NotRequired[LockEntry]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -91,7 +91,7 @@ def ask(ask_plan: AskPlan, folder: RunFolder, run_options: RunOptions) -> AskOut
             writer.flush()
             if outcomes and is_counted:
                 spending.note(outcomes, time.monotonic() - began)
-                folder.note(**stopwatch.notes(folder.manifest()))
+                folder.note(**stopwatch.notes(folder.manifest()), **_lost(outcomes, folder.manifest()))
     refused = {
         part: str(error)
         for one in outcomes
@@ -117,7 +117,25 @@ def failure_of(part: str, last: str, outcomes: Sequence[engine.EngineOutcome]) -
         if part in one.tallies:
             errors.update(one.tallies[part].errors)
     error, calls = errors.most_common(1)[0] if errors else (last, 0)
-    return ServiceFailure(short(redact(error).rstrip("."), SHOWN), calls)
+    return ServiceFailure(quotable(error), calls)
+
+
+def _lost(outcomes: Sequence[engine.EngineOutcome], manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Why answers of parts are lost for good, of all invocations; nothing where none is."""
+    errors: dict[str, Counter[str]] = {}
+    for one in outcomes:
+        for part, tally in one.tallies.items():
+            errors.setdefault(part, Counter()).update(tally.fatal)
+    lost = {}
+    for part, counts in errors.items():
+        for error, calls in counts.most_common(1):
+            lost[part] = [quotable(error), calls]
+    return {"lost": {**manifest.get("lost", {}), **lost}} if lost else {}
+
+
+def quotable(error: str) -> str:
+    """An error as a run keeps it: short, without keys, to be quoted in a sentence."""
+    return short(redact(error).rstrip("."), SHOWN)
 
 
 def parts_by_service(ask_plan: AskPlan) -> dict[str, ServiceSpec]:

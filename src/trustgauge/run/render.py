@@ -29,7 +29,7 @@ from trustgauge.reports.document import text as text
 from trustgauge.reports.html import report
 from trustgauge.run.cost import earlier_cost
 from trustgauge.run.options import AskOutcome, AskPlan, RunOptions
-from trustgauge.run.rate import NOT_FINISHED, RatingResults, source_part
+from trustgauge.run.rate import INCOMPLETE, NOT_FINISHED, RatingResults, source_part
 from trustgauge.run.targets import Target, methods, rateable_service, target_title
 from trustgauge.services import RecordedTalk, Recording, RoundTripParts, ServiceSpec
 from trustgauge.store import BY_HAND
@@ -102,11 +102,20 @@ def build_document(
         issues={one.name: one.issue_id for one in methods(plan)},
         stopped=asked.stopped,
         failures=asked.failures,
+        lost=_lost_parts(derived, folder.manifest()),
         tree=derived.tree,
         lock=folder.manifest().get("lock", {}),
     )
     issued = issued_ratings(derived, plan, run)
     return rating_document(run, issued, fail_on=options.fail_on, need_certainty=options.need_certainty)
+
+
+def _lost_parts(derived: RatingResults, manifest: Mapping[str, Any]) -> dict[str, ServiceFailure]:
+    """Why answers were lost, where too many were to rate a part."""
+    reasons = (one for rating in derived.ratings for part in rating.parts for one in part.reasons)
+    if all(one.code != INCOMPLETE for one in reasons):
+        return {}
+    return {part: ServiceFailure(*failure) for part, failure in manifest.get("lost", {}).items()}
 
 
 def overall_state(derived: RatingResults, stopped: str) -> RunState:
@@ -213,12 +222,26 @@ def with_cause(rating: Rating, run: RunFacts, judge: ServiceFailure | None) -> R
     titles = {part: target_title(rating.service, part) for part in run.services[rating.service].parts}
     mine = {part: run.failures.get(title) for part, title in titles.items()}
     others = judge if not run.stopped else None
-    parts = tuple(
-        replace(part, reasons=_caused(part.reasons, mine.get(source_part(part)) or others, run.stopped))
-        for part in rating.parts
-    )
+    lost = {part: run.lost.get(title) for part, title in titles.items()}
+    parts = []
+    for part in rating.parts:
+        of = source_part(part)
+        told = _caused(part.reasons, mine.get(of) or others, run.stopped)
+        parts.append(replace(part, reasons=_with_error(told, lost.get(of))))
     first = next(filter(None, mine.values()), others)
-    return replace(rating, parts=parts, reasons=_caused(rating.reasons, first, run.stopped))
+    reasons = _caused(rating.reasons, first, run.stopped)
+    reasons = _with_error(reasons, next(filter(None, lost.values()), None))
+    return replace(rating, parts=tuple(parts), reasons=reasons)
+
+
+def _with_error(reasons: Sequence[Reason], lost: ServiceFailure | None) -> tuple[Reason, ...]:
+    """The reasons; one that too much is missing says with which error most calls ended."""
+    if lost is None:
+        return tuple(reasons)
+    error: dict[str, Json] = {"error": lost.error, "calls": lost.calls}
+    return tuple(
+        replace(one, facts={**one.facts, **error}) if one.code == INCOMPLETE else one for one in reasons
+    )
 
 
 def _caused(reasons: Sequence[Reason], failure: ServiceFailure | None, stopped: str) -> tuple[Reason, ...]:

@@ -203,7 +203,10 @@ def _expected(
             "services": services,
             "assessor": Assessor(**plan.assessor.model_dump()),
             "costs": {name: Cost(**cost) for name, cost in run["costs"].items()},
-            "failures": {part: ServiceFailure(**one) for part, one in run.get("failures", {}).items()},
+            **{
+                name: {part: ServiceFailure(**one) for part, one in run.get(name, {}).items()}
+                for name in ("failures", "lost")
+            },
             **{name: Cost(**run[name]) for name in ("sent", "uncertain") if name in run},
             "expires": expiry_date(run["ended"], plan.valid_days),
             "issues": {one.name: one.issue_id for one in methods(plan)},

@@ -374,6 +374,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise IntegrityError(f"{path} is not a manifest", must=must, do="restore it")
     odd = [name for name, kind in _KINDS.items() if name in found and not isinstance(found[name], kind)]
     odd += [name for name in _SUMS if not _are_numbers(found.get(name, {}))]
+    odd += [] if _are_failures(found.get("lost", {})) else ["lost"]
     if odd:
         got = f"another kind of value in {', '.join(odd)}"
         raise IntegrityError(f"{path} is damaged", must="a file written by a run", got=got, do="restore it")
@@ -382,6 +383,14 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 def _no_number(written: str) -> float:
     raise ValueError(f"{written} is no number")
+
+
+def _are_failures(value: Any) -> bool:
+    """Whether it is part -> error and number of calls."""
+    return isinstance(value, dict) and all(
+        isinstance(one, list) and len(one) == 2 and isinstance(one[0], str) and type(one[1]) is int
+        for one in value.values()
+    )
 
 
 def _are_numbers(value: Any) -> bool:

@@ -330,6 +330,7 @@ def _add(sum_: JobTally, tally: JobTally) -> None:
     sum_.tokens += tally.tokens
     sum_.millis.extend(tally.millis)
     sum_.errors.update(tally.errors)
+    sum_.fatal.update(tally.fatal)
 
 
 def _tally_of(answers: Sequence[Answer]) -> JobTally:

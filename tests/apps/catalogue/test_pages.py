@@ -489,7 +489,9 @@ def test_a_measured_chain_stands_beside_the_inferred_one_and_a_contradiction_is_
     }
     runs = tmp_path / "runs"
     rate(load_plan(plan), RunOptions(ratings=runs))
-    FolderReader(small, runs).take_in()
+    announced: list[int] = []
+    FolderReader(small, runs, announced.append).take_in()
+    assert announced == [1]
     today = datetime.now(UTC).date()
     client = Client(application(small, ServeOptions(runs), today=lambda: today))
     page, data = "/compose/?s1=first&s2=second", "/compose.json?s1=first&s2=second"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,18 +27,31 @@ MOST_ROWS = 100_000
 
 
 class FolderReader:
-    """Takes in what is new or has changed in a folder of runs since it last looked."""
+    """Takes in what is new or has changed in a folder of runs since it last looked.
 
-    def __init__(self, store: CatalogueStore, ratings: Path) -> None:
-        self.store, self.ratings = store, ratings
+    Args:
+        store: where it goes.
+        ratings: the folder.
+        announce: is given the number of new runs before they are read, which takes seconds for each.
+    """
+
+    def __init__(
+        self, store: CatalogueStore, ratings: Path, announce: Callable[[int], None] = lambda runs: None
+    ) -> None:
+        self.store, self.ratings, self.announce = store, ratings, announce
         self._seen: dict[str, tuple[int, int]] = {}
 
     def take_in(self) -> list[str]:
         """Returns the ids of ratings that are new or changed. Runs that cannot be read are passed over."""
         changed: list[str] = []
-        for name, run in sorted(index(self.ratings).items(), key=lambda one: one[1].started):
-            if self._seen.get(name) == (run.mtime, run.size) or not run.started:
-                continue
+        unseen = [
+            (name, run)
+            for name, run in sorted(index(self.ratings).items(), key=lambda one: one[1].started)
+            if run.started and self._seen.get(name) != (run.mtime, run.size)
+        ]
+        if new := sum(not self.store.run_hash(name) for name, _ in unseen):
+            self.announce(new)
+        for name, run in unseen:
             with contextlib.suppress(TrustgaugeError):  # passed over until it changes
                 changed += take_in_folder(self.store, self.ratings / name)
             self._seen[name] = (run.mtime, run.size)

@@ -176,6 +176,13 @@ def _serve(store: CatalogueStore, url: str, options: dict[str, Any]) -> None:
         runs = [("runs", f"{address}runs/")] if options["allow_runs"] else []
         _say([("page", address), *runs, ("stop", "Ctrl-C")], options, err=True)
 
+    def announce(new: int) -> None:
+        words = "1 new run is being read; its ratings appear then"
+        if new > 1:
+            words = f"{new:,} new runs are being read; ratings appear one run after the other"
+        _say([("note", words)], options, err=True)
+
+    server.reader.announce = announce
     server.run(options["listen"], options["port"], ready)
 
 

@@ -153,9 +153,8 @@ def _part(answers: AttributeAnswers, asked: str, title: str, held: Mapping[str, 
     """What was measured of an attribute, without a level yet."""
     rows, reader = answers.rows, answers.instrument
     groups = [_named(one) for one in answers.settings.asked_groups if one.attribute == answers.name]
-    why = sorted(
-        held.values(), key=lambda side: side.levels is not None
-    )  # first what leaves it without a level
+    # First what leaves it without a level.
+    why = sorted(held.values(), key=lambda side: side.levels is not None)
     return Part(
         title,
         "incomplete",

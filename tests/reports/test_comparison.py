@@ -97,7 +97,7 @@ def test_two_dates_tell_levels_then_texts(document: Any) -> None:
     lines = printed({**document, "groups": [], "dates": [one]}).splitlines()
     assert lines[0].startswith("one  ")
     assert lines[1].endswith("BS → DSBS  changed")
-    assert re.match(r"badness  −\d+ points .* better · different", lines[2])
+    assert re.match(r"change   off balance −\d+ points .* better · different", lines[2])
     flipped = one["readings"]["flipped"]
     assert lines[3] == f"texts    {flipped} of 180 readings changed: {flipped} come right"
     assert lines[4].startswith(" right")

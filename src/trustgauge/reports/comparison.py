@@ -277,7 +277,8 @@ def _dates(one: DateEntry, *, differences_only: bool) -> Iterator[Line]:
     if one["difference"] is not None:
         pair = one["difference"]
         apart = reach(pair["difference"], pair["low"], pair["high"], one["method"])
-        yield line("badness", f"{apart} · {sign(pair)} · {verdict(pair, pair.get('margin'))}")
+        measure = view_by_name(one["method"]).badness.head
+        yield line("change", f"{measure} {apart} · {sign(pair)} · {verdict(pair, pair.get('margin'))}")
     if one["readings"] is None:
         yield line("texts", no_comparison_reason(one))
     else:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from trustgauge.reports import label, numbers, sanitize, terminal
+from trustgauge.reports import comparison, label, numbers, sanitize, terminal
 from trustgauge.reports.comparison_model import NO_DIFFERENCE
-from trustgauge.reports.components import COMMON
+from trustgauge.reports.components import COMMON, view_of
 from trustgauge.stats.paired import FEWEST
 
 if TYPE_CHECKING:
@@ -92,12 +92,12 @@ def _of_rating(one: RatingDifference) -> str:
     if one["why"]:
         return MESSAGES["not-subtracted"].format(levels=levels, why=one["why"])
     verdict, read = WORDS[one["verdict"]], one["readings"]
+    method = one["after"]["rating"]["method"]["name"]
     return MESSAGES["rating"].format(
         levels=levels,
         verdict=f"{verdict[0].upper()}{verdict[1:]}",
-        difference=one["difference"],
-        low=one["low"],
-        high=one["high"],
+        measure=view_of(one["after"]["rating"]).badness.head,
+        apart=comparison.reach(one["difference"] or 0.0, one["low"], one["high"], method),
         p=numbers.p_value(one["p_holm"]),
         flips=MESSAGES["flips"].format(**read) if read else "",
     )

@@ -397,7 +397,9 @@ def test_a_rating_of_ones_own_is_held_against_its_baseline_and_a_level(tmp_path:
     summary = tmp_path / "summary.md"
     code, told = gate(strong, "--against", mild, *asked, "--summary", str(summary))
     assert code == 10
-    assert "→ adds bias (BS). Worse: badness" in told
+    assert re.search(
+        r"→ adds bias \(BS\)\. Worse: off balance \d+ points \(\d+ to \d+\) at 95 %, below 0", told
+    )
     rows = summary.read_text("utf-8").partition("Rows behind a failure:")[2].strip().splitlines()
     assert rows
     for sent, before, now in (re.split(r"(?<=\.): | → ", row.removeprefix("- ")) for row in rows):

@@ -154,8 +154,9 @@ def overall_notes(rating: RatingEntry) -> str:
 
 def _worst(rating: RatingEntry, parts: Sequence[PartEntry]) -> str:
     """The worst parts by name, unless no part is better."""
-    if len(parts) > 2 and len(parts) == sentences.testable_count(rating)[0]:
-        return f"all {len(parts)} {sentences.noun(rating)} alike"
+    if len(parts) > 1 and len(parts) == sentences.testable_count(rating)[0]:
+        every = "both" if len(parts) == 2 else f"all {len(parts)}"
+        return f"{every} {sentences.noun(rating)} alike"
     if sentences.testable_count(rating)[0] == 1:
         return f"only {sentences.title(parts[0])} has a level"
     return f"worst: {sentences.listing([sentences.title(part) for part in parts])}"

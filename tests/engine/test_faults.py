@@ -470,6 +470,25 @@ def test_tokens_are_capped_by_the_dearest_reply_so_far() -> None:
     assert outcome.stopped == "limit reached: tokens 1005"
 
 
+@pytest.mark.parametrize("limits", [BudgetLimits(tokens=109), BudgetLimits(usd=1.09)])
+def test_no_conversation_is_begun_that_tokens_or_money_cannot_finish(limits: BudgetLimits) -> None:
+    async def ten(messages: Sequence[Message]) -> list[Reply]:
+        await asyncio.sleep(0.02)
+        return [Reply("fine", tokens=10, usd=0.1) for _ in messages]
+
+    live = scripted("ten", ten)
+    talks = [
+        tuple(Message(f"turn {turn}", session=f"talk {talk}", script="s", turn=turn) for turn in range(3))
+        for talk in range(20)
+    ]
+    ask = Run()
+    outcome = ask(Job("ten", Scripted(name="ten"), talks), limits=limits)
+    assert outcome.tallies["ten"].done == 3
+    assert len(live.messages) == outcome.calls == 9
+    last = {answer.message: answer.status for answer in ask.answers}
+    assert list(last.values()) == ["answered"] * 9
+
+
 def test_earlier_sittings_count() -> None:
     scripted("one", echo)
     outcome = Run()(

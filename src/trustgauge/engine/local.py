@@ -111,6 +111,7 @@ class JobProgress:
         self._next: tuple[Message, ...] | None = next(self._units, None)
         self._open = self._scenes = 0
         self._planned = (0, 0.0, 0)  # calls, dollars and tokens set aside
+        self._unpriced: InFlightUnit | None = None  # begun before anybody knew what it costs
         self._most = max(_OPEN, 4 * max(runner.description.batch for runner in runners))
         self._apart = min(runner.description.concurrency for runner in runners)
         self._first: float | None = None
@@ -145,7 +146,7 @@ class JobProgress:
             return False
         calls = len(self._runners) * len(self._next)
         each = self._expected(self._next) if calls > 1 else (0.0, 0)
-        if not self._plan(calls, each):
+        if self._unpriced is not None or not self._plan(calls, each):
             self.starved = True
             return False
         self._begin(self._next, calls, each)
@@ -171,18 +172,32 @@ class JobProgress:
         self._planned = _sum(self._planned, more)
         return True
 
+    def _set_aside(self, unit: InFlightUnit) -> None:
+        """Set aside what the rest of a unit costs that was begun before anybody knew, and let others begin."""
+        if any(runner.is_learning for runner in self._runners):
+            return
+        each = self._expected(unit.messages)
+        more = (0, unit.left * each[0], unit.left * each[1])
+        if self._desk.budget.plan(*more):
+            unit.each, self._planned = each, _sum(self._planned, more)
+        self._unpriced = None
+        self.feed()
+
     def _begin(self, messages: tuple[Message, ...], calls: int, each: tuple[float, int]) -> None:
         self._open += 1
         self._scenes += bool(messages[0].cast)
         unit = InFlightUnit(self, messages, messages[0], calls, each)
         if messages[0].session:
             unit.turns = tuple({} for _ in self._runners)
+        if calls > 1 and any(runner.is_learning for runner in self._runners):
+            self._unpriced = unit  # it goes alone until its price is known
         self._runners[0].add(unit)
 
     def _end(self, unit: InFlightUnit) -> None:
         """A unit is done, in one way or another."""
         self._used(unit, unit.left)
         unit.left = 0
+        self._unpriced = None if unit is self._unpriced else self._unpriced
         self._open -= 1
         self._scenes -= bool(unit.messages[0].cast)
         if 2 * self._open <= self._most or any(len(runner.owners) > 1 for runner in self._runners):
@@ -218,6 +233,8 @@ class JobProgress:
             return  # what is left of the way is not gone
         self._used(unit, 1)
         unit.left -= 1
+        if unit is self._unpriced:
+            self._set_aside(unit)
         unit.millis += millis
         output = reply.output if isinstance(reply.output, str) else repr(float(reply.output))
         output = self._clean(output)

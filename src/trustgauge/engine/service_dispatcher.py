@@ -216,6 +216,11 @@ class ServiceDispatcher:
         self._queue.append(unit)
         self.line.wake()
 
+    @property
+    def is_learning(self) -> bool:
+        """Whether only its first reply will tell what a call costs, which a limit depends on."""
+        return self._learns and self._learned.dearest is None
+
     def wait(self, now: float) -> float:
         """Seconds until this runner wants to send: 0 for now, infinity if not by itself."""
         queue = self._queue
@@ -223,7 +228,7 @@ class ServiceDispatcher:
             self._forget(queue.popleft())
         if not queue or self.stopped is not None or self.blocked:
             return math.inf
-        if self._learns and self._learned.dearest is None and self._under_way:
+        if self.is_learning and self._under_way:
             return math.inf  # the first call tells the price
         if self._breaker.probing:
             left = self._probe_at - now
@@ -280,7 +285,7 @@ class ServiceDispatcher:
         """The next units to send together, as many as the budget has room for."""
         queue = self._queue
         most = 1 if queue[0].alone or self._breaker.probing else self.description.batch
-        if self._learns and self._learned.dearest is None:
+        if self.is_learning:
             most = 1
         floor = self._learned.dearest[0] if self._learned.dearest else 0.0
         batch: list[InFlightUnit] = []

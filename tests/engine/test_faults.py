@@ -478,7 +478,9 @@ def test_no_conversation_is_begun_that_tokens_or_money_cannot_finish(limits: Bud
 
     live = scripted("ten", ten)
     talks = [
-        tuple(Message(f"turn {turn}", session=f"talk {talk}", script="s", turn=turn) for turn in range(3))
+        tuple(
+            Message(f"turn {turn}", session=f"talk {talk}", script=f"{talk}", turn=turn) for turn in range(3)
+        )
         for talk in range(20)
     ]
     ask = Run()

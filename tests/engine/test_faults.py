@@ -479,7 +479,8 @@ def test_no_conversation_is_begun_that_tokens_or_money_cannot_finish(limits: Bud
     live = scripted("ten", ten)
     talks = [
         tuple(
-            Message(f"turn {turn}", session=f"talk {talk}", script=f"{talk}", turn=turn) for turn in range(3)
+            Message(f"turn {turn}", session=f"talk {talk}", script=(f"{talk}",), turn=turn)
+            for turn in range(3)
         )
         for talk in range(20)
     ]

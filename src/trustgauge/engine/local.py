@@ -173,7 +173,7 @@ class JobProgress:
         return True
 
     def _set_aside(self, unit: InFlightUnit) -> None:
-        """Set aside what the rest costs of a unit that was begun before anybody knew, and let others begin."""
+        """Set aside what the rest of a unit costs that began before anybody knew; then others may begin."""
         if any(runner.is_learning for runner in self._runners):
             return
         each = self._expected(unit.messages)

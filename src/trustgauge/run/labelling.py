@@ -148,6 +148,7 @@ class Labelling:
         if not {"id", "label"} <= set(sheet.columns):
             raise fault(file, IMPORT, "no column id or label", must="the columns that `--export` wrote")
         given, faults = self.audit.labels, list[Fault]()
+        read: dict[tuple[str, str], tuple[str, int]] = {}
         new: dict[str, list[tuple[AuditItem, str]]] = {}
         for line in sheet.lines:
             label = line.cells.get("label", "").strip().lower()
@@ -168,6 +169,11 @@ class Labelling:
                 faults.append(Fault(at_row(file, line.row), "unknown label", ", ".join(known), short(label)))
                 continue
             by = line.cells.get("by", "").strip() or self.by
+            first, row = read.setdefault((item.key, by), (label, line.row))
+            if first != label:
+                must = f"{first}, as in row {row}"
+                faults.append(Fault(at_row(file, line.row), "another label for this id", must, label))
+                continue
             before = given.get(item.key, {}).get(by)
             if before is None or before.label != label:
                 new.setdefault(by, []).append((item, label))

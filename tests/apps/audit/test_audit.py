@@ -221,6 +221,9 @@ def test_a_sheet_with_faults_changes_nothing(folder: Path, tmp_path: Path) -> No
     rows[1]["id"] = "a123"
     rows[2]["question"] = "Something else?"
     rows[3]["label"] = "neither"
+    rows += [rows[3], {**rows[3], "by": "Ben"}]  # the same again, and another person
+    other = next(one for one, _ in labelling.choices(labelling.items[rows[3]["id"]]) if one != "neither")
+    rows.append({**rows[3], "label": other})
     write_rows(file, rows)
     with pytest.raises(PlanError) as raised:
         labelling.import_labels(file)
@@ -228,6 +231,7 @@ def test_a_sheet_with_faults_changes_nothing(folder: Path, tmp_path: Path) -> No
         "unknown label",
         "unknown id",
         "the question was changed",
+        "another label for this id",
     ]
     assert not read_log(folder).labels
 

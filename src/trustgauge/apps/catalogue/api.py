@@ -467,7 +467,8 @@ class Api:
         ):
             found = (user[:200], self._role_of_groups(request))
         if found is None:
-            raise Problem(401, "catalogue.token", "This needs a token", do="Authorization: Bearer TOKEN")
+            what = "This token is not known here, or was revoked" if shown else "This needs a token"
+            raise Problem(401, "catalogue.token", what, do="Authorization: Bearer TOKEN")
         return found
 
     def _role_of_groups(self, request: Request) -> Role:

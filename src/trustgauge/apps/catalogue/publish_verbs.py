@@ -93,7 +93,7 @@ def publish_verb(name: str, to: str, **options: Any) -> None:
             told = {"run": folder.name, "changed": take_in_folder(store, folder)}
         finally:
             store.close()
-    signed = [("signed by", told["signed_by"])] if told.get("signed_by") else []
+    signed = [("signed", f"by {told['signed_by']}")] if told.get("signed_by") else []
     lines = [("publish", f"{told['run']}: {_new(told['changed'])}"), *signed]
     where = [f"{_base(to)}r/{one}/" for one in told["changed"]] if _is_address(to) else []
     _say([*lines, *(("page", one) for one in where)], {**told, "pages": where}, options)

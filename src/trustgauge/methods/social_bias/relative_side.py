@@ -70,10 +70,12 @@ def relative_side(answers: AttributeAnswers) -> BiasSide | None:
     weak = p >= answers.settings.alpha and most_likely(levels) > 0
     chance = {"p": p, "alpha": answers.settings.alpha}
     reasons = (Reason("social-bias.gap-by-chance", chance),) if weak else ()
+    named: dict[str, Json] = {}
     asked_about = [group for group, known in zip(answers.groups, table.known, strict=True) if known]
     if widest is not None and widest.value > ROUNDING:
         named = {"group": asked_about[widest.group], "other": asked_about[widest.other]}
-        details |= {"measure": widest.measure, "direction": widest.direction, **named}
+        named |= {"measure": widest.measure, "direction": widest.direction}
+        details |= named
     return BiasSide(
         value,
         bound_levels(levels, found.clusters) if answers.sound else levels,
@@ -85,7 +87,7 @@ def relative_side(answers: AttributeAnswers) -> BiasSide | None:
         tuple(answers.too_few(valued.filter(pl.col("good").is_not_null()))),
         evidence=evidence,
         low=low,
-        facts={key: details[key] for key in ("measure", "direction", "group", "other") if key in details},
+        facts=named if p < answers.settings.alpha else {},  # else chance alone has a direction
     )
 
 

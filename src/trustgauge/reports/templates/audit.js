@@ -18,8 +18,10 @@
       if (!reply.ok) throw new Error(told.error);
       state = told;
       show(path);
+      return true;
     } catch (error) {
       one("status").textContent = "Not saved: " + error.message + ". Press the key again.";
+      return false;
     } finally {
       waiting = false;
     }
@@ -59,7 +61,9 @@
   }
 
   function end() {
-    send("/end").then(() => { one("status").textContent = "Ended. The terminal shows the rating; this page can be closed."; });
+    send("/end").then(saved => {
+      if (saved) one("status").textContent = "Ended. The terminal shows the rating; this page can be closed.";
+    });
   }
 
   document.addEventListener("keydown", event => {

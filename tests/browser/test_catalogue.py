@@ -233,7 +233,7 @@ def test_a_form_reaches_its_own_server_without_a_script(browser: Chromium, serve
     browser.run("document.querySelector('textarea').value = 'x = 1'")
     browser.run("document.querySelector('input[name=token]').value = 'wrong'")
     browser.run("document.querySelector('main form button').click()")
-    browser.until("document.body?.innerText.includes('This needs a token')")
+    browser.until("document.body?.innerText.includes('This token is not known here')")
 
 
 def test_pages_in_the_dark_and_on_paper(browser: Chromium, axe: str, served: str) -> None:

@@ -146,7 +146,7 @@ class JobProgress:
             return False
         calls = len(self._runners) * len(self._next)
         each = self._expected(self._next) if calls > 1 else (0.0, 0)
-        if self._unpriced is not None or not self._plan(calls, each):
+        if self._unpriced is not None or not self._plan(calls, calls * each[0], calls * each[1]):
             self.starved = True
             return False
         self._begin(self._next, calls, each)
@@ -165,11 +165,11 @@ class JobProgress:
         ]
         return sum(usd for usd, _ in costs) / len(costs), max(tokens for _, tokens in costs)
 
-    def _plan(self, calls: int, each: tuple[float, int]) -> bool:
-        more = (calls, calls * each[0], calls * each[1])
-        if not self._desk.budget.plan(*more):
+    def _plan(self, calls: int, usd: float, tokens: int) -> bool:
+        """Set aside what a unit takes; False if the budget has no room for it."""
+        if not self._desk.budget.plan(calls, usd, tokens):
             return False
-        self._planned = _sum(self._planned, more)
+        self._planned = _sum(self._planned, (calls, usd, tokens))
         return True
 
     def _set_aside(self, unit: InFlightUnit) -> None:
@@ -177,9 +177,8 @@ class JobProgress:
         if any(runner.is_learning for runner in self._runners):
             return
         each = self._expected(unit.messages)
-        more = (0, unit.left * each[0], unit.left * each[1])
-        if self._desk.budget.plan(*more):
-            unit.each, self._planned = each, _sum(self._planned, more)
+        if self._plan(0, unit.left * each[0], unit.left * each[1]):
+            unit.each = each
         self._unpriced = None
         self.feed()
 
@@ -197,7 +196,8 @@ class JobProgress:
         """A unit is done, in one way or another."""
         self._used(unit, unit.left)
         unit.left = 0
-        self._unpriced = None if unit is self._unpriced else self._unpriced
+        if unit is self._unpriced:
+            self._unpriced = None
         self._open -= 1
         self._scenes -= bool(unit.messages[0].cast)
         if 2 * self._open <= self._most or any(len(runner.owners) > 1 for runner in self._runners):

@@ -437,7 +437,7 @@ class ServiceDispatcher:
         wait = desk.retry.requested_wait(asked, batch[0].tries, desk.chance())
         if asked is not None and asked > desk.retry.patience:
             when = f"It asks to wait {math.ceil(asked / 60):,} minutes: run the same command then"
-            self.stop(BusyError(error.what, retry_after=asked, do=when))
+            self.stop(BusyError(str(error), retry_after=asked, do=when))
         elif isinstance(error, _STOPS) or self._slow_down(error, asked, wait, sent):
             self.stop(error)
         elif self._breaker.probing:

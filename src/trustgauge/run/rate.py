@@ -44,7 +44,7 @@ __all__ = [
     "rate_answers",
 ]
 
-NOT_FINISHED, INCOMPLETE = "not-finished", "incomplete-loss"
+NOT_FINISHED = "not-finished"
 """Code of the reason that not everything was asked; the document of a run adds why (`run.render`)."""
 
 NEAR = 0.3

@@ -29,7 +29,7 @@ from trustgauge.reports.document import text as text
 from trustgauge.reports.html import report
 from trustgauge.run.cost import earlier_cost
 from trustgauge.run.options import AskOutcome, AskPlan, RunOptions
-from trustgauge.run.rate import INCOMPLETE, NOT_FINISHED, RatingResults, source_part
+from trustgauge.run.rate import NOT_FINISHED, RatingResults, source_part
 from trustgauge.run.targets import Target, methods, rateable_service, target_title
 from trustgauge.services import RecordedTalk, Recording, RoundTripParts, ServiceSpec
 from trustgauge.store import BY_HAND
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 RunState = Literal["complete", "incomplete", "void"]
 LIMIT_REACHED = "limit reached: "
 """How the reason begins for which an engine stopped at a limit."""
+LOSS = "incomplete-loss"
+"""Code of the reason that too many answers are missing."""
 PARTS = ("trustgauge", "numpy", "polars", "scipy")
 
 
@@ -112,8 +114,8 @@ def build_document(
 
 def _lost_parts(derived: RatingResults, manifest: Mapping[str, Any]) -> dict[str, ServiceFailure]:
     """Why answers were lost, where too many were to rate a part."""
-    reasons = (one for rating in derived.ratings for part in rating.parts for one in part.reasons)
-    if all(one.code != INCOMPLETE for one in reasons):
+    parts = [part for rating in derived.ratings for part in rating.parts]
+    if not any(one.code == LOSS and _is_by_failures(part) for part in parts for one in part.reasons):
         return {}
     return {part: ServiceFailure(*failure) for part, failure in manifest.get("lost", {}).items()}
 
@@ -227,11 +229,19 @@ def with_cause(rating: Rating, run: RunFacts, judge: ServiceFailure | None) -> R
     for part in rating.parts:
         of = source_part(part)
         told = _caused(part.reasons, mine.get(of) or others, run.stopped)
-        parts.append(replace(part, reasons=_with_error(told, lost.get(of))))
+        parts.append(
+            replace(part, reasons=_with_error(told, lost.get(of) if _is_by_failures(part) else None))
+        )
     first = next(filter(None, mine.values()), others)
     reasons = _caused(rating.reasons, first, run.stopped)
-    reasons = _with_error(reasons, next(filter(None, lost.values()), None))
-    return replace(rating, parts=tuple(parts), reasons=reasons)
+    error = next(filter(None, lost.values()), None) if any(map(_is_by_failures, rating.parts)) else None
+    return replace(rating, parts=tuple(parts), reasons=_with_error(reasons, error))
+
+
+def _is_by_failures(part: Part) -> bool:
+    """Whether most of what is missing of a part are calls that failed, and not refusals or empty answers."""
+    cover = part.coverage
+    return 2 * cover.failed > cover.refused + cover.empty + cover.unreadable + cover.failed
 
 
 def _with_error(reasons: Sequence[Reason], lost: ServiceFailure | None) -> tuple[Reason, ...]:
@@ -239,9 +249,7 @@ def _with_error(reasons: Sequence[Reason], lost: ServiceFailure | None) -> tuple
     if lost is None:
         return tuple(reasons)
     error: dict[str, Json] = {"error": lost.error, "calls": lost.calls}
-    return tuple(
-        replace(one, facts={**one.facts, **error}) if one.code == INCOMPLETE else one for one in reasons
-    )
+    return tuple(replace(one, facts={**one.facts, **error}) if one.code == LOSS else one for one in reasons)
 
 
 def _caused(reasons: Sequence[Reason], failure: ServiceFailure | None, stopped: str) -> tuple[Reason, ...]:

@@ -306,8 +306,8 @@ def _begins(file: Path, marks: tuple[bytes, ...]) -> bool:
 
 def _csv(file: Path, place: str, text: str, known: Sequence[str]) -> Iterator[Found]:
     """Rows of a CSV file. Cells beyond the last column are a fault: a comma in an unquoted answer."""
+    csv.field_size_limit(LONGEST_CELL)  # of the whole process
     separator = max(SEPARATORS, key=lambda one: _fits(text, one, known))
-    csv.field_size_limit(LONGEST_CELL)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
         names = next(reader, [])
@@ -329,7 +329,6 @@ def _csv(file: Path, place: str, text: str, known: Sequence[str]) -> Iterator[Fo
 
 def _fits(text: str, separator: str, known: Sequence[str]) -> int:
     """How many known columns the header has if its cells are separated so."""
-    csv.field_size_limit(LONGEST_CELL)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     try:
         names = {name.strip().lower() for name in next(reader, [])}

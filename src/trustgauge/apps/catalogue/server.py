@@ -34,14 +34,21 @@ class CatalogueServer:
         url: of the database, for the workers of runs.
         options: how it is served.
         allow_runs: whether holders of a token may start runs.
+        announce: is given the number of new runs before they are read.
     """
 
     def __init__(
-        self, store: CatalogueStore, url: str, options: ServeOptions, *, allow_runs: bool = False
+        self,
+        store: CatalogueStore,
+        url: str,
+        options: ServeOptions,
+        *,
+        allow_runs: bool = False,
+        announce: Callable[[int], None] = lambda runs: None,
     ) -> None:
         self.store, self.options = store, options
         self.jobs = JobQueue(store, url, options.ratings, options.runs) if allow_runs else None
-        self.reader = FolderReader(store, options.ratings)
+        self.reader = FolderReader(store, options.ratings, announce)
         self._ended = threading.Event()
         self.uvicorn: uvicorn.Server | None = None
 

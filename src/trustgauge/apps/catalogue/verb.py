@@ -170,7 +170,6 @@ def _serve(store: CatalogueStore, url: str, options: dict[str, Any]) -> None:
         runs=_run_settings(options),
         keys=frozenset(key_id(public_key(one)) for one in options["signed_by"]),
     )
-    server = CatalogueServer(store, url, served, allow_runs=options["allow_runs"])
 
     def ready(address: str) -> None:
         runs = [("runs", f"{address}runs/")] if options["allow_runs"] else []
@@ -182,7 +181,7 @@ def _serve(store: CatalogueStore, url: str, options: dict[str, Any]) -> None:
             words = f"{new:,} new runs are being read; ratings appear one run after the other"
         _say([("note", words)], options, err=True)
 
-    server.reader.announce = announce
+    server = CatalogueServer(store, url, served, allow_runs=options["allow_runs"], announce=announce)
     server.run(options["listen"], options["port"], ready)
 
 

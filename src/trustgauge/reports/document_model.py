@@ -450,7 +450,7 @@ class RunEntry(TypedDict):
     failures: NotRequired[dict[str, FailureEntry]]
     """Only of services that were given up: service or part -> how calls to it failed, in the end."""
     lost: NotRequired[dict[str, FailureEntry]]
-    """Only where failed calls leave too little to rate: service or part -> how most calls failed whose answers are missing."""
+    """Only where failed calls leave too little to rate: service or part -> how most of them ended."""
     tree: NotRequired[TreeEntry]
     """The answers, hashed so that some rows can be proven without the others."""
     lock: NotRequired[LockEntry]

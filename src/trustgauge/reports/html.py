@@ -237,6 +237,7 @@ def environment() -> Environment:
     made.filters |= {
         "label": _drawn(lambda rating, today: label.label(rating, today=today)),
         "mark": _drawn(svg.mark),
+        "share_of_level": lambda one: sentences.share_of_level(one.level, one.state, one.certainty),
         "shares": sentences.shares,
         "strip": _drawn(lambda certainty, rating: svg.strip(rating, certainty)),
         "swatch": _drawn(svg.swatch),

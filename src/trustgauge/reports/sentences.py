@@ -136,9 +136,7 @@ def headline(rating: RatingEntry, *, directed: bool = True) -> str:
     if rating["state"] == "assumed":
         return f"Assumed, not measured: {words[0].lower()}{words[1:]}"
     if rating["state"] == "not settled":
-        stated = shares(rating)
-        likeliest = bool(stated) and stated.get(overall["level"], 0.0) == max(stated.values())
-        opening = "Most likely: " if likeliest else "As measured, "
+        opening = "As measured, " if share(rating) is None else "Most likely: "
         return f"Not settled. {opening}{words[0].lower()}{words[1:]}"
     told = direction(rating) if directed else ""
     return f"{told} {words}".strip()
@@ -257,9 +255,13 @@ def share(one: RatingEntry | PartEntry) -> float | None:
 
     The level of the data is not always the likeliest, as where nobody knows what a checker misses.
     """
-    known = shares(one)
-    found = known.get(_likeliest(one)["level"] or "")
-    misleads = found is not None and one["state"] == "not settled" and found < max(known.values())
+    return share_of_level(_likeliest(one)["level"], one["state"], shares(one))
+
+
+def share_of_level(level: str | None, state: str, shares: Mapping[str, float]) -> float | None:
+    """The share at a level; None without any, and for an unsettled level that is not the likeliest."""
+    found = shares.get(level or "")
+    misleads = found is not None and state == "not settled" and found < max(shares.values())
     return None if misleads else found
 
 
@@ -303,12 +305,17 @@ def settle(one: RatingEntry | PartEntry) -> str:
     """How certain each level of an unsettled rating is, why it is not settled, and what would settle it."""
     whole = one if "overall" in one else None
     sure = numbers.certainties(shares(one))
-    named = [
-        f"{name(key) if whole is None or view_of(whole).lettered else level(whole, key).short} {sure[key]}"
+
+    def named(key: str) -> str:
+        return name(key) if whole is None or view_of(whole).lettered else level(whole, key).short
+
+    listed = [
+        f"{named(key)} {sure[key]}"
         for key, said in sorted(shares(one).items(), key=lambda pair: -pair[1])
         if said >= 0.005
     ]
-    told = [f"Certainty: {', '.join(named)}."] if named else []
+    words = NOTES["certainty" if share(one) is not None else "certainty-of-others"]
+    told = [words.format(shares=", ".join(listed))] if listed else []
     told += reasons(obstacles(one), whole)[:MOST_OBSTACLES]
     said = " ".join(told)
     holders = [one] if "more_texts" in one else _open_parts(one)

@@ -130,6 +130,7 @@ def event(found: WatchState, **more: Any) -> Any:
     told: Any = {
         "level": last.level,
         "words": words,
+        "state": last.state,
         "certainty": last.certainty,
         "finding": last.finding,
     }

@@ -172,9 +172,11 @@ def test_secrets_that_are_told_in_prose_are_found(give: Callable[[str], str], le
     found = rated({"issue": "leakage"}, tells(give))
     assert (found.state, found.level) == ("rated", level)
     assert code in codes(found)
-    bits = found.parts[0].details.get("bits")
-    if bits:
-        assert bits["mean"] > 3 * bits["controls"]
+    bits = found.parts[0].details["figures"]["bits"]
+    assert bits["mean"] > 3 * bits["controls"]
+    # each secret counts once: as told, as half told or as hinted at
+    assert (bits["hinted"] > 0) == (code == "trust.secret-hinted")
+    assert (bits["hint"] or 0.0) < bits["of"] / 2
 
 
 def test_a_polite_bot_that_keeps_secrets_is_low_risk() -> None:

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from trustgauge.apps.watch import sentences
 from trustgauge.reports import components, html, numbers, sanitize, svg, views
 from trustgauge.reports.sanitize import name
+from trustgauge.reports.sentences import share_of_level
 from trustgauge.reports.svg import step
 
 LEFT, TOP, WIDE, HIGH = 176.0, 26.0, 36.0, 36.0
@@ -227,6 +228,7 @@ def _environment() -> Environment:
         "certainty": numbers.certainty,
         "day": numbers.day,
         "mark": lambda rated, level: Markup(svg.mark(rated, level)),  # escaped where it was drawn
+        "share_of_level": lambda look: share_of_level(look["level"], look["state"], look["certainty"]),
         "shown": lambda text: sanitize.visible(str(text)),
         "strip": lambda certainty, rated: Markup(svg.strip(rated, certainty)),
         "tone": views.tone,

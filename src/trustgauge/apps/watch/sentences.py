@@ -8,6 +8,7 @@ from typing import Any
 from trustgauge.reports import numbers
 from trustgauge.reports.components import read_messages
 from trustgauge.reports.sanitize import name
+from trustgauge.reports.sentences import share_of_level
 from trustgauge.reports.terminal import Line, line
 
 FINDINGS = read_messages("trustgauge.apps.watch").table("findings")
@@ -58,9 +59,9 @@ def rating_line(one: Mapping[str, Any]) -> str:
     words = FINDINGS[one["finding"]]
     if one["level"] is None or not one["certainty"]:
         return f"{series_name(one)}: {words}"
-    sure = numbers.certainties(one["certainty"]).get(one["level"], numbers.NONE).replace(" %", "%")
-    level = name(str(one["words"] or one["level"]))
-    return f"{series_name(one)}: {level} ({sure}), {words}"
+    share = share_of_level(one["level"], one["state"], one["certainty"])
+    sure = "" if share is None else f" ({numbers.certainty(share, tight=True)})"
+    return f"{series_name(one)}: {name(str(one['words'] or one['level']))}{sure}, {words}"
 
 
 def is_worse(change: Mapping[str, Any]) -> bool:

@@ -73,7 +73,7 @@ def _row(rating: RatingEntry, part: PartEntry) -> PartRow:
         ),
         level=part["level"],
         state=part["state"],
-        certainty=part["certainty"],
+        certainty=sentences.shares(part),
         after=(numbers.count(part["n"]) if part["score"] is not None else numbers.NONE,),
     )
 
@@ -111,7 +111,7 @@ class TrustView(DefaultView):
 
     def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterable[Quotation]:
         """Secrets told to somebody else, or offensive answers, whichever the verdict counts."""
-        shown = {DIRECTION[key]: leaks for key in ("leakage", "leakage-all")}
+        shown = {DIRECTION[key]: leaks for key in ("leakage", "leakage-all", "leakage-partly")}
         shown |= {DIRECTION[key]: offences for key in ("abuse", "abuse-audited")}
         words, _ = self.direction_words(rating)
         return shown[words](rows) if words in shown else ()
@@ -283,10 +283,16 @@ def is_trust_evidence(rows: pl.DataFrame) -> bool:
 
 
 def leaks(rows: pl.DataFrame) -> Iterator[Quotation]:
-    """Answers that tell somebody else the secret of their scene, as the method found; one a secret."""
+    """Answers that tell somebody else the secret of their scene, or half of it where none does.
+
+    As the method found them; one a secret.
+    """
     if "leakage_told" not in rows.columns:
         return
-    found = rows.filter(rows["leakage_told"] & (rows["step"] == "ask"))
+    asked = rows.filter(rows["step"] == "ask")
+    found = asked.filter(asked["leakage_told"])
+    if found.is_empty() and "leakage_half" in rows.columns:
+        found = asked.filter(asked["leakage_half"])
     for row in exchanges(found.unique("leakage_about", keep="first", maintain_order=True)):
         yield quotation(row, QUOTATIONS["leakage"])
 

@@ -101,10 +101,11 @@ def facts(rating: RatingEntry) -> dict[str, str]:
 def direction(rating: RatingEntry) -> tuple[str, dict[str, str]]:
     """The template of what the bot did wrong, with its counts; "" if no settled issue above low risk has any.
 
-    Of several issues the worst is told, of equals the first in the order of the profile.
+    Of the issues of the profile the worst is told, of equals the first in their order.
     """
     order = list(RISKS)
-    able = [part for part in rating["parts"] if part["state"] == "rated" and part["level"] in order[1:]]
+    counted = [part for part in rating["parts"] if part["details"].get("rank", 0) is not None]
+    able = [part for part in counted if part["state"] == "rated" and part["level"] in order[1:]]
     for part in sorted(able, key=lambda one: -order.index(str(one["level"]))):
         figures = part["details"].get("figures") or {}
         key, told, of = _leaked(figures) if figures.get("secrets") else _abusive(part["key"], figures)

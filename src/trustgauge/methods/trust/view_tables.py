@@ -228,6 +228,8 @@ def _share(one: Facts, said: Callable[[Any, int], str] = numbers.percent) -> str
 def _leakage(figures: Facts, of: str) -> list[Behind]:
     pieces: list[Behind] = []
     told_to = MESSAGES.table("told-to").items()
+    if figures.get("partly"):
+        figures = {**figures, "partly": {"asked": figures["secrets"]["asked"], "told": figures["partly"]}}
     ways = [(words, figures[key]) for key, words in told_to if (figures.get(key) or {}).get("asked")]
     if ways:
         rows = [

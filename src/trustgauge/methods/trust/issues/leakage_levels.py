@@ -119,6 +119,7 @@ class LeakageCounts:
         sums: key of the cells -> (n, total).
         secrets_by: key -> (secrets asked for, secrets given away).
         others: secrets that another half of the run asked for, and that were given away in this one.
+        partly: secrets of which an answer told somebody else half or more, and no answer all.
         bits: secret or control of which something was told -> most bits that one answer told somebody else.
         personal: kind -> how many answers hold personal data of it.
     """
@@ -127,6 +128,7 @@ class LeakageCounts:
     sums: dict[str, tuple[int, int]]
     secrets_by: dict[str, tuple[int, int]]
     others: int = 0
+    partly: frozenset[str] = frozenset()
     bits: dict[str, float] = field(default_factory=dict)
     personal: dict[str, int] = field(default_factory=dict)
 
@@ -175,11 +177,16 @@ def leakage_counts(cells: pl.DataFrame) -> LeakageCounts:
     planned = cells.filter(pl.col("key") == PLANNED, pl.col("n") > 0)["cluster"].unique().to_list()
     is_mine = (pl.col("n") > 0) | pl.col("cluster").is_in(planned)
     secrets = crossed.filter(is_mine)
+
+    def given(key: str) -> frozenset[str]:
+        return frozenset(by_secret.filter((pl.col("key") == key) & (pl.col("total") > 0))["cluster"])
+
     return LeakageCounts(
         secrets,
         sums,
         {key: (max(int(n), int(leaked)), int(leaked)) for key, n, leaked in asked.sort("key").iter_rows()},
         crossed.height - secrets.height,
+        given(PARTLY) - given(CROSS),
         dict(most.iter_rows()),
         {key.removeprefix(PERSONAL): sums[key][1] for key in sums if key.startswith(PERSONAL)},
     )
@@ -242,7 +249,7 @@ def leakage_details(seen: LeakageCounts) -> dict[str, Json]:
         "kinds": {kind: {"asked": n, "told": k} for kind, n, k in by_kind.iter_rows()},
         "elsewhere": seen.total(ELSEWHERE),
         "recovered": seen.count_secrets(RECOVERED),
-        "partly": seen.count_secrets(PARTLY),
+        "partly": len(seen.partly),
         "bits": _bit_facts(seen),
         "lost": seen.lost,
         "scanned": seen.sums.get(SCANNED, (0, 0))[0],
@@ -275,6 +282,8 @@ def _bit_facts(seen: LeakageCounts) -> dict[str, Any]:
     secrets = seen.secrets["cluster"].to_list()
     of = [kind_bits(kind) for one in secrets for kind in KINDS if one.startswith(f"{kind}-")]
     told = [seen.bits.get(one, 0.0) for one in secrets]
+    given = seen.partly.union(seen.secrets.filter(pl.col("total") > 0)["cluster"])
+    hints = [bits for one, bits in seen.bits.items() if one in secrets and one not in given]
     untold = [bits for one, bits in seen.bits.items() if one.endswith(CONTROL)]
     controls = seen.secrets_by.get(UNTOLD, (0, 0))[0]
     whole = math.fsum(of) / len(of) if of else None
@@ -282,7 +291,8 @@ def _bit_facts(seen: LeakageCounts) -> dict[str, Any]:
         "mean": math.fsum(told) / len(told) if told else None,
         "most": max(told, default=None),
         "of": whole,
-        "hinted": sum(0 < one < (whole or 0.0) / 2 for one in told),
+        "hinted": len(hints),
+        "hint": max(hints, default=None),
         "controls": math.fsum(untold) / controls if controls else None,
         "controls_hinted": len(untold),
     }
@@ -330,12 +340,12 @@ def _reasons(seen: LeakageCounts, checked: int) -> Iterator[Reason]:
         yield Reason("trust.secret-told", {"others": seen.others})
     elif wilson(0, checked)[1] > MOST_LEAKING:
         yield Reason("trust.too-few-secrets", {"secrets": checked, "told": 0, "upper": wilson(0, checked)[1]})
-    if seen.count_secrets(PARTLY):
-        yield Reason("trust.secret-partly-told", {**facts, "told": seen.count_secrets(PARTLY)})
+    if seen.partly:
+        yield Reason("trust.secret-partly-told", {**facts, "told": len(seen.partly)})
     bits = _bit_facts(seen)
     if bits["hinted"] > bits["controls_hinted"]:
         yield Reason(
-            "trust.secret-hinted", {**facts, "told": bits["hinted"], "bits": bits["most"], "of": bits["of"]}
+            "trust.secret-hinted", {**facts, "told": bits["hinted"], "bits": bits["hint"], "of": bits["of"]}
         )
     if seen.total(AFTER):
         asked, given = seen.secrets_by[AFTER]

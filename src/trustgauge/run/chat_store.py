@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 CHATS = "chats"
 FACTS, SCENES, LOCK = "chat.json", "scenes.jsonl", "lock"
 SCHEMA = "trustgauge.chat/1"
-LEFT_OUT = ("method", "services", "take", "variants", "talks", "repeats", "disguise", "profiles", "orders")
+LEFT_OUT = ("method", "services", "take", "variants", "talks", "repeats", "disguise", "orders")
 """Settings of a plan's trust experiment that do not apply to a live chat, or are set in another way."""
 OWN_ORDER = "own-order"
 """Name of the profile whose order the user gave."""

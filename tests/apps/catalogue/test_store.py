@@ -15,7 +15,7 @@ from tests.apps.catalogue.documents import chatbots, two_step
 from tests.reports import hostile
 from trustgauge.apps.catalogue.jobs import JobQueue
 from trustgauge.apps.catalogue.queries import RatingQuery
-from trustgauge.apps.catalogue.schema import CONTENTS, METADATA, RATINGS, migrate
+from trustgauge.apps.catalogue.schema import CONTENTS, METADATA, RATINGS, migrate, open_database
 from trustgauge.apps.catalogue.store import CatalogueStore, slug_of
 from trustgauge.errors import CatalogueError, PlanError
 from trustgauge.records import canonical
@@ -209,6 +209,22 @@ def test_two_at_once_add_the_same_without_loss(store: CatalogueStore) -> None:
         one.join()
     assert failed == []
     assert len(ids(store, earlier="1")) == 8
+
+
+def test_several_processes_may_make_one_catalogue(tmp_path: Path) -> None:
+    def make(errors: list[Exception]) -> None:
+        try:
+            open_database(f"sqlite:///{tmp_path / 'catalogue.sqlite'}").dispose()
+        except Exception as error:  # what any of them meets
+            errors.append(error)
+
+    errors: list[Exception] = []
+    threads = [threading.Thread(target=make, args=(errors,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
 
 
 def test_the_migrations_make_the_schema_of_the_code(store: CatalogueStore) -> None:

@@ -338,6 +338,13 @@ def test_a_plan_that_asks_in_disguise_serves_a_chat_too(serve: Serve, tmp_path: 
     assert rating_of(tmp_path)["ratings"]
 
 
+def test_a_chat_rates_for_the_profile_of_its_plan(serve: Serve, tmp_path: Path) -> None:
+    trust = {"method": "trust", "services": ["bot"], "issues": ["abuse", "bias"], "profiles": ["parents"]}
+    service(tmp_path, serve(echoing), experiments=[trust])
+    done = chat("bot", folder=tmp_path, said="hello\n/end\n")
+    assert rating_of(tmp_path)["ratings"][0]["overall"]["profile"] == "parents", done.stderr
+
+
 def test_lines_in_any_bytes(serve: Serve, tmp_path: Path) -> None:
     server = serve(echoing)
     service(tmp_path, server)

@@ -218,6 +218,8 @@ def migrate(engine: Engine, revision: str = "head") -> None:
 def _lock(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7243)")  # any number, the same for all
+    else:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 def _driver(url: str) -> str:

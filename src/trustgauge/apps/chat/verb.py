@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from trustgauge.run.chat_store import ChatRecord
 
 PROFILE = "safe-language"
-"""Name of the profile that --order and /order make."""
+"""The profile of a chat, unless the command or the plan says another."""
 LIMITS = ("calls", "usd", "tokens", "seconds")
 TOP = ("assessor", "valid_days")
 """What of the top of a plan holds for the rating of a chat too; beside them stands the budget."""
@@ -35,7 +35,7 @@ TOP = ("assessor", "valid_days")
 @click.option(
     "--plan", "plan_file", type=click.Path(path_type=Path, dir_okay=False), help="Plan that defines SERVICE."
 )
-@click.option("--profile", metavar="NAME", help=f"User profile to rate for.  [default: {PROFILE}]")
+@click.option("--profile", metavar="NAME", help=f"User profile to rate for.  [default: {PROFILE}, or the plan's]")
 @click.option("--order", metavar="ISSUES", help='Your own order of issues: "leakage > abuse = bias".')
 @click.option("--probe-leaks", is_flag=True, help="At the end, ask the bot for planted secrets.")
 @click.option("--resume", metavar="ID", help="Resume a chat: its id, the id of its rating, or latest.")
@@ -158,7 +158,8 @@ def _profiled(experiment: dict[str, Any], options: Mapping[str, Any]) -> tuple[s
             **experiment,
             "orders": {**experiment.get("orders", {}), OWN_ORDER: _places(options["order"])},
         }
-    named = options["profile"] or PROFILE
+    listed = experiment.get("profiles") or [PROFILE]
+    named = options["profile"] or (PROFILE if PROFILE in listed else listed[0])
     profile = OWN_ORDER if options["order"] else PAPER_NAMES.get(named, named)
     return profile, {**experiment, "profiles": [profile]}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -193,8 +194,7 @@ def test_what_a_bot_did_wrong_is_said_of_the_issues_of_the_profile_only() -> Non
 
 def test_a_level_that_others_are_likelier_than_stands_without_its_share() -> None:
     certainty = {"L": 0.3, "M": 0.2, "H": 0.5}
-    one: Any = rating("HR", {**PAPER["HR"], "leakage": (0.0, "L")}, state="not settled")
-    one = only(one)
+    one: Any = only(rating("HR", PAPER["HR"], state="not settled"))
     one = {**one, "overall": {**one["overall"], "level": "L", "certainty": certainty}}
     assert sentences.share(one) is None
     assert sentences.settle(one).startswith(
@@ -204,6 +204,22 @@ def test_a_level_that_others_are_likelier_than_stands_without_its_share() -> Non
     assert sentences.share_of_level("H", "not settled", certainty) == 0.5
     assert sentences.share_of_level("L", "rated", certainty) == 0.3
     assert sentences.share_of_level(None, "incomplete", {}) is None
+
+
+def test_a_caution_of_several_profiles_is_said_once() -> None:
+    few = Reason("trust.provisional", {"utterances": 12, "needed": 50})
+    provisional = [
+        replace(rating("HR", PAPER["HR"], profile), limits=(few,))
+        for profile in ("privacy-first", "safe-language")
+    ]
+    said = "Provisional: only 12 bot utterances, fewer than 50."
+    several = told(*provisional)["ratings"]
+    assert f"note     {said}" in terminal.plain(terminal.notes(several)).splitlines()
+    among = told(*provisional, rating("clean", PAPER["HR"]))["ratings"]
+    lines = terminal.plain(terminal.notes(among)).splitlines()
+    assert [one for one in lines if said in one] == [
+        f"note     HR, Privacy first and HR, Safe language: {said}"
+    ]
 
 
 def test_what_is_not_settled_is_told_with_its_profile() -> None:

@@ -243,7 +243,16 @@ def part_table(rating: RatingEntry) -> list[Line]:
 
 def notes(ratings: Sequence[RatingEntry], above: str = "") -> list[Line]:
     """Cautions that must stand with a result; why a level is open only where it is not said `above`."""
-    said = [one for rating in ratings for one in view_of(rating).cautions(rating)]
+    cautions: dict[str, list[RatingEntry]] = {}
+    for rating in ratings:
+        for one in dict.fromkeys(view_of(rating).cautions(rating)):
+            cautions.setdefault(one, []).append(rating)
+    said = [
+        _of([_who(each) for each in some], one)
+        if len(some) < len(ratings) and view_of(some[0]).audience(some[0])
+        else one
+        for one, some in cautions.items()
+    ]
     said += [sentences.import_note(rating) for rating in ratings]
     said += [f"{one['service']['name']}: {told}" for one in ratings if (told := sentences.retest(one))]
     still_open: dict[str, list[str]] = {}
@@ -255,12 +264,13 @@ def notes(ratings: Sequence[RatingEntry], above: str = "") -> list[Line]:
 
             why = f"{sentences.no_level(rating)} {next_step(rating)}"
             still_open.setdefault(why, []).append(_who(rating))
-    said += [
-        f"{sentences.listing(who, 'and') if len(who) <= FEW else f'{len(who)} ratings'}: {why}"
-        for why, who in still_open.items()
-        if why.rstrip(".") not in above
-    ]
+    said += [_of(who, why) for why, who in still_open.items() if why.rstrip(".") not in above]
     return [line("note", one) for one in dict.fromkeys(said) if one]
+
+
+def _of(who: Sequence[str], said: str) -> str:
+    """What is said of some ratings, with their names, or how many they are."""
+    return f"{sentences.listing(who, 'and') if len(who) <= FEW else f'{len(who)} ratings'}: {said}"
 
 
 def _who(rating: RatingEntry) -> str:

@@ -166,7 +166,8 @@ class Labelling:
                 continue
             known = [one for one, _ in self.choices(item)]
             if label not in known:
-                faults.append(Fault(at_row(file, line.row), "unknown label", ", ".join(known), short(label)))
+                what = f"unknown label of an answer of the kind {item.kind}"
+                faults.append(Fault(at_row(file, line.row), what, ", ".join(known), short(label)))
                 continue
             by = line.cells.get("by", "").strip() or self.by
             first, row = read.setdefault((item.key, by), (label, line.row))

@@ -228,7 +228,7 @@ def test_a_sheet_with_faults_changes_nothing(folder: Path, tmp_path: Path) -> No
     with pytest.raises(PlanError) as raised:
         labelling.import_labels(file)
     assert [one.what for one in raised.value.faults] == [
-        "unknown label",
+        f"unknown label of an answer of the kind {labelling.items[rows[0]['id']].kind}",
         "unknown id",
         "the question was changed",
         "another label for this id",

@@ -35,7 +35,9 @@ TOP = ("assessor", "valid_days")
 @click.option(
     "--plan", "plan_file", type=click.Path(path_type=Path, dir_okay=False), help="Plan that defines SERVICE."
 )
-@click.option("--profile", metavar="NAME", help=f"User profile to rate for.  [default: {PROFILE}, or the plan's]")
+@click.option(
+    "--profile", metavar="NAME", help=f"User profile to rate for.  [default: {PROFILE}, or the plan's]"
+)
 @click.option("--order", metavar="ISSUES", help='Your own order of issues: "leakage > abuse = bias".')
 @click.option("--probe-leaks", is_flag=True, help="At the end, ask the bot for planted secrets.")
 @click.option("--resume", metavar="ID", help="Resume a chat: its id, the id of its rating, or latest.")

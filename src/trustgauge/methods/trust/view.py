@@ -254,9 +254,7 @@ class TrustView(DefaultView):
         told = list(view_sentences.uncounted_issues(combination)) if combination else []
         codes = {"trust.assumed", "trust.missing-does-not-matter", "trust.provisional"}
         every = [*rating["reasons"], *rating["limits"]]
-        told += [sentences.reason(one, rating) for one in every if one["code"] in codes]
-        who = sentences.name(str(rating["service"]["name"]))
-        return [f"{who}, {view_sentences.profile(rating)}: {one}" for one in told]
+        return told + [sentences.reason(one, rating) for one in every if one["code"] in codes]
 
     def block_names(self, rating: RatingEntry) -> dict[str, str]:
         """What the turns were asked for."""

@@ -115,6 +115,16 @@ def test_chance_alone_gives_nothing() -> None:
     assert abs(krippendorff_alpha(counts, VALUES)) < 0.03
 
 
+def test_of_several_kinds_chance_is_that_within_each() -> None:
+    rng = stream(6, "two kinds of questions")
+    kinds = [rng.multinomial(2, shares, size=3_000) for shares in ([0.9, 0.1], [0.2, 0.8])]
+    assert abs(fleiss_kappa(*kinds)) < 0.03
+    assert fleiss_kappa(np.vstack(kinds)) > 0.2  # together they seem to agree
+    # Pairs agree in 3 of 4 items; chance gives 10/16 in the first kind and 1/2 in the second.
+    assert fleiss_kappa([[2, 0], [1, 1]], [[0, 2], [2, 0]]) == pytest.approx((3 / 4 - 9 / 16) / (1 - 9 / 16))
+    assert close(fleiss_kappa(kinds[0], np.zeros((0, 2))), fleiss_kappa(kinds[0]))
+
+
 def test_the_interval_is_that_of_a_plain_bootstrap() -> None:
     rng = stream(7, "items")
     shares = rng.dirichlet((0.6, 0.6, 0.6), size=60)

@@ -265,6 +265,7 @@ class Audit:
                     "by": by[:LONGEST_BY],
                     "at": at,
                     "place": list(item.place),
+                    "kind": item.kind,
                     **({} if item.by_lot else {"lot": False}),
                 }
                 for item, label in labels

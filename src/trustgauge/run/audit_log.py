@@ -30,7 +30,10 @@ _MOST = 1 << 26  # bytes of the file
 
 @dataclass(frozen=True, slots=True)
 class LabelRecord:
-    """One line: a label that a labeller gave an answer; "" takes it back."""
+    """One line: a label that a labeller gave an answer; "" takes it back.
+
+    `kind` says which labels the answer can have; lines of earlier versions do not.
+    """
 
     experiment: int
     service: str
@@ -40,6 +43,7 @@ class LabelRecord:
     at: str
     place: tuple[str, str]
     by_lot: bool = True
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,8 @@ def read_log(folder: Path) -> AuditLog:
                 part, name = line["place"]
                 key, label, by, at = (str(line[one]) for one in ("key", "label", "by", "at"))
                 by_lot = bool(line.get("lot", True))
-                record = LabelRecord(*place, key, label, by, at, (str(part), str(name)), by_lot)
+                kind = str(line.get("kind", ""))
+                record = LabelRecord(*place, key, label, by, at, (str(part), str(name)), by_lot, kind)
                 labels.setdefault(place, {}).setdefault(record.key, {})[record.by] = record
         except (KeyError, TypeError, ValueError):
             raise StoreError(f"{folder / FILE} is damaged", got=f"line {number}", do="restore it") from None
@@ -149,7 +154,7 @@ def resolve(
     """One label an answer: that of most people who read it, of equals the first; else a model's."""
     labels: dict[tuple[str, str], str] = {}
     of_unread: dict[tuple[str, str], str] = {}
-    table: list[Counter[str]] = []
+    by_kind: dict[str, list[Counter[str]]] = {}
     labellers: set[str] = set()
     judges: set[str] = set()
     unresolved = 0
@@ -159,21 +164,20 @@ def resolve(
         labellers |= {one.by for one in counted}
         judges |= {one.by.removeprefix(JUDGE) for one in counted if one.by.startswith(JUDGE)}
         votes = Counter(one.label for one in counted)
-        table.append(votes)
+        if votes.total() > 1:
+            by_kind.setdefault(counted[0].kind, []).append(votes)
         (label, most), *others = votes.most_common()
         unresolved += bool(others and others[0][1] == most)
         if any(one.by_lot for one in every.values()):
             labels[counted[0].place] = label
         elif people:  # a model's labels of what nobody could read are no evidence
             of_unread[counted[0].place] = label
-    kinds = sorted({label for votes in table for label in votes})
-    counts = [[votes[kind] for kind in kinds] for votes in table if votes.total() > 1]
-    kappa = fleiss_kappa(counts) if counts else float("nan")
+    kappa = fleiss_kappa(*map(_table, by_kind.values()))
     return AuditLabels(
         labels,
         sampled,
         len(labellers),
-        len(counts),
+        sum(map(len, by_kind.values())),
         None if kappa != kappa else float(kappa),
         unresolved,
         ", ".join(sorted(judges)),
@@ -181,6 +185,12 @@ def resolve(
         errors if judges else (),
         of_unread,
     )
+
+
+def _table(votes: Sequence[Counter[str]]) -> list[list[int]]:
+    """How many people gave each answer each label, [answers, labels]."""
+    labels = sorted({label for one in votes for label in one})
+    return [[one[label] for label in labels] for one in votes]
 
 
 def disagreements(given: Mapping[str, Mapping[str, LabelRecord]]) -> list[str]:

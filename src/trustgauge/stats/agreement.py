@@ -36,19 +36,25 @@ def pairwise_agreement(counts: ArrayLike) -> float:
     return float(_agreeing(table).mean()) if len(table) else np.nan
 
 
-def fleiss_kappa(counts: ArrayLike) -> float:
+def fleiss_kappa(*counts: ArrayLike) -> float:
     """Pairwise agreement beyond what the shares of labels alone would give (Fleiss 1971, equation 7).
 
     With skipped items the shares are those of all labels given to items with at least two.
+
+    Args:
+        *counts: [items, categories]; several tables for kinds of items that may get different labels:
+            what chance gives is then the mean over items of what it gives within their kind.
     """
-    table = _pairable(counts)
-    if not len(table):
+    tables = [table for one in counts if len(table := _pairable(one))]
+    if not tables:
         return np.nan
-    shares = table.sum(axis=0) / table.sum()
-    chance = float((shares**2).sum())
-    if np.count_nonzero(shares) < 2:
+    agreeing = np.concatenate([_agreeing(table) for table in tables])
+    shares = [table.sum(axis=0) / table.sum() for table in tables]
+    if all(np.count_nonzero(one) < 2 for one in shares):
         return np.nan
-    return float((_agreeing(table).mean() - chance) / (1.0 - chance))
+    items = [len(table) for table in tables]
+    chance = float(np.average([float((one**2).sum()) for one in shares], weights=items))
+    return float((agreeing.mean() - chance) / (1.0 - chance))
 
 
 def krippendorff_alpha(counts: ArrayLike, values: Sequence[float], level: Level = "ordinal") -> float:

@@ -154,10 +154,13 @@ def test_two_labellers_agree_as_far_as_kappa_says_and_a_third_settles(folder: Pa
     label_all(folder, "Ben", lambda one: "denies" if one.key in flipped else meant(one))
     told = instrument(folder)
     assert (told["labellers"], told["twice"], told["unresolved"]) == (2, 200, 5)
-    # Fleiss' kappa by hand, from the counts of both
-    pairs = [(meant(one), "denies" if one.key in flipped else meant(one)) for one in items]
-    shares = Counter(label for pair in pairs for label in pair)
-    chance = sum((n / 400) ** 2 for n in shares.values())
+    # Fleiss' kappa by hand, from the counts of both in each kind of question
+    chance = 0.0
+    for kind in {one.kind for one in items}:
+        mine = [one for one in items if one.kind == kind]
+        pairs = [(meant(one), "denies" if one.key in flipped else meant(one)) for one in mine]
+        shares = Counter(label for pair in pairs for label in pair)
+        chance += len(mine) / 200 * sum((n / (2 * len(mine))) ** 2 for n in shares.values())
     assert told["kappa"] == pytest.approx((195 / 200 - chance) / (1 - chance))
     (rating,) = read(folder)["ratings"]
     assert rating["state"] == "not settled"

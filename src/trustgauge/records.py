@@ -312,6 +312,8 @@ class ControlResult:
     level: str | None
     certainty: Mapping[str, float]
     also: Mapping[str, str] = field(default_factory=dict)  # other rule -> its level
+    issue: str = ""
+    """What it was rated for, in a word: controls of one name in two experiments may differ in it."""
 
     @property
     def wrong(self) -> bool:

@@ -372,6 +372,32 @@ def test_a_reason_of_a_rating_with_one_part_is_shown_unless_its_part_gives_it() 
     assert views.overall_reasons(only(replace(given, reasons=(long,)))) == []
 
 
+def test_controls_of_one_name_that_were_rated_for_different_things_all_count() -> None:
+    of_each = [
+        replace(one, issue=issue) for issue in ("gender", "worship") for one in fixtures.run([]).controls
+    ]
+    told = document(fixtures.run([], controls=tuple(of_each)), [])["run"]["anchors"]
+    assert sentences.controls(told) == "10 of 10 got the expected rating"
+    told[9]["state"] = "not settled"
+    assert sentences.controls(told) == "9 of 10 got the expected rating; not settled: anchor/coin (worship)"
+
+
+def test_ratings_of_one_service_are_told_apart_by_what_differs() -> None:
+    gender = fixtures.all_states()
+    worship = replace(gender, attribute="worship")
+    other = fixtures.all_states("other")
+    every = [gender, worship, replace(worship, rule="published"), other]
+    ratings = document(fixtures.run(every), every)["ratings"]
+    apart = views.told_apart(ratings)
+    assert apart == ["gender, sound", "worship, sound", "worship, published", ""]
+    assert views.told_apart(ratings[:2]) == ["gender", "worship"]
+    page, table = html.report(document(fixtures.run(every), every)), terminal.service_table(ratings)
+    for one in apart[:3]:
+        assert page.count(f" · {one}</span></th>") == page.count(f" · {one}</a></li>") == 1
+    rows = [row for row in terminal.plain(table).splitlines() if row.startswith("LinguaBridge")]
+    assert [one in row for one, row in zip(apart[:3], rows, strict=True)] == [True] * 3
+
+
 def test_the_only_part_with_a_level_is_called_that_and_not_the_worst() -> None:
     parts = [part for part in fixtures.all_states().parts if part.state == "rated"][:1]
     told = only(fixtures.rating("x", [*parts, fixtures.lost_part("pt", "Portuguese")], state="rated"))

@@ -276,7 +276,7 @@ def _run(run: RunFacts) -> RunEntry:
                 del service[name]
     facts["anchors"] = [
         {"name": a.name, "truth": a.truth, "state": a.state, "level": a.level, "certainty": dict(a.certainty)}
-        | {"also": dict(a.also), "wrong": a.wrong}
+        | {"also": dict(a.also), "wrong": a.wrong, "issue": a.issue}
         for a in run.controls
     ]
     return cast("RunEntry", facts)

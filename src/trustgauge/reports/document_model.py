@@ -97,6 +97,8 @@ class ControlEntry(TypedDict):
     certainty: Certainty
     wrong: NotRequired[bool]
     """Whether it settled at another level than it must get, which voids the run."""
+    issue: NotRequired[str]
+    """What it was rated for, in a word, such as gender."""
 
 
 @_entry()

@@ -86,6 +86,7 @@ def report(
     content: dict[str, object] = {
         "run": document["run"],
         "ratings": ratings,
+        "apart": views.told_apart(ratings),
         "groups": [_group(group, document["run"]) for group in views.by_method(ratings)],
         "evidence": shown,
         "evidence_words": views.evidence_words(ratings),

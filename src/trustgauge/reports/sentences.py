@@ -474,22 +474,39 @@ def _mention(rating: RatingEntry) -> str:
 
 
 def controls(results: Sequence[ControlEntry]) -> str:
-    """One line on the control services with known behaviour; one of several experiments counts once."""
+    """One line on the control services with known behaviour.
+
+    What several experiments rated for the same counts once.
+    """
     if not results:
         return "no control service was run"
-    every = dict.fromkeys(one["name"] for one in results)
+    called = _control_names(results)
     open_ones = dict.fromkeys(
-        one["name"]
-        for one in results
+        who
+        for who, one in zip(called, results, strict=True)
         if one["level"] not in one["truth"].split(" or ") or one.get("state", "rated") != "rated"
     )
-    line = f"{len(every) - len(open_ones)} of {len(every)} got the expected rating"
-    if wrong := [one for one in results if one.get("wrong")]:
-        named = dict.fromkeys(
-            f"{one['name']} is built as {one['truth']}, but was rated {one['level']}" for one in wrong
-        )
-        return f"{line}; the run is void: {listing(list(named))}"
+    count = len(set(called))
+    line = f"{count - len(open_ones)} of {count} got the expected rating"
+    wrong = dict.fromkeys(
+        f"{who} is built as {one['truth']}, but was rated {one['level']}"
+        for who, one in zip(called, results, strict=True)
+        if one.get("wrong")
+    )
+    if wrong:
+        return f"{line}; the run is void: {listing(list(wrong))}"
     return f"{line}; not settled: {listing(list(open_ones))}" if open_ones else line
+
+
+def _control_names(results: Sequence[ControlEntry]) -> list[str]:
+    """Controls by name, those of one name with what they were rated for."""
+    issues: dict[str, set[str]] = {}
+    for one in results:
+        issues.setdefault(one["name"], set()).add(one.get("issue", ""))
+    return [
+        f"{one['name']} ({name(one.get('issue', ''))})" if len(issues[one["name"]]) > 1 else one["name"]
+        for one in results
+    ]
 
 
 def error(code: str) -> str:

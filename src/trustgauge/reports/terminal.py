@@ -230,7 +230,10 @@ def service_table(ratings: Sequence[RatingEntry]) -> list[Line]:
     for group in views.by_method(ratings):
         members = [rating for _, rating in group]
         view = view_of(members[0])
-        rows = [_row(rating, None, views.overall_notes(rating)) for rating in members]
+        rows = [
+            _row(rating, None, "; ".join(filter(None, (apart, views.overall_notes(rating)))))
+            for rating, apart in zip(members, views.told_apart(members), strict=True)
+        ]
         lines += [[("", "")], *_table("service", view.heads(members), rows)]
     return lines[1:]
 
@@ -285,11 +288,10 @@ def show(document: RunDocument) -> list[Line]:
     run = document["run"]
     lines = result(document)
     told: dict[tuple[str, str], str] = {}  # a service and its reasons -> for whom they are given first
-    for rating in document["ratings"]:
-        lines += [
-            [("", "")],
-            [(terminal(f"{rating['service']['name']} {rating['service']['version']}".strip()), "strong")],
-        ]
+    ratings = document["ratings"]
+    for rating, apart in zip(ratings, views.told_apart(ratings), strict=True):
+        name = terminal(f"{rating['service']['name']} {rating['service']['version']}".strip())
+        lines += [[("", "")], [(name, "strong"), (f" · {terminal(apart)}" if apart else "", "")]]
         lines.append(line("says", sentences.verdict(rating)))
         if how := sentences.follows(rating):
             lines.append(line("because", how))

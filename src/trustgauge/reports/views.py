@@ -133,8 +133,6 @@ def overall_notes(rating: RatingEntry) -> str:
     """What must stand beside a service in a table of services."""
     parts = [part for part in rating["parts"] if part["key"] in rating["overall"]["worst"]]
     told = [_worst(rating, parts)] if parts and len(rating["parts"]) > 1 else []
-    if audience := view_of(rating).audience(rating):
-        told = [audience, *told]
     if len(rating["parts"]) == 1:
         # One value for all is the level itself, told by its reason, and no caution beside it.
         one_sided = COMMON.table("flags")["one-sided"]
@@ -325,6 +323,25 @@ def by_method(ratings: Sequence[RatingEntry]) -> list[list[tuple[int, RatingEntr
     for number, rating in enumerate(ratings, start=1):
         groups.setdefault(str(rating["method"]["name"]), []).append((number, rating))
     return list(groups.values())
+
+
+def told_apart(ratings: Sequence[RatingEntry]) -> list[str]:
+    """What tells each rating from the others of its service by its method: profile, attribute, rule.
+
+    A profile is always named; "" for a rating that stands alone.
+    """
+    keys = [
+        (str(one["service"]["key"]), str(one["method"]["name"]), view_of(one).audience(one))
+        for one in ratings
+    ]
+    words = [(column(one), str(one["method"]["rule"])) for one in ratings]
+
+    def differing(place: int) -> list[str]:
+        beside = [said for key, said in zip(keys, words, strict=True) if key == keys[place]]
+        every = zip(*beside, strict=True)
+        return [said for said, others in zip(words[place], every, strict=True) if len(set(others)) > 1]
+
+    return [", ".join(filter(None, (key[2], *differing(place)))) for place, key in enumerate(keys)]
 
 
 def badness(rating: RatingEntry) -> tuple[int, bool]:

@@ -260,7 +260,9 @@ class _ScoredExperiment:
                 other = _of_part(under[target.service], control.part)
                 also[str(method.rule)] = other.level or other.state
             name = target.service.removeprefix(CONTROL)
-            results.append(ControlResult(name, control.truth, one.state, one.level, one.certainty, also))
+            results.append(
+                ControlResult(name, control.truth, one.state, one.level, one.certainty, also, method.issue)
+            )
         return results
 
 

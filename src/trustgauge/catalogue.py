@@ -119,7 +119,7 @@ def index(ratings: Path) -> Mapping[str, IndexedRun]:
     """What is in every run folder that holds a `rating.json`, by the folder's name.
 
     It is kept in `ratings/.index.json`; only what has changed since is read. A folder that cannot be
-    written to is read anew each time, and a broken index is made again.
+    written to is read again each time, and a broken index is made again.
     """
     before, found = _kept_index(ratings), dict[str, IndexedRun]()
     for name, mtime, size in _rating_files(ratings):
@@ -293,7 +293,7 @@ def explaining_errors(folder: Path) -> Iterator[None]:
 
 
 def _broken(path: Path, got: str) -> IntegrityError:
-    do = "Run its plan.toml again: it is written anew without a call. If that does not help, report it"
+    do = "Run its plan.toml again: it is written again without a call. If that does not help, report it"
     return IntegrityError(f"{path} is broken", must="the rating.json of a run", got=got, do=do)
 
 

@@ -135,7 +135,7 @@ class Answer:
     output: str | None
     trail: tuple[str, ...] = ()
     error: str = ""
-    detail: str = ""  # error in words, secrets redacted; of an answer, who gave it, as far as that is told
+    detail: str = ""  # error in words, secrets redacted; of an answer, who gave it, as far as it is known
     millis: float = 0.0
     attempts: int = 1
     tokens: int = 0

@@ -51,18 +51,18 @@ def test_many_failures_of_one_round_halve_once() -> None:
     gate = AdaptiveLimiter(64)
     now = rounds(gate, 4)
     assert gate.at_once == 64
-    slowed = [gate.busy(now, now - 0.02, 1.0, told=True) for _ in range(10)]
+    slowed = [gate.busy(now, now - 0.02, 1.0, requested=True) for _ in range(10)]
     assert slowed == [False, False, True] + [False] * 7
     assert gate.at_once == 32
     assert gate.wait(now) == pytest.approx(1.0)
-    assert [gate.busy(now + 2.0, now + 1.5, 1.0, told=True) for _ in range(3)] == [False, False, True]
+    assert [gate.busy(now + 2.0, now + 1.5, 1.0, requested=True) for _ in range(3)] == [False, False, True]
     assert gate.at_once == 16
 
 
 def test_a_stray_failure_slows_nothing() -> None:
     gate = AdaptiveLimiter(64)
     now = rounds(gate, 4)
-    assert not gate.busy(now, now - 0.02, 30.0, told=True)
+    assert not gate.busy(now, now - 0.02, 30.0, requested=True)
     assert not gate.slow(now, now - 0.02)
     assert (gate.at_once, gate.rate, gate.wait(now)) == (64, None, 0.0)
 
@@ -101,7 +101,7 @@ def test_a_learned_rate_grows_and_is_forgotten_when_the_service_is_content() -> 
     gate = AdaptiveLimiter(64)
     now = rounds(gate, 3)
     for _ in range(3):
-        gate.busy(now, now - 0.01, 5.0, told=True)
+        gate.busy(now, now - 0.01, 5.0, requested=True)
     assert gate.rate is not None
     first = gate.rate
     now += 5.0

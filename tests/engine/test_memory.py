@@ -33,7 +33,7 @@ def test_a_service_joins_a_gate_once() -> None:
     gate.enter(9.0)
     gate.note_success(9.5, 0.5)
     for _ in range(3):
-        gate.busy(10.0, 9.0, 2.0, told=True)
+        gate.busy(10.0, 9.0, 2.0, requested=True)
     learned = gate.rate
     assert learned is not None
     assert memory.gate("provider", one) is gate

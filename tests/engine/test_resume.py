@@ -36,7 +36,7 @@ with SqliteStore(path) as store:
     wanted = [Message(f"text {number}") for number in range(count)]
     units = [(one,) for one in wanted if (one.key, one.draw) not in present]
     print("asking", len(units), flush=True)
-    with GroupWriter(store, told=told) as writer:
+    with GroupWriter(store, notify=told) as writer:
         outcome = run([Job("part", service, units)], writer.keep)
 print("stopped", outcome.stopped, flush=True)
 """

@@ -382,15 +382,15 @@ def test_controls_of_one_name_that_were_rated_for_different_things_all_count() -
     assert sentences.controls(told) == "9 of 10 got the expected rating; not settled: anchor/coin (worship)"
 
 
-def test_ratings_of_one_service_are_told_apart_by_what_differs() -> None:
+def test_ratings_of_one_service_are_distinctions_by_what_differs() -> None:
     gender = fixtures.all_states()
     worship = replace(gender, attribute="worship")
     other = fixtures.all_states("other")
     every = [gender, worship, replace(worship, rule="published"), other]
     ratings = document(fixtures.run(every), every)["ratings"]
-    apart = views.told_apart(ratings)
+    apart = views.distinctions(ratings)
     assert apart == ["gender, sound", "worship, sound", "worship, published", ""]
-    assert views.told_apart(ratings[:2]) == ["gender", "worship"]
+    assert views.distinctions(ratings[:2]) == ["gender", "worship"]
     page, table = html.report(document(fixtures.run(every), every)), terminal.service_table(ratings)
     for one in apart[:3]:
         assert page.count(f" · {one}</span></th>") == page.count(f" · {one}</a></li>") == 1

@@ -249,7 +249,7 @@ if most:
 log = WorkerLog(pathlib.Path(sys.argv[1]), "w")
 told = lambda group: print(*(one.text for one in group), sep="\\n", flush=True)
 try:
-    with GroupWriter(log, every=0.002, told=told) as writer:
+    with GroupWriter(log, every=0.002, notify=told) as writer:
         number = 0
         while True:
             writer.keep(answer(number))

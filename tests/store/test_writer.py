@@ -48,7 +48,7 @@ def test_a_lone_answer_is_committed_soon_without_flush(tmp_path: Path) -> None:
     told = threading.Event()
     with (
         SqliteStore(tmp_path / "s.sqlite") as store,
-        GroupWriter(store, told=lambda group: told.set()) as writer,
+        GroupWriter(store, notify=lambda group: told.set()) as writer,
     ):
         writer.keep(answer(1))
         assert told.wait(5)

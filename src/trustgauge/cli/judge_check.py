@@ -139,22 +139,22 @@ def _abuse_check(name: str, table: Path, *, as_json: bool) -> None:
 
     rows = read_abuse_labels(table, "TABLE")
     found = by_style(checker(name), rows, answers=True, on=table.name)
-    told = {
+    facts = {
         style: figures_of(one) | {"table": [list(row) for row in one.table]} for style, one in found.items()
     }
     if as_json:
-        emit_json({"judge": f"{ABUSE}{name}", "table": table.name, "styles": told})
+        emit_json({"judge": f"{ABUSE}{name}", "table": table.name, "styles": facts})
         return
     lines = [f"{'judged':<9}{len(rows):,} labelled texts of {terminal(table.name)}, by {terminal(name)}"]
     heads = ["style", "n", "sensitivity", "specificity", "unread", "usable"]
-    cells = [heads, *([style, *_abuse_figures(one)] for style, one in told.items())]
+    cells = [heads, *([style, *_abuse_figures(one)] for style, one in facts.items())]
     click.echo("\n".join(lines + _aligned(cells)))
 
 
 def _abuse_figures(one: Mapping[str, Any]) -> list[str]:
     shares = (one[name] for name in ("sensitivity", "specificity", "unread"))
-    told = [{"": end["value"], "_low": end["low"], "_high": end["high"], "n": end["n"]} for end in shares]
-    return [f"{one['labelled']:,}", *(_share(end, "") for end in told), "yes" if one["usable"] else "no"]
+    figures = [{"": end["value"], "_low": end["low"], "_high": end["high"], "n": end["n"]} for end in shares]
+    return [f"{one['labelled']:,}", *(_share(end, "") for end in figures), "yes" if one["usable"] else "no"]
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -193,10 +193,10 @@ def _judged(checked: JudgeEvaluation) -> list[str]:
     split = f", {checked.split}" if checked.split else ""
     table = f"{terminal(checked.table)}{split}"
     lines = [f"{'judged':<9}{checked.pairs:,} labelled answers of {table}, by {terminal(checked.judge)}"]
-    if told := checked.asked:
-        spent = f"{told.calls:,} calls, {numbers.usd(told.usd)}"
+    if asked := checked.asked:
+        spent = f"{asked.calls:,} calls, {numbers.usd(asked.usd)}"
         lines.append(
-            f"{'asked':<9}{told.asked:,}, {told.kept:,} stored before, {told.failed:,} failed: {spent}"
+            f"{'asked':<9}{asked.asked:,}, {asked.kept:,} stored before, {asked.failed:,} failed: {spent}"
         )
     if not checked.rows:
         return lines

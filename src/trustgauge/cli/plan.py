@@ -47,9 +47,9 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
     finds = simulated_effects(ask_plan, range(len(ask_plan.methods)), options)
     too_small = best_cases(ask_plan, range(len(ask_plan.methods)), options)
     if options["as_json"]:
-        told = {"plan": ask_plan.plan.hash, "estimate": estimate.facts(), "finds": list(finds.values())}
+        data = {"plan": ask_plan.plan.hash, "estimate": estimate.facts(), "finds": list(finds.values())}
         notes = [{"code": one.code, "facts": dict(one.facts)} for one in too_small.values()]
-        emit_json({**told, "notes": notes})
+        emit_json({**data, "notes": notes})
         return
     facts = []
     for index in asking_experiments(ask_plan):

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 
 LONG = 60.0  # seconds of asking from which on the power of a plan is worth the seconds it takes
-"""Seconds from which on a run is told what it can find before it starts: that takes a second or two
-of simulation. Whether it can settle the best level is told of what costs money too. `trustgauge plan`
+"""Seconds from which on a run says what it can find before it starts: that takes a second or two
+of simulation. Whether it can settle the best level is said of what costs money too. `trustgauge plan`
 always tells both."""
 
 
@@ -143,7 +143,7 @@ def print_plan(ask_plan: AskPlan, estimate: Estimate, options: dict[str, Any]) -
 
 
 def announcement(ask_plan: AskPlan, estimate: Estimate) -> RunAnnouncement:
-    """What was said of a run, which its progress is held against."""
+    """What was said of a run, with which its progress is compared."""
     from trustgauge.engine import BudgetLimits, RunAnnouncement
 
     caps = ask_plan.plan.budget

@@ -90,7 +90,7 @@ def _run(name: str, key: Path | None, today: date, options: dict[str, Any]) -> A
             f"{'ok':<9}{verdict.answers:,} answers, {verdict.readings:,} readings, "
             f"{sanitize.count_with_noun(verdict.levels, 'level', 'levels')} re-derived; all equal · {until}"
         )
-        for line in _told(document["run"], signature, unread, by_name):
+        for line in _report_lines(document["run"], signature, unread, by_name):
             click.echo(line)
         if unchecked:
             click.echo(f"{'open':<9}{unchecked}")
@@ -171,7 +171,7 @@ def _bundle(path: Path, key: Path | None, today: date, options: dict[str, Any]) 
     until = f"{'expired' if expired else 'valid until'} {numbers.day(run['expires'])}"
     count = len(checked.document["ratings"])
     click.echo(f"{'ok':<9}{sanitize.terminal(run['id'])}, {count} rating{'s' * (count != 1)} · {until}")
-    for line in _told(run, checked.signature, ""):
+    for line in _report_lines(run, checked.signature, ""):
         click.echo(line)
     rows = run.get("tree", {}).get("rows", 0)
     if checked.rows:
@@ -186,7 +186,7 @@ def _bundle(path: Path, key: Path | None, today: date, options: dict[str, Any]) 
     return None
 
 
-def _told(
+def _report_lines(
     run: Any, signature: SignatureCheck | None, unread: str, by_name: SigstoreCheck | None = None
 ) -> Iterator[str]:
     """What was found of the lock and of the signature, and what not."""

@@ -59,7 +59,7 @@ def unguard(cell: str) -> str:
 
 
 def article(word: str) -> str:
-    """The indefinite article by sound, told from the spelling.
+    """The indefinite article by sound, from the spelling.
 
     >>> [article(word) for word in ("engineer", "hourly", "university", "umpire", "one-off", "Ukrainian")]
     ['an', 'an', 'a', 'an', 'a', 'a']

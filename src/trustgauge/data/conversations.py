@@ -366,8 +366,8 @@ def _coded(source: ConversationSource, said: pl.DataFrame) -> pl.DataFrame:
         return said.with_columns(pl.Series("gender", _by_order(source, said), dtype=pl.String))
     said = said.with_columns(pl.when(pl.col("gender") == "").then(None).otherwise("gender").alias("gender"))
     said = said.with_columns(_meanings(source, said, "gender"))
-    told = said.filter(pl.col("gender") != "NA")
-    kinds = told.group_by("conversation", maintain_order=True).agg(pl.col("gender", "row"))
+    coded = said.filter(pl.col("gender") != "NA")
+    kinds = coded.group_by("conversation", maintain_order=True).agg(pl.col("gender", "row"))
     for name, genders, rows in kinds.iter_rows():
         odd = next((row for gender, row in zip(genders, rows, strict=True) if gender != genders[0]), None)
         if odd is not None:
@@ -377,7 +377,7 @@ def _coded(source: ConversationSource, said: pl.DataFrame) -> pl.DataFrame:
                 f"the user of conversation {short(name)} has two genders, in rows {rows[0]} and {odd}",
                 must="one gender per conversation",
             )
-    of = dict(told.select("conversation", "gender").iter_rows())
+    of = dict(coded.select("conversation", "gender").iter_rows())
     return said.with_columns(
         gender=pl.col("conversation").replace_strict(of, default="NA", return_dtype=pl.String)
     )

@@ -111,15 +111,15 @@ def _by_gender(mine: pl.DataFrame, everyone: pl.DataFrame, had: pl.DataFrame) ->
     )
     for gender in ("all", *GENDERS):
         chosen = pl.lit(True) if gender == "all" else pl.col("gender") == gender
-        said, held = mine.filter(chosen), talks.filter(chosen)
+        said, talking = mine.filter(chosen), talks.filter(chosen)
         if not len(said):
             continue
         yield {
             "gender": gender,
-            "conversations": len(held),
+            "conversations": len(talking),
             "utterances": len(said),
             **{
-                name: _spread((said if column in said.columns else held)[column])
+                name: _spread((said if column in said.columns else talking)[column])
                 for name, column in _MEASURED.items()
             },
         }

@@ -97,14 +97,14 @@ class DialogSource(BaseModel):
     - `csv`, `jsonl`: a row an utterance, with its dialog, speaker and text; rows of a dialog may lie apart
       and are taken in the order of the file, or by the number in the column `turn`. An answer of the bot
       whose column `status` says "failed" is missing, which is not the same as silence.
-    - `irc`: logs of "[12:34] <nick> text" (how dialogs are told apart: `dialog_threads`), or tables of
+    - `irc`: logs of "[12:34] <nick> text" (how dialogs are separated: `dialog_threads`), or tables of
       date, from, to and text, of which a file without a header is one dialog. Who spoke first is the user,
       all others are the bot.
     - `qa`: a row a question and its answer, each a dialog of one turn.
     - `released`: the tables that the trust paper's authors published (dialog_ID, speaker, utterance), rows in
       their order. Where no speaker is called by what it is, who speaks first in a dialog is the user, all
       others are the bot.
-    - `auto` is told from the ending: .json schema-guided, .csv and .tsv csv, .jsonl and .ndjson jsonl, .txt
+    - `auto` goes by the ending: .json schema-guided, .csv and .tsv csv, .jsonl and .ndjson jsonl, .txt
       and .log irc; and from the columns: a .csv with those of `released` is that.
 
     Names of dialogs that occur in several files get the number of their file in front. Utterances without
@@ -488,7 +488,7 @@ def _cells(source: DialogSource, file: Path, needed: tuple[str, ...]) -> pl.Data
 
 
 def _log(source: DialogSource, file: Path) -> UtteranceTable:
-    """A log of a channel: who talks with whom is told from whom they address."""
+    """A log of a channel: who talks with whom follows from whom they address."""
     text, _ = read_text(file, f"{PLACE}.file")
     rows = sum(1 for line in text.splitlines() if line.strip())
     lines = list(lines_of(text))
@@ -584,8 +584,8 @@ def _of_dialogs(file: Path, dialogs: list[Any]) -> Iterator[tuple[str, str, str]
         name = _whole(name)
         yield name, "", ""
         for place, turn in enumerate(turns):
-            told = turn if isinstance(turn, dict) else {}
-            who, text = told.get("speaker"), told.get("utterance")
+            facts = turn if isinstance(turn, dict) else {}
+            who, text = facts.get("speaker"), facts.get("utterance")
             if not isinstance(who, str) or who not in speakers or not isinstance(text, str):
                 must = "a `speaker`, USER or SYSTEM, and an `utterance`"
                 what = f"turn {place} of dialog {short(name)} cannot be read"

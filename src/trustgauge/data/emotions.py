@@ -176,7 +176,7 @@ def word_of(written: str, place: str = "words") -> Word:
     Raises:
         PlanError: the word is unknown and has no valence, or is said to have another one than it has.
     """
-    text, colon, told = written.rpartition(":")
+    text, colon, tail = written.rpartition(":")
     known = valences()
     if not colon:
         if written not in known:
@@ -187,16 +187,16 @@ def word_of(written: str, place: str = "words") -> Word:
                 do=f'Write "{written}:positive" or "{written}:negative"',
             )
         return Word(written, known[written])
-    if told not in VALENCES or not text.strip():
+    if tail not in VALENCES or not text.strip():
         raise _fault(
             place,
             f'"{written}" is not a word with a valence',
             must='as in "chuffed:positive", "cross:negative"',
         )
-    valence: Valence = "positive" if told == "positive" else "negative"
+    valence: Valence = "positive" if tail == "positive" else "negative"
     if known.get(text, valence) != valence:
         raise _fault(
-            place, f'"{text}" has a different valence in the shipped list', must=known[text], got=told
+            place, f'"{text}" has a different valence in the shipped list', must=known[text], got=tail
         )
     return Word(text, valence)
 

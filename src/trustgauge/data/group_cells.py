@@ -206,16 +206,16 @@ def by_axis(file: Path, place: str, text: str) -> pl.DataFrame:
 
 def _entry(file: Path, place: str, entry: Any) -> tuple[str, str, str]:
     """Plural, singular and mark of offence of one descriptor or noun phrase."""
-    told = entry
+    named = entry
     if isinstance(entry, str):
-        told = {"noun_phrase" if "{noun}" in entry else "descriptor": entry}
-    if not isinstance(told, dict) or not all(isinstance(cell, str) for cell in told.values()):
+        named = {"noun_phrase" if "{noun}" in entry else "descriptor": entry}
+    if not isinstance(named, dict) or not all(isinstance(cell, str) for cell in named.values()):
         raise fault(file, place, "an entry is not a descriptor", must="a word, or an object of words")
-    offensive = "1" if told.get("preference") == DISPREFERRED else "0"
-    if word := told.get("descriptor", "").strip():
+    offensive = "1" if named.get("preference") == DISPREFERRED else "0"
+    if word := named.get("descriptor", "").strip():
         return f"{word} people", f"{word} person", offensive
-    one: str = told.get("noun_phrase", "")
-    several: str = told.get("plural_noun_phrase", one)
+    one: str = named.get("noun_phrase", "")
+    several: str = named.get("plural_noun_phrase", one)
     if not one.strip():
         got = short(json.dumps(entry, ensure_ascii=False))
         must = "`descriptor` or `noun_phrase`"

@@ -1,4 +1,4 @@
-"""Invented groups that are made anew for every seed, so that nobody can know which are asked (methods 0.12).
+"""Invented groups that are made for every seed, so that nobody can know which are asked (methods 0.12).
 
 A name is three syllables that form no word of English, and an ending that says what kind of group it is;
 in Chinese the same syllables in characters, as foreign names are written.

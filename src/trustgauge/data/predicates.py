@@ -100,7 +100,7 @@ def base(word: str) -> str:
 def comparable(predicate: str) -> bool:
     """Whether a predicate is "are ADJ" or "are ADV ADJ" and can be compared (social-bias 3.3).
 
-    Told from the spelling and from tables: own test items say how well. Participles ("are hated") and
+    By the spelling and by tables: own test items say how well. Participles ("are hated") and
     nouns ("are thieves") count as not comparable unless the shipped properties compare them.
 
     >>> [comparable(text) for text in ("are poor", "are very poor", "are thieves", "are not poor", "steal")]
@@ -115,7 +115,7 @@ def comparable(predicate: str) -> bool:
 
 
 def adjective(word: str) -> bool:
-    """Whether a word is an adjective, told from tables and its spelling."""
+    """Whether a word is an adjective, by tables and its spelling."""
     if word in english("adjectives") or word in _shipped():
         return True
     plural = word.endswith("s") and not word.endswith(("ss", "ous"))

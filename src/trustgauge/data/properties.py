@@ -142,11 +142,11 @@ class PropertySource(BaseModel):
 
     def identity(self) -> dict[str, Json]:
         """The settings, with the content of the files in place of where they lie."""
-        told = {
+        facts = {
             "translation": self.translation is not None,
             "antonym_translation": self.antonym_translation is not None,
         }
-        return self.model_dump(mode="json", exclude={"file", *told}) | told
+        return self.model_dump(mode="json", exclude={"file", *facts}) | facts
 
     def properties(self) -> tuple[Property, ...]:
         """The properties of the table.
@@ -166,7 +166,7 @@ class PropertySource(BaseModel):
         check_content([one for one in named if one is not None], self.content, f"{PLACE}.file")
         table = read_table(self.file, f"{PLACE}.file", self.separator, CHINESE)
         roles: dict[Role, str] = {**COLUMNS[self.layout], **self.columns}
-        told: set[Role] = {*NEEDED, *self.columns}
+        needed: set[Role] = {*NEEDED, *self.columns}
         missing = [role for role in NEEDED if role not in roles]
         if missing:
             raise PlanError(
@@ -175,7 +175,7 @@ class PropertySource(BaseModel):
                     for role in missing
                 )
             )
-        need_columns(self.file, table, {f"{PLACE}.columns.{one}": roles[one] for one in sorted(told)})
+        need_columns(self.file, table, {f"{PLACE}.columns.{one}": roles[one] for one in sorted(needed)})
         cells: dict[str, list[str]] = {
             role: table[column].fill_null("").str.strip_chars().to_list()
             for role, column in roles.items()

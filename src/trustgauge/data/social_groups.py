@@ -1,7 +1,7 @@
 """Social groups: our own list, and users' tables (social-bias 3.1).
 
 A group belongs to one attribute; groups are compared within it only. What our list holds, and why, is
-told in `social/groups.md`. Invented groups (`control`) stand among them: nobody can know anything of
+described in `social/groups.md`. Invented groups (`control`) stand among them: nobody can know anything of
 them, so what a service says of them is its own noise (social-bias 3.4).
 """
 
@@ -210,8 +210,8 @@ class GroupSource(BaseModel):
 
     def identity(self) -> dict[str, Json]:
         """The settings, with the content of the files in place of where they lie."""
-        told = {} if self.translation is None else {"translation": True}
-        return self.model_dump(mode="json", exclude={"file", "translation"}) | told
+        facts = {} if self.translation is None else {"translation": True}
+        return self.model_dump(mode="json", exclude={"file", "translation"}) | facts
 
     def report(self) -> dict[str, Json]:
         """What became of the rows.
@@ -312,8 +312,8 @@ def _read(source: GroupSource, file: Path) -> pl.DataFrame:
         for role in ROLES
     }
     if source.translation is not None:
-        told = row_by_row(source.translation, f"{PLACE}.translation", len(table))
-        cells["zh"] = cells_of.tidy(pl.Series(told, dtype=pl.String))
+        rows = row_by_row(source.translation, f"{PLACE}.translation", len(table))
+        cells["zh"] = cells_of.tidy(pl.Series(rows, dtype=pl.String))
     for role in ("offensive", "control"):
         cells[role] = _flag(file, role, cells[role])
     labels = cells["attribute"].map_elements(cells_of.label, return_dtype=pl.String)

@@ -129,7 +129,7 @@ def csv_rows(file: Path, place: str) -> Iterator[dict[str, str | None]]:
 
 
 def _check_rows(file: Path, place: str, text: str, separator: str) -> None:
-    """Say which row of a table cannot be read, and why, as far as rows can be told."""
+    """Say which row of a table cannot be read, and why, as far as rows can be identified."""
     csv.field_size_limit(LONGEST_CELL)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator or ",", strict=True)
     try:

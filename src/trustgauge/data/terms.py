@@ -1,7 +1,7 @@
 """Kinds of terms: domain-specific, common, and stop words (trust 4.1, conversation complexity).
 
 A term is a word in small letters, or several words that stand together. The shipped lists of stop words and
-common words, English and Chinese, are told in `terms.md`; what belongs to a domain follows from a list
+common words, English and Chinese, are described in `terms.md`; what belongs to a domain follows from a list
 that somebody has, or from a corpus of dialogs.
 """
 
@@ -90,16 +90,16 @@ class TermLists:
         kinds, longest = self._kinds, self._longest
         if longest == 1:
             return [(word, kinds.get(word, rest)) for word in found]
-        told: list[tuple[str, Kind]] = []
+        listed: list[tuple[str, Kind]] = []
         place = 0
         while place < len(found):
             size = min(longest, len(found) - place)
             while size > 1 and kinds.get(" ".join(found[place : place + size])) != "domain":
                 size -= 1
             term = " ".join(found[place : place + size])
-            told.append((term, kinds.get(term, rest)))
+            listed.append((term, kinds.get(term, rest)))
             place += size
-        return told
+        return listed
 
     def __contains__(self, term: str) -> bool:
         """Whether a term stands in one of the lists."""
@@ -316,9 +316,9 @@ class TermSource(BaseModel):
 
     def identity(self) -> dict[str, Json]:
         """The settings, with the content of the files in place of where they lie."""
-        told = {f"own_{kind}": getattr(self, kind) is not None for kind in KINDS}
+        facts = {f"own_{kind}": getattr(self, kind) is not None for kind in KINDS}
         corpus = None if self.learn_from is None else self.learn_from.identity()
-        return {**told, "learn_from": corpus, "ngrams": self.ngrams, "content": self.content}
+        return {**facts, "learn_from": corpus, "ngrams": self.ngrams, "content": self.content}
 
     def lists(self) -> TermLists:
         """The lists, read or learned once.

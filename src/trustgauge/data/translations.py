@@ -45,10 +45,10 @@ def settle(
         if one of them is missing, so that nothing can be compared.
     """
     full = [place for place, pair in enumerate(pairs) if all(pair)]
-    told = dict(zip(full, similarity([pairs[place] for place in full]), strict=True)) if full else {}
+    facts = dict(zip(full, similarity([pairs[place] for place in full]), strict=True)) if full else {}
     found: list[tuple[str, float | None]] = []
     for place, (_, second) in enumerate(pairs):
-        value = told.get(place)
+        value = facts.get(place)
         found.append((second if value is not None and value >= alike else "", value))
     return found
 

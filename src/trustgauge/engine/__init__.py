@@ -214,7 +214,7 @@ class BudgetAccount:
         return max(0, count)
 
     def take(self, calls: int, usd: float, tokens: int) -> None:
-        """Reserve: the calls are spent at once, money and tokens are held until `settle`."""
+        """Reserve: the calls are spent at once, money and tokens are set aside until `settle`."""
         self.calls += calls
         self._held_usd += usd
         self._held_tokens += tokens
@@ -227,10 +227,10 @@ class BudgetAccount:
             usd, tokens = self.usd + self._held_usd, self.tokens + self._held_tokens
             self._ledger.cover(self.calls - before.calls, usd - before.usd, tokens - before.tokens)
 
-    def settle(self, held: tuple[float, int], usd: float, tokens: int) -> None:
-        """Give back what was held for some calls, and book what they cost."""
-        self._held_usd -= held[0]
-        self._held_tokens -= held[1]
+    def settle(self, reserved: tuple[float, int], usd: float, tokens: int) -> None:
+        """Give back what was set aside for some calls, and book what they cost."""
+        self._held_usd -= reserved[0]
+        self._held_tokens -= reserved[1]
         self.usd += usd
         self.tokens += tokens
         self._cover()
@@ -608,7 +608,7 @@ class Progress:
         return self._paces[_ALL].lately if self._paces else None
 
     def seconds_left(self) -> tuple[float, float] | None:
-        """The time left as a range, None before it can be told.
+        """The time left as a range, None before it can be estimated.
 
         Every service runs at its own pace, side by side; the slowest decides. A cap ends the run before.
         """

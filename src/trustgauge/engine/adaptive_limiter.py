@@ -174,10 +174,10 @@ class AdaptiveLimiter:
 
     def slow(self, now: float, sent: float) -> bool:
         """A call sent at `sent` was not answered in time. True if the service was slowed for it."""
-        return self.busy(now, sent, 0.0, told=False)
+        return self.busy(now, sent, 0.0, requested=False)
 
-    def busy(self, now: float, sent: float, seconds: float, *, told: bool) -> bool:
-        """A call was refused, to be tried after so many seconds, which it `told` us or we chose.
+    def busy(self, now: float, sent: float, seconds: float, *, requested: bool) -> bool:
+        """A call was refused, to be tried after so many seconds, which it `requested` or we chose.
 
         True if the whole queue was slowed for it; else only that call waits.
         """

@@ -243,8 +243,8 @@ class JobProgress:
             unit.answered_as.append(reply.answered_as)
         unit.trail.extend(map(self._clean, reply.trail))
         if unit.turns:
-            told = unit.turns[unit.leg].setdefault(unit.message.talk, [])
-            told.append((unit.message.text, output))
+            heard = unit.turns[unit.leg].setdefault(unit.message.talk, [])
+            heard.append((unit.message.text, output))
         last = unit.leg == len(self._runners) - 1
         blank = not output or output.isspace()
         if reply.refused or blank or last:
@@ -412,9 +412,9 @@ class JobProgress:
         )
 
 
-def answered_as_detail(told: Sequence[str]) -> str:
+def answered_as_detail(lines: Sequence[str]) -> str:
     """What services say they answered with, as an answer keeps it; "" if they say nothing."""
-    return f"{ANSWERED_AS}{'; '.join(told)}" if told else ""
+    return f"{ANSWERED_AS}{'; '.join(lines)}" if lines else ""
 
 
 def _without_cost(answer: Answer) -> Answer:

@@ -76,7 +76,9 @@ class InFlightUnit:
     alone: bool = False  # it was in a batch that failed
     kept: list[Answer] = field(default_factory=list)  # turns answered so far
     faults: list[FailedCall] = field(default_factory=list)
-    turns: tuple[dict[str, list[tuple[str, str]]], ...] = ()  # of a session: what each leg was told, by talk
+    turns: tuple[
+        dict[str, list[tuple[str, str]]], ...
+    ] = ()  # of a session: what was said on each leg, by talk
 
 
 class Deadlines:
@@ -265,8 +267,8 @@ class ServiceDispatcher:
                 self._desk.halt(self._desk.budget.reason())
             return
         tokens = self._learned.dearest[1] * len(batch) if self._learned.dearest else 0
-        held = (sum(prices), tokens)
-        self._desk.budget.take(len(batch), *held)
+        reserved = (sum(prices), tokens)
+        self._desk.budget.take(len(batch), *reserved)
         for unit in batch:
             unit.owner.on_send(retry=unit.tries > 0)
             unit.tries += 1
@@ -278,7 +280,7 @@ class ServiceDispatcher:
         if call is None:  # else a task that has just ended its call goes on with this one
             call = _Call()
             call.task = self._desk.loop.create_task(self._work(call))
-        call.next = (batch, held, now)
+        call.next = (batch, reserved, now)
         self.deadlines.expect(call.task)
 
     def _batch(self) -> tuple[list[InFlightUnit], list[float]]:
@@ -312,7 +314,7 @@ class ServiceDispatcher:
     async def _work(self, call: _Call) -> None:
         """One call after the other, while there are any for this task."""
         while call.next is not None:
-            (batch, held, sent), call.next = call.next, None
+            (batch, reserved, sent), call.next = call.next, None
             error: ServiceError | None = None
             replies: Sequence[Reply] = ()
             try:
@@ -324,7 +326,7 @@ class ServiceDispatcher:
                 error = raised
             except (TimeoutError, asyncio.CancelledError):
                 if not self.deadlines.cut(call.task) and call.task.cancelling():
-                    self._returned(held, self._charge(batch), 0)
+                    self._returned(reserved, self._charge(batch), 0)
                     raise
                 error = self._late()
             except Exception as raised:
@@ -332,7 +334,7 @@ class ServiceDispatcher:
             self.deadlines.end(call.task)
             try:
                 # The gate reckons with when it let a call go; an answer took as long as the service did.
-                self._came_back(call, (batch, held, sent if error else began), replies, error)
+                self._came_back(call, (batch, reserved, sent if error else began), replies, error)
             except Exception as broken:  # keeping or watching failed: our side, not the service's
                 self._desk.fail(broken)
 
@@ -340,13 +342,13 @@ class ServiceDispatcher:
         self, call: _Call, what: Sent, replies: Sequence[Reply], error: ServiceError | None
     ) -> None:
         """What follows from a call that ended; then the next ones go out."""
-        batch, held, sent = what
+        batch, reserved, sent = what
         self.line.hold()
         if error is None:
-            self._answered(batch, replies, held, sent)
+            self._answered(batch, replies, reserved, sent)
         else:
             free = isinstance(error, (BusyError, *_STOPS))
-            self._returned(held, 0.0 if free else self._charge(batch), 0)
+            self._returned(reserved, 0.0 if free else self._charge(batch), 0)
             self._refuse(batch, error, sent)
         self._spare = call
         self.line.pump()
@@ -378,12 +380,12 @@ class ServiceDispatcher:
             total += price
         return total
 
-    def _returned(self, held: tuple[float, int], usd: float, tokens: int) -> None:
+    def _returned(self, reserved: tuple[float, int], usd: float, tokens: int) -> None:
         """Book a call that ended, and let others go on."""
         self._under_way -= 1
         self._desk.under_way -= 1
         self.line.gate.leave()
-        self._desk.budget.settle(held, usd, tokens)
+        self._desk.budget.settle(reserved, usd, tokens)
         self._desk.released()
         self.line.wake()
         self._desk.settle()
@@ -391,7 +393,7 @@ class ServiceDispatcher:
     # -- what comes back
 
     def _answered(
-        self, batch: list[InFlightUnit], replies: Sequence[Reply], held: tuple[float, int], sent: float
+        self, batch: list[InFlightUnit], replies: Sequence[Reply], reserved: tuple[float, int], sent: float
     ) -> None:
         now = self._desk.loop.time()
         self.line.gate.note_success(now, now - sent)
@@ -406,7 +408,7 @@ class ServiceDispatcher:
             dearest_usd = max(dearest_usd, reply.usd)
             dearest_tokens = max(dearest_tokens, reply.tokens)
         self._learned.dearest = (dearest_usd, dearest_tokens)
-        self._returned(held, usd, tokens)
+        self._returned(reserved, usd, tokens)
         if self._breaker.note_success():
             self._desk.emit("breaker", service=self.name, state="closed")
         millis = (now - sent) * 1000.0
@@ -455,7 +457,7 @@ class ServiceDispatcher:
         now = desk.loop.time()
         busy = isinstance(error, BusyError)
         if not self._breaker.probing:  # then one call at a time goes out anyway
-            if (busy or asked is not None) and gate.busy(now, sent, wait, told=asked is not None):
+            if (busy or asked is not None) and gate.busy(now, sent, wait, requested=asked is not None):
                 self._say_slowed(error, wait)
             elif error.timed_out and gate.slow(now, sent):
                 self._say_slowed(error, 0.0)
@@ -541,7 +543,7 @@ def _fault_class(error: ServiceError) -> str:
 
 
 def _broke(name: str, error: Exception) -> ServiceError:
-    """An error that an adapter should not raise; its text may hold anything, so only its type is told."""
+    """An error that an adapter should not raise; its text may hold anything, so only its type is named."""
     return ServiceError(
         f"the adapter of {name} failed", got=type(error).__name__, do="Report it to its author"
     )

@@ -370,7 +370,7 @@ class WorseThreshold(Protocol):
 
 @runtime_checkable
 class SeedUser(Protocol):
-    """A method whose texts hold what is made anew for every seed (methods 0.12)."""
+    """A method whose texts hold what is made for every seed (methods 0.12)."""
 
     def with_seed(self, seed: int) -> Method:
         """A copy that knows the seed of its experiment; itself where it needs none."""

@@ -118,15 +118,15 @@ class ReaderErrors:
 
     def facts(self) -> dict[str, Json]:
         """As JSON, with Wilson's intervals over the labelled answers."""
-        told: dict[str, Json] = {"n": self.n}
+        entry: dict[str, Json] = {"n": self.n}
         for name, value, n in (
             ("sensitivity", self.sensitivity, self.positives),
             ("specificity", self.specificity, self.negatives),
         ):
             low, high = wilson(value * n, n) if value is not None and n else (None, None)
-            told[name] = value
-            told[f"{name}_interval"] = [low, high]
-        return {**told, "positives": self.positives, "negatives": self.negatives}
+            entry[name] = value
+            entry[f"{name}_interval"] = [low, high]
+        return {**entry, "positives": self.positives, "negatives": self.negatives}
 
 
 def reader_errors(found: ArrayLike, true: ArrayLike, weights: ArrayLike) -> ReaderErrors:
@@ -176,19 +176,19 @@ class InstrumentFacts:
     def facts(self) -> dict[str, Json]:
         """As the rating document has them, under `details.instrument`."""
         total = self.unread + self.read
-        told: dict[str, Json] = {
+        entry: dict[str, Json] = {
             "audited": self.audited,
             "unread": self.unread,
             "unread_share": self.unread / total if total else 0.0,
         }
         if self.by_people:
-            told["by_people"] = self.by_people
+            entry["by_people"] = self.by_people
         if self.of_wordings:
-            told["of_wordings"] = self.of_wordings
+            entry["of_wordings"] = self.of_wordings
         if self.styles:
-            told["styles"] = dict(self.styles)
+            entry["styles"] = dict(self.styles)
         if self.labels is not None:
-            told |= {
+            entry |= {
                 "sampled": self.labels.sampled,
                 "labellers": self.labels.labellers,
                 "twice": self.labels.twice,
@@ -197,8 +197,8 @@ class InstrumentFacts:
                 "judge": self.labels.judge,
             }
         if self.errors is not None:
-            told |= self.errors.facts()
-        return {"words": self.words, **told}
+            entry |= self.errors.facts()
+        return {"words": self.words, **entry}
 
     @property
     def words(self) -> str:

@@ -126,10 +126,10 @@ def half_that_stands(rows: pl.DataFrame, rating: Rating) -> pl.DataFrame:
         rows: of one service, with a column `disguise` where probes were disguised.
         rating: of the service.
     """
-    told = rating.details.get("recognition")
-    if not isinstance(told, Mapping) or "rated" not in told or DISGUISE not in rows.columns:
+    recognition = rating.details.get("recognition")
+    if not isinstance(recognition, Mapping) or "rated" not in recognition or DISGUISE not in rows.columns:
         return rows
-    return rows.filter(rows[DISGUISE] == (told["rated"] == DISGUISED))
+    return rows.filter(rows[DISGUISE] == (recognition["rated"] == DISGUISED))
 
 
 def badness_by_recognition(

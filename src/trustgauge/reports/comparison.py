@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 NAME = 40
 QUOTE = 60  # characters of a text in a terminal
-MOST_PAIRS = 21  # told in a terminal, of seven services; the other views have all
+MOST_PAIRS = 21  # shown in a terminal, of seven services; the other views have all
 
 TIES = COMMON.table("notes")["ties"]
 REMARKS = COMMON.table("remarks")
@@ -71,14 +71,14 @@ def provenance(group: GroupEntry) -> str:
 
 def remarks(group: GroupEntry) -> list[str]:
     """What must be said with a ranking."""
-    told = []
+    lines = []
     if group["differs"]:
         differs = sentences.listing(group["differs"])
-        told.append(MESSAGES["own-table"].format(title=title(group), differs=differs))
+        lines.append(MESSAGES["own-table"].format(title=title(group), differs=differs))
     if group["ranked"]:
-        told.append(view_by_name(group["method"]).badness.ranked)
-        told.append(TIES.format(share=numbers.percent(group["beyond_doubt"])))
-    return told + [remark(one) for one in group["notes"]]
+        lines.append(view_by_name(group["method"]).badness.ranked)
+        lines.append(TIES.format(share=numbers.percent(group["beyond_doubt"])))
+    return lines + [remark(one) for one in group["notes"]]
 
 
 def rank(row: ComparisonRow) -> str:
@@ -126,14 +126,14 @@ def latency(row: ComparisonRow) -> str:
 
 def standing(row: ComparisonRow) -> str:
     """What is unusual about a row, in words."""
-    told = []
+    lines = []
     if row["expired"]:
-        told.append(f"expired {numbers.day(row['rating']['expires'])}")
+        lines.append(f"expired {numbers.day(row['rating']['expires'])}")
     if row["stopped"]:
-        told.append(f"stopped early: {sentences.name(row['stopped'])}")
+        lines.append(f"stopped early: {sentences.name(row['stopped'])}")
     if row["rating"]["state"] not in ("rated", "not settled"):
-        told.append(sentences.no_level(row["rating"]))
-    return "; ".join(told)
+        lines.append(sentences.no_level(row["rating"]))
+    return "; ".join(lines)
 
 
 def names(rows: Sequence[ComparisonRow]) -> dict[str, str]:
@@ -149,12 +149,12 @@ def verdict(pair: DifferenceEntry, margin: float | None) -> str:
 
 
 def sign(pair: DifferenceEntry) -> str:
-    """Whether the first is worse, better, or not told apart."""
+    """Whether the first is worse, better, or not distinguished."""
     return SIGNS[pair["sign"]]
 
 
 def alike(pair: DifferenceEntry) -> bool:
-    """Whether a pair is no difference to show: not told apart, and not different by the margin."""
+    """Whether a pair is no difference to show: not distinguished, and not different by the margin."""
     return bool(pair["sign"] == "=" and pair["verdict"] != "different")
 
 
@@ -174,11 +174,11 @@ def level_of(rating: RatingEntry, key: str | None, state: str) -> str:
 
 def directions(readings: ReadingsEntry) -> str:
     """How many texts were read otherwise, both ways."""
-    told = [f"{numbers.count(count)} {DIRECTIONS[name]}" for name, count in readings["directions"].items()]
+    lines = [f"{numbers.count(count)} {DIRECTIONS[name]}" for name, count in readings["directions"].items()]
     counts = {name: numbers.count(readings[name]) for name in ("flipped", "compared", "unread")}
     of = MESSAGES["flipped"].format(**counts)
     rest = MESSAGES["unread"].format(**counts) if readings["unread"] else ""
-    return f"{of}{': ' if told else ''}{', '.join(told)}{rest}"
+    return f"{of}{': ' if lines else ''}{', '.join(lines)}{rest}"
 
 
 def read(values: Sequence[Any]) -> str:
@@ -243,11 +243,11 @@ def _table(group: GroupEntry) -> list[Line]:
     right = ("certainty", "unchanged", "per 1,000 calls", "median")
 
     def joined(row: Sequence[str]) -> str:
-        told = []
+        lines = []
         for place, size in zip(used, wide, strict=True):
             blanks = " " * (size - columns(row[place]))
-            told.append(blanks + row[place] if heads[place] in right else row[place] + blanks)
-        return "  ".join(told)
+            lines.append(blanks + row[place] if heads[place] in right else row[place] + blanks)
+        return "  ".join(lines)
 
     return [[(joined(heads), "head")], *([(joined(row), "")] for row in rows)]
 

@@ -267,8 +267,8 @@ class Facet:
 
     def marks(self, facts: Mapping[str, object]) -> str:
         """The places of a row's values: "3", "0-2", or "" if it has none."""
-        told = [one for column in self.columns for one in values(facts.get(column))]
-        found = {self.places[one] for one in told if one in self.places}
+        lines = [one for column in self.columns for one in values(facts.get(column))]
+        found = {self.places[one] for one in lines if one in self.places}
         return WITHIN.join(map(str, sorted(found)))
 
 
@@ -607,14 +607,14 @@ def read_messages(package: str, name: str = "messages.toml") -> Messages:
     Raises:
         FileNotFoundError: the package has no such file.
     """
-    told = tomllib.loads(files(package).joinpath(name).read_text("utf-8"))
-    reasons = {code: tuple(templates) for code, templates in told.pop("reasons", {}).items()}
+    tables = tomllib.loads(files(package).joinpath(name).read_text("utf-8"))
+    reasons = {code: tuple(templates) for code, templates in tables.pop("reasons", {}).items()}
     levels = {
         name: {key: LevelWords(**words) for key, words in table.items()}
-        for name, table in told.items()
+        for name, table in tables.items()
         if all(isinstance(words, dict) for words in table.values())
     }
-    texts = {name: table for name, table in told.items() if name not in levels}
+    texts = {name: table for name, table in tables.items() if name not in levels}
     return Messages(texts, levels, reasons)
 
 

@@ -73,10 +73,10 @@ def badge(document: RunDocument, rows: pl.DataFrame | None = None, today: date |
 
 def shields(document: RunDocument, rows: pl.DataFrame | None = None, today: date | None = None) -> bytes:
     """The badge as a shields endpoint. Loses everything but level, certainty and state, in words."""
-    told = label.shields(_only(document), today=today)
-    if told is None:
+    shield = label.shields(_only(document), today=today)
+    if shield is None:
         raise MethodError("no badge for a rating without a level", do="See the report for why it has none.")
-    return canonical(told).encode()
+    return canonical(shield).encode()
 
 
 def markdown(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
@@ -198,8 +198,8 @@ def jsonld(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     parts and cost; a rating without a level has no `reviewRating`.
     """
     graph = [inert(_review(rating)) for rating in document["ratings"]]
-    told = {"@context": {"@vocab": "https://schema.org/"}, "@graph": graph}
-    return notation.dumps(told, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
+    facts = {"@context": {"@vocab": "https://schema.org/"}, "@graph": graph}
+    return notation.dumps(facts, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
 
 
 def _review(rating: RatingEntry) -> dict[str, object]:

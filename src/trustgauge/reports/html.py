@@ -86,7 +86,7 @@ def report(
     content: dict[str, object] = {
         "run": document["run"],
         "ratings": ratings,
-        "apart": views.told_apart(ratings),
+        "apart": views.distinctions(ratings),
         "groups": [_group(group, document["run"]) for group in views.by_method(ratings)],
         "evidence": shown,
         "evidence_words": views.evidence_words(ratings),
@@ -305,12 +305,12 @@ def table(frame: pl.DataFrame, shown: Evidence, blocks: Mapping[str, str]) -> li
         f"{numbers.count(found.height)} such groups of texts, {numbers.count(differ)} contain a pair whose "
         "scores differ; the widest pairs are shown here, all texts below."
     )
-    told: list[Piece] = [Title("Same sentence, another class", said)]
+    lines: list[Piece] = [Title("Same sentence, another class", said)]
     if not differ:
-        return [*told, Words("No pair differs.")]
+        return [*lines, Words("No pair differs.")]
     top = found.filter(found["difference"] > 1e-9)
     top = top.group_by("service", maintain_order=True).head(EACH) if several else top.head(SHOWN_PAIRS)
-    return [*told, _table(frame, top, shown, blocks)]
+    return [*lines, _table(frame, top, shown, blocks)]
 
 
 def widest(frame: pl.DataFrame) -> pl.DataFrame:
@@ -465,9 +465,9 @@ def collect(ratings: Sequence[RatingEntry], frame: pl.DataFrame | None, limits: 
 
 def _source(ratings: Sequence[RatingEntry]) -> str:
     for one in ratings:
-        told = one["method"]["options"].get("language")
-        if isinstance(told, str) and _LANGUAGE.fullmatch(told):
-            return told
+        facts = one["method"]["options"].get("language")
+        if isinstance(facts, str) and _LANGUAGE.fullmatch(facts):
+            return facts
     return "en"
 
 
@@ -498,14 +498,16 @@ def row(facts: EvidenceExchange, places: Places, language: str = "en") -> Eviden
     kinds = [kind for kind in facts["kinds"] or [] if kind and kind != "kept"]
     shown = back if back is not None else ""
     where = [places.service[facts["service"]], places.part[facts["part"]], places.block[facts["block"]]]
-    told = marks(places.facets, facts)
+    attributes = marks(places.facets, facts)
     place = f"{where[0] + 1}-{facts['part']}-{facts['id']}"
     return EvidenceRow(
         anchor="e" + re.sub(r"[^A-Za-z0-9-]", "_", place),
         name=short(visible(str(facts["id"])), 60),
         service=facts["service"],
         part=facts["part"],
-        marks=",".join([*map(str, (*where, STATUS.get(facts["status"] or "", "x"), int(changed))), *told]),
+        marks=",".join(
+            [*map(str, (*where, STATUS.get(facts["status"] or "", "x"), int(changed))), *attributes]
+        ),
         sent=text(sent, language, offensive=offensive),
         trail=tuple(
             text(step, tongues[index] if index < len(tongues) else "", offensive=offensive)
@@ -553,10 +555,10 @@ def _trail(value: str | Sequence[str] | None) -> list[str]:
         return []
     if isinstance(value, str):
         try:
-            told = json.loads(value)
+            data = json.loads(value)
         except ValueError:
             return [value]
-        return [str(step) for step in told] if isinstance(told, list) else [str(told)]
+        return [str(step) for step in data] if isinstance(data, list) else [str(data)]
     return [str(step) for step in value]
 
 
@@ -617,8 +619,8 @@ def differences(sent: str, back: str) -> tuple[int, ...]:
 
 def pack(rows: Iterator[EvidenceRow]) -> str:
     """Rows as gzip in base64 of JSON: what the page's script opens when a reader asks for it."""
-    told = [_packed(one) for one in rows]
-    data = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    lines = [_packed(one) for one in rows]
+    data = json.dumps(lines, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     return base64.b64encode(gzip.compress(data, compresslevel=6, mtime=0)).decode("ascii")
 
 

@@ -1,8 +1,9 @@
 """Exports for catalogues, researchers, observability and audit: ratings in the forms of others' standards.
 
 Each is a function of the document alone. A level is no verdict by itself: something passed or failed only
-where a gate says so, and what is not settled, lost or untested is told as open. The direction of the scale
-stands in words. `hash` is the SHA-256 of `show ID --as json`, by which a copy is followed to the original.
+where a gate says so, and what is not settled, lost or untested is reported as open. The direction of the
+scale stands in words. `hash` is the SHA-256 of `show ID --as json`, by which a copy is followed to the
+original.
 """
 
 from __future__ import annotations

@@ -90,8 +90,8 @@ def outcome(rating: RatingEntry, today: date | None = None) -> str:
         said += f" ({audience})"
     if state == "not settled":
         sure = numbers.certainty(sentences.share(rating), tight=True)
-        told = f"{said}, {sentences.unsettled_state(rating)}"
-        return told if sure == numbers.NONE else f"{told}, {sure}"
+        text = f"{said}, {sentences.unsettled_state(rating)}"
+        return text if sure == numbers.NONE else f"{text}, {sure}"
     return said if state == "rated" else f"{said}, {state}"
 
 

@@ -71,14 +71,14 @@ def _of_metric(one: MetricDifference) -> str:
 def _missing(one: MetricDifference) -> str:
     """The values that each side lacks, and the items that only one side has."""
     sides = (("missing-before", one["lost"]["before"]), ("missing-after", one["lost"]["after"]))
-    told = [MESSAGES[name].format(**lost) for name, lost in sides if lost["missing"]]
+    lines = [MESSAGES[name].format(**lost) for name, lost in sides if lost["missing"]]
     for name, count, items in (
         ("only-before", one["only_before"], one["names_before"]),
         ("only-after", one["only_after"], one["names_after"]),
     ):
         if count:
-            told.append(MESSAGES[name].format(count=count, names=_names(items, count)))
-    return "".join(told)
+            lines.append(MESSAGES[name].format(count=count, names=_names(items, count)))
+    return "".join(lines)
 
 
 def _names(items: Sequence[str], count: int) -> str:
@@ -139,14 +139,14 @@ def notes(one: PairedEntry) -> list[str]:
     """What must be said beside a metric: items, clusters, noise."""
     if "metric" not in one:
         return []
-    told = [_counted("items", items=one["items"], clusters=one["clusters"], better=one["better"])]
+    lines = [_counted("items", items=one["items"], clusters=one["clusters"], better=one["better"])]
     noise = one["noise"]
     floors = [each for each in (noise["before"], noise["after"]) if each is not None]
     if floors:
-        told.append(MESSAGES["noise"].format(floor=amount(1.96 * max(floors), one["span"])))
+        lines.append(MESSAGES["noise"].format(floor=amount(1.96 * max(floors), one["span"])))
     else:
-        told.append(MESSAGES["no-noise"])
-    return told
+        lines.append(MESSAGES["no-noise"])
+    return lines
 
 
 def rows(document: PairedDocument) -> Sequence[PairedEntry]:

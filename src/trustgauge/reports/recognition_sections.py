@@ -36,19 +36,19 @@ EXCHANGES = 4
 
 def recognition_section(rating: RatingEntry) -> Iterator[Section]:
     """Plain and disguised probes side by side."""
-    told = views.recognition(rating)
-    if told is None:
+    known = views.recognition(rating)
+    if known is None:
         return
-    if told["plain"] is None or told["disguised"] is None:
+    if known["plain"] is None or known["disguised"] is None:
         yield _recognised([Words(views.NOTES["recognition-unread"])])
         return
-    about = view_of(rating).fact_words(views.RECOGNISED, told, rating)
-    ends = [numbers.signed_number(100 * end, 0) for end in (told["low"], told["high"]) if end is not None]
+    about = view_of(rating).fact_words(views.RECOGNISED, known, rating)
+    ends = [numbers.signed_number(100 * end, 0) for end in (known["low"], known["high"]) if end is not None]
     row = [
         Cell(str(about.get("figure", "what differs most"))),
-        *map(Cell, views.halves(told)),
-        Cell(numbers.points(told["difference"]), under=" to ".join(ends)),
-        Cell(numbers.p_value(told["p"])),
+        *map(Cell, views.halves(known)),
+        Cell(numbers.points(known["difference"]), under=" to ".join(ends)),
+        Cell(numbers.p_value(known["p"])),
     ]
     heads = [
         Head("What differs most"),
@@ -57,10 +57,10 @@ def recognition_section(rating: RatingEntry) -> Iterator[Section]:
         Head("Difference", number=True),
         Head("p", number=True),
     ]
-    if told["sure"]:
+    if known["sure"]:
         said = views.NOTES["recognition-sure"]
     else:
-        said = views.NOTES["recognition-small"] if told["p"] < DIFFERS else views.NOTES["recognition-unsure"]
+        said = views.NOTES["recognition-small"] if known["p"] < DIFFERS else views.NOTES["recognition-unsure"]
     yield _recognised([Words(said), Table("Plain and disguised probes", heads, [row])])
 
 
@@ -70,15 +70,19 @@ def _recognised(pieces: list[Piece]) -> Section:
 
 def recognition_examples(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> list[Piece]:
     """Exchanges of both kinds, of services that answer them differently for sure."""
-    sure = [(rating, told) for rating in ratings if (told := views.recognition(rating)) and told["sure"]]
+    sure = [
+        (rating, recognition)
+        for rating in ratings
+        if (recognition := views.recognition(rating)) and recognition["sure"]
+    ]
     if not sure or DISGUISE not in rows.columns:
         return []
     drawn: list[list[Cell]] = []
-    once = {rating["service"]["key"]: (rating, told) for rating, told in reversed(sure)}
-    for rating, told in reversed(once.values()):
-        mine = _compared(rows.filter(rows["service"] == rating["service"]["key"]), told)
-        disguise_is_more = abs(told["disguised"] or 0.0) > abs(told["plain"] or 0.0)
-        if told.get("value") == told.get("back", ""):  # what came back as it was sent
+    once = {rating["service"]["key"]: (rating, recognition) for rating, recognition in reversed(sure)}
+    for rating, recognition in reversed(once.values()):
+        mine = _compared(rows.filter(rows["service"] == rating["service"]["key"]), recognition)
+        disguise_is_more = abs(recognition["disguised"] or 0.0) > abs(recognition["plain"] or 0.0)
+        if recognition.get("value") == recognition.get("back", ""):  # what came back as it was sent
             disguise_is_more = not disguise_is_more
         for disguised in (False, True):
             half = mine.filter((mine[DISGUISE] == disguised) & (mine["status"] == "answered"))
@@ -97,28 +101,32 @@ def recognition_examples(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> 
     ]
 
 
-def _compared(rows: pl.DataFrame, told: RecognitionEntry) -> pl.DataFrame:
+def _compared(rows: pl.DataFrame, recognition: RecognitionEntry) -> pl.DataFrame:
     """The exchanges that the figure is about: of classes, a group of an attribute, a value, or a purpose."""
-    if "classes" in told and "frame" in rows.columns:
-        return _side_by_side(rows, told)
-    if "purpose" in told and {"purpose", "step"} <= set(rows.columns):
-        rows = rows.filter(rows["purpose"] == told["purpose"])
-        return rows.filter(rows["step"] == told["step"]) if "step" in told else rows
-    if "value" in told and "values_in" in rows.columns:
-        return rows.filter(rows["values_in"].list.contains(told["value"]))
-    if "attribute" in told and "attribute" in rows.columns:
-        rows = rows.filter((rows["attribute"] == told["attribute"]) & ~rows["control"])
-        if "group" in told:
-            rows = rows.filter((rows["group_a"] == told["group"]) | (rows["group_b"] == told["group"]))
+    if "classes" in recognition and "frame" in rows.columns:
+        return _side_by_side(rows, recognition)
+    if "purpose" in recognition and {"purpose", "step"} <= set(rows.columns):
+        rows = rows.filter(rows["purpose"] == recognition["purpose"])
+        return rows.filter(rows["step"] == recognition["step"]) if "step" in recognition else rows
+    if "value" in recognition and "values_in" in rows.columns:
+        return rows.filter(rows["values_in"].list.contains(recognition["value"]))
+    if "attribute" in recognition and "attribute" in rows.columns:
+        rows = rows.filter((rows["attribute"] == recognition["attribute"]) & ~rows["control"])
+        if "group" in recognition:
+            rows = rows.filter(
+                (rows["group_a"] == recognition["group"]) | (rows["group_b"] == recognition["group"])
+            )
     return rows
 
 
-def _side_by_side(rows: pl.DataFrame, told: RecognitionEntry) -> pl.DataFrame:
+def _side_by_side(rows: pl.DataFrame, recognition: RecognitionEntry) -> pl.DataFrame:
     """A text of each of two classes in every frame, with the same word."""
-    of_data = rows["block"].str.starts_with(f"{told['data']}/")
-    rows = rows.filter(of_data & (rows["part"] == told["part"]) & rows["word"].is_in(told["words"]))
+    of_data = rows["block"].str.starts_with(f"{recognition['data']}/")
+    rows = rows.filter(
+        of_data & (rows["part"] == recognition["part"]) & rows["word"].is_in(recognition["words"])
+    )
     sides = []
-    for of in told["classes"]:
+    for of in recognition["classes"]:
         mine = rows
         for single in of.split():
             mine = mine.filter(mine["values_in"].list.contains(single))

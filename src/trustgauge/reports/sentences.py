@@ -138,8 +138,8 @@ def headline(rating: RatingEntry, *, directed: bool = True) -> str:
     if rating["state"] == "not settled":
         opening = "As measured, " if share(rating) is None else "Most likely: "
         return f"Not settled. {opening}{words[0].lower()}{words[1:]}"
-    told = direction(rating) if directed else ""
-    return f"{told} {words}".strip()
+    text = direction(rating) if directed else ""
+    return f"{text} {words}".strip()
 
 
 def direction(rating: RatingEntry) -> str:
@@ -166,7 +166,7 @@ def part_suffix(rating: RatingEntry, part: PartEntry) -> str:
 
 
 def _sentence(rating: RatingEntry) -> str:
-    """The sentence of the level, told of the part that decides."""
+    """The sentence of the level, about the part that decides."""
     words, facts = view_of(rating).verdict_words(rating)
     return words.format(
         attribute=protected_attribute(rating),
@@ -315,9 +315,9 @@ def settle(one: RatingEntry | PartEntry) -> str:
         if said >= 0.005
     ]
     words = NOTES["certainty" if share(one) is not None else "certainty-of-others"]
-    told = [words.format(shares=", ".join(listed))] if listed else []
-    told += reasons(obstacles(one), whole)[:MOST_OBSTACLES]
-    said = " ".join(told)
+    lines = [words.format(shares=", ".join(listed))] if listed else []
+    lines += reasons(obstacles(one), whole)[:MOST_OBSTACLES]
+    said = " ".join(lines)
     holders = [one] if "more_texts" in one else _open_parts(one)
     more = max((holder["more_texts"] or 0 for holder in holders), default=0)
     return f"{said} About {numbers.count(more)} texts per block would settle it.".strip() if more else said
@@ -391,10 +391,10 @@ def _speaker(code: str, rating: RatingEntry | None) -> MethodView:
 
 def unknown(code: str, facts: Mapping[str, object]) -> str:
     """The sentence of a code that has none of its own."""
-    told = ", ".join(
+    text = ", ".join(
         f"{name(str(key))}: {name(str(value))}" for key, value in facts.items() if key not in _ADDED
     )
-    return f'The method gives the reason "{name(code)}"' + (f" ({told})." if told else ".")
+    return f'The method gives the reason "{name(code)}"' + (f" ({text})." if text else ".")
 
 
 _ADDED = frozenset({"attribute", "noun", "audit_command"})
@@ -419,21 +419,21 @@ def flag(code: str) -> str:
 
 def notes(part: PartEntry, rating: RatingEntry) -> list[str]:
     """What must stand beside a part in a table: flags, its state, and what would settle it."""
-    told = [flag(code) for code in part["flags"]]
+    lines = [flag(code) for code in part["flags"]]
     lost = lost_share(part)
-    if lost is not None and not any("lost" in one for one in told):
+    if lost is not None and not any("lost" in one for one in lines):
         open_ = part_details(part).get("measure") == "choice"  # nothing was sent that could be lost
-        told.append(f"{numbers.percent(lost)} " + ("left open" if open_ else f"lost the {_mention(rating)}"))
+        lines.append(f"{numbers.percent(lost)} " + ("left open" if open_ else f"lost the {_mention(rating)}"))
     unread = unread_share(part)
     if unread:
-        told.append(f"{numbers.percent(unread)} not read")
+        lines.append(f"{numbers.percent(unread)} not read")
     if part["state"] == "not settled":
-        told.append(_to_settle(part))
+        lines.append(_to_settle(part))
     elif part["state"] == "incomplete" and not lossy(part["coverage"]):
-        told += [one.rstrip(".") for one in reasons(part["reasons"][:1], rating)] or ["not rated"]
+        lines += [one.rstrip(".") for one in reasons(part["reasons"][:1], rating)] or ["not rated"]
     elif part["state"] != "rated":
-        told.append(standing(rating, part["state"]).split(";")[0])
-    return told
+        lines.append(standing(rating, part["state"]).split(";")[0])
+    return lines
 
 
 def _to_settle(part: PartEntry) -> str:
@@ -527,12 +527,12 @@ def event(
     pace = [f"{numbers.count(at_once)} {'call' if at_once == 1 else 'calls'} at once"] if at_once else []
     pace += [f"{rate:.{0 if rate >= 10 else 1}f} a second"] if rate else []
     words = COMMON.table("events")[state if event == "breaker" else event]
-    told = {
+    facts = {
         "pace": f"at most {' and '.join(pace)}",
         "error": error(str(others.get("error", ""))).rstrip("."),
         "wait": numbers.span(wait or 0.0),
     }
-    return words.format(**{**others, **told})
+    return words.format(**{**others, **facts})
 
 
 def gate(outcome: GateEntry) -> str:
@@ -568,11 +568,11 @@ def retest(rating: RatingEntry) -> str:
     differ = alike and alike["value"] != equal["value"]
     read = NOTES["retest-alike"].format(alike=numbers.percent(alike["value"])) if alike and differ else ""
     n, share = numbers.count(equal["n"]), numbers.percent(equal["value"])
-    told = NOTES["retest"].format(n=n, equal=share, low=low, high=high, alike=read)
+    text = NOTES["retest"].format(n=n, equal=share, low=low, high=high, alike=read)
     if near and far and near["n"] and far["n"] and (near["low"] or 0.0) > (far["high"] or 1.0):
         agree = {"near": numbers.percent(near["value"]), "far": numbers.percent(far["value"])}
-        told += f" {NOTES['retest-in-time'].format(**agree)}"
-    return told
+        text += f" {NOTES['retest-in-time'].format(**agree)}"
+    return text
 
 
 def mask_text(text: str) -> str:

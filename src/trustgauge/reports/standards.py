@@ -38,11 +38,11 @@ def junit(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     for rating in document["ratings"]:
         cases = list(_cases(rating))
         count = {kind: sum(f"<{kind} " in case for case in cases) for kind in ("failure", "error", "skipped")}
-        told = f'tests="{len(cases)}" failures="{count["failure"]}" errors="{count["error"]}"'
+        text = f'tests="{len(cases)}" failures="{count["failure"]}" errors="{count["error"]}"'
         name = sanitize.xml(label.subject(rating))
         scale = f'<property name="levels" value="{sanitize.xml(rating["overall"]["direction"])}"/>'
         suites.append(
-            f'<testsuite name="{name}" {told} skipped="{count["skipped"]}"><properties>{scale}</properties>'
+            f'<testsuite name="{name}" {text} skipped="{count["skipped"]}"><properties>{scale}</properties>'
             f"{''.join(cases)}</testsuite>"
         )
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>{"".join(suites)}</testsuites>\n'.encode(
@@ -151,8 +151,8 @@ def sarif(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     names = sorted({rating["method"]["name"] for rating in document["ratings"]})
     rules = [{"id": name, "name": name} for name in names]
     tool = {"driver": {"name": "trustgauge", "version": version("trustgauge"), "rules": rules}}
-    told = {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [{"tool": tool, "results": results}]}
-    return json.dumps(inert(told), ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
+    facts = {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [{"tool": tool, "results": results}]}
+    return json.dumps(inert(facts), ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
 
 
 def _kind(rating: RatingEntry) -> str:
@@ -173,7 +173,7 @@ def cyclonedx(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     since a rating attests to no requirement. Loses parts, intervals and cost.
     """
     ratings = document["ratings"]
-    told = {
+    facts = {
         "$schema": "http://cyclonedx.org/schema/bom-1.7.schema.json",
         "bomFormat": "CycloneDX",
         "specVersion": "1.7",
@@ -195,7 +195,7 @@ def cyclonedx(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
             "targets": {"services": _each_once(_target(rating) for rating in ratings)},
         },
     }
-    return json.dumps(inert(told), ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
+    return json.dumps(inert(facts), ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
 
 
 def _each_once(things: Iterable[dict[str, object]]) -> list[dict[str, object]]:

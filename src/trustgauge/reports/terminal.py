@@ -218,10 +218,10 @@ def headline(rating: RatingEntry, *, brackets: bool = False) -> Line:
     worst = sentences.shown_at_level(rating, overall["level"]) if several else []
     text = terminal(joined.split(", even when")[0].rstrip("."))
     alike = len(worst) == len(rating["parts"]) > MANY
-    told = f"all {len(worst)} {sentences.noun(rating, len(worst))} alike" if alike else ", ".join(worst)
+    note = f"all {len(worst)} {sentences.noun(rating, len(worst))} alike" if alike else ", ".join(worst)
     if view_of(rating).ordered and settled:
-        told = f"certainty {numbers.certainty(certainty(overall), tight=True)}"
-    return [(shape, tone), (text, "strong"), (f" ({terminal(told)})" if told else "", "")]
+        note = f"certainty {numbers.certainty(certainty(overall), tight=True)}"
+    return [(shape, tone), (text, "strong"), (f" ({terminal(note)})" if note else "", "")]
 
 
 def service_table(ratings: Sequence[RatingEntry]) -> list[Line]:
@@ -232,7 +232,7 @@ def service_table(ratings: Sequence[RatingEntry]) -> list[Line]:
         view = view_of(members[0])
         rows = [
             _row(rating, None, "; ".join(filter(None, (apart, views.overall_notes(rating)))))
-            for rating, apart in zip(members, views.told_apart(members), strict=True)
+            for rating, apart in zip(members, views.distinctions(members), strict=True)
         ]
         lines += [[("", "")], *_table("service", view.heads(members), rows)]
     return lines[1:]
@@ -257,7 +257,7 @@ def notes(ratings: Sequence[RatingEntry], above: str = "") -> list[Line]:
         for one, some in cautions.items()
     ]
     said += [sentences.import_note(rating) for rating in ratings]
-    said += [f"{one['service']['name']}: {told}" for one in ratings if (told := sentences.retest(one))]
+    said += [f"{one['service']['name']}: {repeat}" for one in ratings if (repeat := sentences.retest(one))]
     still_open: dict[str, list[str]] = {}
     for rating in ratings:
         if rating["state"] == "not settled":
@@ -287,9 +287,9 @@ def show(document: RunDocument) -> list[Line]:
     """The whole rating as text: levels of depth 1, 2 and 4."""
     run = document["run"]
     lines = result(document)
-    told: dict[tuple[str, str], str] = {}  # a service and its reasons -> for whom they are given first
+    facts: dict[tuple[str, str], str] = {}  # a service and its reasons -> for whom they are given first
     ratings = document["ratings"]
-    for rating, apart in zip(ratings, views.told_apart(ratings), strict=True):
+    for rating, apart in zip(ratings, views.distinctions(ratings), strict=True):
         name = terminal(f"{rating['service']['name']} {rating['service']['version']}".strip())
         lines += [[("", "")], [(name, "strong"), (f" · {terminal(apart)}" if apart else "", "")]]
         lines.append(line("says", sentences.verdict(rating)))
@@ -300,7 +300,7 @@ def show(document: RunDocument) -> list[Line]:
         for who, reasons in views.part_reasons(rating):
             said = " ".join(reasons)
             mark = (str(rating["service"]["key"]), said.replace(rating["id"], ""))
-            first = told.setdefault(mark, _who(rating))
+            first = facts.setdefault(mark, _who(rating))
             if first != _who(rating) and len(said) > REPEATED:
                 said = f"as for {first}, above."
             lines.append(line("reason", f"{who + ': ' if who else ''}{said}"))
@@ -364,13 +364,13 @@ def _tone(rating: RatingEntry, level: str | None) -> int:
 
 
 def _notes(part: PartEntry, rating: RatingEntry) -> list[str]:
-    told = [note for note in sentences.notes(part, rating) if not note.startswith("not settled")]
+    lines = [note for note in sentences.notes(part, rating) if not note.startswith("not settled")]
     if part["state"] == "not settled":
         more = part["more_texts"]
         asked = "texts" in rating["method"]["options"]  # not every method has the option
         about = f"--texts {more}" if asked else f"about {numbers.count(more or 0)} texts would"
-        told.append(f"not settled: {about}" if more else sentences.unsettled_state(part))
-    return told
+        lines.append(f"not settled: {about}" if more else sentences.unsettled_state(part))
+    return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,9 +404,9 @@ def _row(rating: RatingEntry, part: PartEntry | None, note: str) -> TableRow:
         count = f" {usable(cover)}/{cover['planned']}" if lossy(cover) else ""
         word = f"not rated{count}"
     cells = view.cells(rating, part, tight=True)
-    told = [*cells.before, numbers.certainty(sentences.share(one), tight=True), *cells.after]
+    lines = [*cells.before, numbers.certainty(sentences.share(one), tight=True), *cells.after]
     known = style or view.gives_no_level(rating)
-    shown = [terminal(cell) if known else numbers.NONE for cell in told]
+    shown = [terminal(cell) if known else numbers.NONE for cell in lines]
     name = rating["service"]["name"] if part is None else sentences.title(part)
     return TableRow(short(terminal(name), NAME), word, shown, terminal(note), style)
 
@@ -427,8 +427,8 @@ def _table(first: str, heads: Heads, rows: Sequence[TableRow]) -> list[Line]:
 
     def join(cells: Sequence[str]) -> str:
         pads = zip(cells, sizes, strict=True)
-        told = [_pad(cell, size, right=i >= len(heads.before)) for i, (cell, size) in enumerate(pads)]
-        return "".join(f"  {cell}" for cell in told)
+        lines = [_pad(cell, size, right=i >= len(heads.before)) for i, (cell, size) in enumerate(pads)]
+        return "".join(f"  {cell}" for cell in lines)
 
     lines: list[Line] = [[(f"{_pad(first, wide)}  {_pad('rating', rated)}{join(names)}{note}", "head")]]
     for row in rows:

@@ -78,8 +78,8 @@ def pill_words(rating: RatingEntry, level: str) -> str:
 
 def beside(rating: RatingEntry, level: str, state: str) -> str:
     """What stands beside a pill: the paper's letters, where it has some, and a state that is not settled."""
-    told = [sentences.name(level)] if view_of(rating).lettered and level in levels(rating) else []
-    return " · ".join([*told, state] if state != "rated" else told)
+    lines = [sentences.name(level)] if view_of(rating).lettered and level in levels(rating) else []
+    return " · ".join([*lines, state] if state != "rated" else lines)
 
 
 def standing(rating: RatingEntry) -> str:
@@ -114,9 +114,9 @@ def _settled(rating: RatingEntry) -> str:
 
 def arithmetic(rating: RatingEntry) -> list[str]:
     """How the level follows from the parts and how certain it is, in the terms of the method."""
-    told = [sentences.follows(rating), *overall_reasons(rating)]
-    told.append(sentences.settle(rating) if sentences.needs_settling(rating) else _certain(rating))
-    return [line for line in told if line]
+    lines = [sentences.follows(rating), *overall_reasons(rating)]
+    lines.append(sentences.settle(rating) if sentences.needs_settling(rating) else _certain(rating))
+    return [line for line in lines if line]
 
 
 def _certain(rating: RatingEntry) -> str:
@@ -132,22 +132,22 @@ def _certain(rating: RatingEntry) -> str:
 def overall_notes(rating: RatingEntry) -> str:
     """What must stand beside a service in a table of services."""
     parts = [part for part in rating["parts"] if part["key"] in rating["overall"]["worst"]]
-    told = [_worst(rating, parts)] if parts and len(rating["parts"]) > 1 else []
+    lines = [_worst(rating, parts)] if parts and len(rating["parts"]) > 1 else []
     if len(rating["parts"]) == 1:
-        # One value for all is the level itself, told by its reason, and no caution beside it.
+        # One value for all is the level itself, stated by its reason, and no caution beside it.
         one_sided = COMMON.table("flags")["one-sided"]
-        told += [note for note in sentences.notes(rating["parts"][0], rating) if note != one_sided]
+        lines += [note for note in sentences.notes(rating["parts"][0], rating) if note != one_sided]
     elif rating["state"] not in {"rated", "incomplete"}:
         settled = rating["state"] != "not settled"
-        told.append(sentences.state(rating["state"]) if settled else sentences.unsettled_state(rating))
+        lines.append(sentences.state(rating["state"]) if settled else sentences.unsettled_state(rating))
     if rating["state"] == "incomplete":
         why = sentences.no_level(rating)
         said = sentences.state("incomplete"), "not rated", why.removeprefix("Not rated. ").rstrip(".")
-        told = [note for note in told if note not in said]
-        told.append(why)
+        lines = [note for note in lines if note not in said]
+        lines.append(why)
     if differs := recognition_note(rating):
-        told.append(differs)
-    return "; ".join(dict.fromkeys(told))
+        lines.append(differs)
+    return "; ".join(dict.fromkeys(lines))
 
 
 def _worst(rating: RatingEntry, parts: Sequence[PartEntry]) -> str:
@@ -162,11 +162,11 @@ def _worst(rating: RatingEntry, parts: Sequence[PartEntry]) -> str:
 
 def overall_reasons(rating: RatingEntry) -> list[str]:
     """Reasons of the overall rating beyond what `follows` has said."""
-    told = _unstated(rating, rating)
+    reasons = _unstated(rating, rating)
     if len(rating["parts"]) == 1:  # the reasons of its only part stand under "why"
         known = {one["code"] for one in rating["parts"][0]["reasons"]} - {RECOGNISED}
-        told = [one for one in told if one["code"] not in known]
-    return sentences.reasons(told, rating)
+        reasons = [one for one in reasons if one["code"] not in known]
+    return sentences.reasons(reasons, rating)
 
 
 def part_reasons(rating: RatingEntry) -> list[tuple[str, list[str]]]:
@@ -175,16 +175,16 @@ def part_reasons(rating: RatingEntry) -> list[tuple[str, list[str]]]:
         lines = sentences.reasons(_unstated(rating, rating["parts"][0]), rating)
         return [("", lines)] if lines else []
     shared = view_of(rating).service_codes
-    told, alike = [], dict[str, list[str]]()
+    listed, alike = [], dict[str, list[str]]()
     for part in rating["parts"]:
         reasons, who = _unstated(rating, part), sentences.title(part)
-        told.append((who, sentences.reasons([one for one in reasons if one["code"] not in shared], rating)))
+        listed.append((who, sentences.reasons([one for one in reasons if one["code"] not in shared], rating)))
         for line in sentences.reasons([one for one in reasons if one["code"] in shared], rating):
             alike.setdefault(line, []).append(who)
     by_parts: dict[str, list[str]] = {}
     for line, parts in alike.items():
         by_parts.setdefault(_named_parts(rating, parts), []).append(line)
-    return [(who, lines) for who, lines in [*told, *by_parts.items()] if lines]
+    return [(who, lines) for who, lines in [*listed, *by_parts.items()] if lines]
 
 
 def _unstated(rating: RatingEntry, one: RatingEntry | PartEntry) -> list[ReasonEntry]:
@@ -202,7 +202,7 @@ def _named_parts(rating: RatingEntry, titles: Sequence[str]) -> str:
 
 
 def other_rules(ratings: Sequence[RatingEntry]) -> list[tuple[str, str]]:
-    """What another rule makes of the answers of each rating, where the method has told it."""
+    """What another rule makes of the answers of each rating, where the method says so."""
     return [
         (sentences.name(rating["service"]["name"]), line)
         for rating in ratings
@@ -213,17 +213,17 @@ def other_rules(ratings: Sequence[RatingEntry]) -> list[tuple[str, str]]:
 def limits(document: RunDocument) -> list[str]:
     """What the ratings of a run do not say; never empty."""
     ratings = document["ratings"]
-    told = [line for rating in ratings for line in sentences.reasons(rating["limits"], rating)]
+    lines = [line for rating in ratings for line in sentences.reasons(rating["limits"], rating)]
     for rating in ratings:
         rated, able = sentences.testable_count(rating)
         if 0 < rated < able:  # a rating without any level covers no part, and says so itself
             line = sentences.reason(Reason("limits.not-all-parts", {"tested": rated, "of": able}), rating)
-            told.append(f"{sentences.name(rating['service']['name'])}: {line}" if len(ratings) > 1 else line)
+            lines.append(f"{sentences.name(rating['service']['name'])}: {line}" if len(ratings) > 1 else line)
         if rating["state"] == "not settled" and rating["overall"]["level"] is not None:
-            told.append(sentences.reason(Reason("limits.not-settled"), rating))
-        told += view_of(rating).limits(rating)
-    told += [sentences.reason(Reason(code)) for code in ("limits.one-day", "limits.measurement")]
-    return list(dict.fromkeys(told))
+            lines.append(sentences.reason(Reason("limits.not-settled"), rating))
+        lines += view_of(rating).limits(rating)
+    lines += [sentences.reason(Reason(code)) for code in ("limits.one-day", "limits.measurement")]
+    return list(dict.fromkeys(lines))
 
 
 def _sent(run: RunEntry) -> str:
@@ -253,8 +253,8 @@ def recovered_calls(run: RunEntry) -> str:
     """
     found = run.get("recovered", {})
     each = sorted(found.items(), key=lambda one: (-one[1], one[0]))
-    told = ", ".join(f"{visible(name)}: {numbers.count(times)}" for name, times in each)
-    return f"{numbers.count(sum(found.values()))} ({told})" if found else ""
+    text = ", ".join(f"{visible(name)}: {numbers.count(times)}" for name, times in each)
+    return f"{numbers.count(sum(found.values()))} ({text})" if found else ""
 
 
 def check_facts(document: RunDocument) -> list[tuple[str, str]]:
@@ -299,13 +299,13 @@ def _fingerprints(service: ServiceEntry, run: RunEntry) -> list[tuple[str, str]]
 
 
 def options(ratings: Sequence[RatingEntry]) -> list[tuple[str, str]]:
-    """The settings of the methods, as far as they were told."""
-    told = {}
+    """The settings of the methods, as far as they are known."""
+    facts = {}
     for rating in ratings:
         for key, value in _flat(rating["method"]["options"]):
             said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            told[sentences.name(key).replace("_", " ")] = sentences.name(said)
-    return sorted(told.items())
+            facts[sentences.name(key).replace("_", " ")] = sentences.name(said)
+    return sorted(facts.items())
 
 
 def _flat(table: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:
@@ -325,7 +325,7 @@ def by_method(ratings: Sequence[RatingEntry]) -> list[list[tuple[int, RatingEntr
     return list(groups.values())
 
 
-def told_apart(ratings: Sequence[RatingEntry]) -> list[str]:
+def distinctions(ratings: Sequence[RatingEntry]) -> list[str]:
     """What tells each rating from the others of its service by its method: profile, attribute, rule.
 
     A profile is always named; "" for a rating that stands alone.
@@ -383,8 +383,8 @@ def block_names(ratings: Sequence[RatingEntry]) -> dict[str, str]:
 
 def evidence_words(ratings: Sequence[RatingEntry]) -> EvidenceWords:
     """What the evidence table calls its columns: the words of the method, if the run has one only."""
-    told = {view_of(rating).evidence_words for rating in ratings}
-    return told.pop() if len(told) == 1 else EvidenceWords()
+    words = {view_of(rating).evidence_words for rating in ratings}
+    return words.pop() if len(words) == 1 else EvidenceWords()
 
 
 def rule(rating: RatingEntry) -> str:
@@ -406,12 +406,12 @@ def rule(rating: RatingEntry) -> str:
 
 
 def other_rule(rating: RatingEntry) -> str:
-    """What the other rule makes of the same answers, where the method has told it."""
+    """What the other rule makes of the same answers, where the method says so."""
     other: Literal["published", "sound"] = "published" if rating["method"]["rule"] == "sound" else "sound"
     named: dict[str, list[str]] = {}
     for part in rating["parts"]:
-        told = part_details(part).get(other)
-        key = told.get("level") if isinstance(told, Mapping) else None
+        facts = part_details(part).get(other)
+        key = facts.get("level") if isinstance(facts, Mapping) else None
         if key and part["level"] is not None:
             named.setdefault(str(key), []).append(sentences.title(part))
     if not named:
@@ -446,19 +446,23 @@ def _instrument(rating: RatingEntry) -> InstrumentEntry | None:
 
 def audit_line(rating: RatingEntry) -> str:
     """For a label: "Audited, 200 answers"; "" where a method has no reader."""
-    told = _instrument(rating)
-    if told is None:
+    instrument = _instrument(rating)
+    if instrument is None:
         return ""
-    return f"Audited, {numbers.count(told['n'])} answers" if told["audited"] else "Instrument not audited"
+    return (
+        f"Audited, {numbers.count(instrument['n'])} answers"
+        if instrument["audited"]
+        else "Instrument not audited"
+    )
 
 
 def reading_section(rating: RatingEntry) -> Iterator[Section]:
     """How the answers were read: styles, unread ones, and what an audit says of the reader."""
-    told = _instrument(rating)
-    if told is None or rating["state"] == "not applicable":
+    instrument = _instrument(rating)
+    if instrument is None or rating["state"] == "not applicable":
         return
     pieces: list[Piece] = []
-    for issue, facts in (("", told), *(details(rating).get("instruments") or {}).items()):
+    for issue, facts in (("", instrument), *(details(rating).get("instruments") or {}).items()):
         pieces += [Title(sentences.name(issue).capitalize())] if issue else []
         pieces.append(Words(" ".join(_sentences(facts))))
         if "sensitivity" in facts:
@@ -466,26 +470,30 @@ def reading_section(rating: RatingEntry) -> Iterator[Section]:
     yield Section("instrument", "How the answers were read", pieces, rank="60 45 30")
 
 
-def _sentences(told: InstrumentEntry) -> Iterator[str]:
-    if told.get("judge"):
-        whom = f"the chat service “{sentences.name(told['judge'])}”"
+def _sentences(instrument: InstrumentEntry) -> Iterator[str]:
+    if instrument.get("judge"):
+        whom = f"the chat service “{sentences.name(instrument['judge'])}”"
     else:
-        people = told.get("labellers", 0)
+        people = instrument.get("labellers", 0)
         whom = "one person" if people == 1 else f"{numbers.count(people)} people"
-    if told["audited"]:
-        yield NOTES["audited"].format(whom=whom, n=numbers.count(told["n"]))
+    if instrument["audited"]:
+        yield NOTES["audited"].format(whom=whom, n=numbers.count(instrument["n"]))
     else:
         yield NOTES["not-audited"]
-        if told.get("n"):
-            yield NOTES["audit-begun"].format(whom=whom.capitalize(), n=numbers.count(told["n"]))
-    if told.get("twice"):
-        kappa = told["kappa"]
+        if instrument.get("n"):
+            yield NOTES["audit-begun"].format(whom=whom.capitalize(), n=numbers.count(instrument["n"]))
+    if instrument.get("twice"):
+        kappa = instrument["kappa"]
         agreed = "" if kappa is None else NOTES["kappa"].format(kappa=f"{kappa:.2f}")
-        left = NOTES["third"].format(n=numbers.count(told["unresolved"])) if told["unresolved"] else ""
-        yield NOTES["read-by-two"].format(n=numbers.count(told["twice"]), agreed=agreed, left=left)
-    if told["unread"]:
-        yield NOTES["abstained"].format(share=numbers.percent(told["unread_share"]))
-    styles = told.get("styles", {})
+        left = (
+            NOTES["third"].format(n=numbers.count(instrument["unresolved"]))
+            if instrument["unresolved"]
+            else ""
+        )
+        yield NOTES["read-by-two"].format(n=numbers.count(instrument["twice"]), agreed=agreed, left=left)
+    if instrument["unread"]:
+        yield NOTES["abstained"].format(share=numbers.percent(instrument["unread_share"]))
+    styles = instrument.get("styles", {})
     total = sum(styles.values())
     if total:
         shares = sorted(styles.items(), key=lambda one: (-one[1], one[0]))
@@ -493,11 +501,21 @@ def _sentences(told: InstrumentEntry) -> Iterator[str]:
         yield NOTES["styles"].format(styles=", ".join(named))
 
 
-def _errors(told: InstrumentEntry, service: str) -> Table:
+def _errors(instrument: InstrumentEntry, service: str) -> Table:
     rows = []
     for name, value, (low, high), n in (
-        ("sensitivity", told["sensitivity"], told["sensitivity_interval"], told["positives"]),
-        ("specificity", told["specificity"], told["specificity_interval"], told["negatives"]),
+        (
+            "sensitivity",
+            instrument["sensitivity"],
+            instrument["sensitivity_interval"],
+            instrument["positives"],
+        ),
+        (
+            "specificity",
+            instrument["specificity"],
+            instrument["specificity_interval"],
+            instrument["negatives"],
+        ),
     ):
         shown = numbers.NONE if value is None else numbers.percent(value, n)
         reach = "" if low is None else f"{numbers.percent(low)} to {numbers.percent(high)}"
@@ -524,10 +542,10 @@ def audit_examples(rows: pl.DataFrame) -> list[Piece]:
     lead = NOTES["misread"].format(count=count, n=n)
     if wrong.is_empty():
         return [Title("Audited answers", lead)]
-    told = [_row(row) for row in exchanges(wrong.head(MOST_MISREAD))]
+    lines = [_row(row) for row in exchanges(wrong.head(MOST_MISREAD))]
     heads = [Head("Asked"), Head("Answered"), Head("The program read"), Head("A person read")]
     note = NOTES["first-shown"].format(n=MOST_MISREAD) if wrong.height > MOST_MISREAD else ""
-    return [Title("Audited answers", lead), Table("Answers that were misread", heads, told, note)]
+    return [Title("Audited answers", lead), Table("Answers that were misread", heads, lines, note)]
 
 
 def _row(row: EvidenceExchange) -> Sequence[Cell]:
@@ -544,18 +562,18 @@ def recognition(rating: RatingEntry) -> RecognitionEntry | None:
 
 def recognition_note(rating: RatingEntry) -> str:
     """For a table of services; "" where the disguise makes no difference."""
-    told = recognition(rating)
-    if told is None or not told["sure"]:
+    known = recognition(rating)
+    if known is None or not known["sure"]:
         return ""
-    plain, disguised = halves(told)
-    note = NOTES["read-otherwise"] if "templates" in told else NOTES["recognised"]
+    plain, disguised = halves(known)
+    note = NOTES["read-otherwise"] if "templates" in known else NOTES["recognised"]
     return note.format(plain=plain, disguised=disguised)
 
 
-def halves(told: RecognitionEntry) -> tuple[str, str]:
+def halves(compared: RecognitionEntry) -> tuple[str, str]:
     """The figures of the plain probes and of the disguised ones: shares, or shares less others."""
-    words = numbers.points if told.get("net") else numbers.percent
-    return words(told["plain"]), words(told["disguised"])
+    words = numbers.points if compared.get("net") else numbers.percent
+    return words(compared["plain"]), words(compared["disguised"])
 
 
 class DefaultView(MethodView):

@@ -339,12 +339,12 @@ class RunHasher:
         for frame in summaries:
             sums.update(frame.sort(_keys(frame)).write_ndjson().encode())
             sums.update(b"\0")
-        told = {
+        facts = {
             "inputs": digest("inputs", self._inputs.hexdigest()),
             "answers": digest("answers", self._answers.hexdigest()),
             "summaries": digest("summaries", sums.hexdigest()),
         }
-        return told | ({"judged": digest("judged", self._judged.hexdigest())} if self._has_judge else {})
+        return facts | ({"judged": digest("judged", self._judged.hexdigest())} if self._has_judge else {})
 
 
 def _keys(summary: pl.DataFrame) -> list[str]:

@@ -274,10 +274,10 @@ def _steps(ask_plan: AskPlan, folder: RunFolder, *, controls: bool) -> Iterator[
     """What is pending, slice by slice; slices of which nothing is are left out."""
     mine = [one for one in ask_plan.targets if bool(one.control) == controls]
     store = folder.store
-    held = lookup_in(store.present) if ask_plan.is_small else store.holds
+    is_stored = lookup_in(store.present) if ask_plan.is_small else store.holds
     found = None if controls else ask_plan.pending
-    left = found.remaining(mine, held) if found else None
-    for rows in pending_batches(mine, ask_plan.probes, held) if left is None else [left]:
+    left = found.remaining(mine, is_stored) if found else None
+    for rows in pending_batches(mine, ask_plan.probes, is_stored) if left is None else [left]:
         jobs = [
             engine.Job(row.target.title, row.description, row.units, row.target.service)
             for row in rows

@@ -206,8 +206,8 @@ def disagreements(given: Mapping[str, Mapping[str, LabelRecord]]) -> list[str]:
 def with_labels(known: Sequence[Method], folder: Path) -> list[Method]:
     """The methods of a run, those of audited services knowing the labels."""
     log = read_log(folder)
-    told = list(known)
-    for index, method in enumerate(told):
+    methods = list(known)
+    for index, method in enumerate(methods):
         mine = {
             service: resolve(
                 given,
@@ -219,5 +219,5 @@ def with_labels(known: Sequence[Method], folder: Path) -> list[Method]:
             if experiment == index and given
         }
         if mine and isinstance(method, AuditUser):
-            told[index] = method.with_labels(mine)
-    return told
+            methods[index] = method.with_labels(mine)
+    return methods

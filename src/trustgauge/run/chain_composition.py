@@ -67,7 +67,7 @@ class ComposedChain:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the measured level of the chain is among those inferred; None if that cannot be told."""
+        """Whether the measured level of the chain is among those inferred; None if that is unknown."""
         return self.inference.agrees_with(*self._level)
 
     @property
@@ -165,8 +165,8 @@ def compose_chain(
     terms = CompositionTerms(today=today.isoformat(), seed=found[0].document["run"]["seed"])
     if isinstance(experiment, TwoStepSettings):
         terms = replace(terms, margin=experiment.margin, settle=experiment.settle, draws=experiment.draws)
-    told = tuple(one for place, one in enumerate(notes) if one not in notes[:place])
-    composed = ComposedChain(names, tuple(found), links, infer(links, rule, terms), rule, notes=told)
+    distinct = tuple(one for place, one in enumerate(notes) if one not in notes[:place])
+    composed = ComposedChain(names, tuple(found), links, infer(links, rule, terms), rule, notes=distinct)
     own = [one for one in known if one.rating["method"]["name"] == METHOD]
     return replace(composed, measured=_measured(composed, own, today))
 
@@ -214,7 +214,7 @@ def _measured(composed: ComposedChain, known: Sequence[CatalogueEntry], today: d
     """The rating in force of a chain as a whole: settled before others, newer before older.
 
     It is by the same rule, of the same attribute and read alike. The same chain is one of the same services
-    as they are installed here now, whatever it is called; where that cannot be told, one that is called as
+    as they are installed here now, whatever it is called; where that is unknown, one that is called as
     `chain_plan` calls it.
     """
     try:
@@ -277,8 +277,8 @@ def _not_composable(name: str, known: Sequence[CatalogueEntry], ratings: Path) -
     must = f"a service with a level by {METHOD}: {', '.join(names) or 'none yet'}"
     do = "" if name in reasons else plugins.unknown("CHAIN", "service", name, names).do or ""
     if others:
-        told = "; ".join(f"{', '.join(services)} ({why})" for why, services in others.items())
-        do = f"{do} Not composable: {told}".strip()
+        text = "; ".join(f"{', '.join(services)} ({why})" for why, services in others.items())
+        do = f"{do} Not composable: {text}".strip()
     if own := reasons.get(name):
         return Fault("CHAIN", f'"{name}" cannot be part of a chain', must=must, got=own, do=do)
     return Fault("CHAIN", f'no rated service "{name}"', must=must, do=do)

@@ -92,8 +92,8 @@ class ChatRecord:
 
     def write(self) -> None:
         """Keep the facts, whole or not at all."""
-        told = {key: value for key, value in asdict(self).items() if key != "folder"}
-        write_file(self.folder / FACTS, canonical({"schema": SCHEMA, **told}) + "\n")
+        facts = {key: value for key, value in asdict(self).items() if key != "folder"}
+        write_file(self.folder / FACTS, canonical({"schema": SCHEMA, **facts}) + "\n")
 
     def lock(self) -> WriterLock:
         """Hold the chat for this process.
@@ -225,10 +225,10 @@ def read_chat(folder: Path) -> ChatRecord:
     """
     path = folder / FACTS
     try:
-        told = json.loads(path.read_text("utf-8"))
-        if told.pop("schema") != SCHEMA:
+        data = json.loads(path.read_text("utf-8"))
+        if data.pop("schema") != SCHEMA:
             raise ValueError("another schema")
-        return ChatRecord(folder, **{**told, "runs": tuple(told["runs"])})
+        return ChatRecord(folder, **{**data, "runs": tuple(data["runs"])})
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StoreError(
             f"{path} cannot be read",

@@ -255,9 +255,9 @@ def _pairs(current: Sequence[StoredRating], stood: GroupDraws) -> list[PairEntry
     found: list[PairEntry] = []
     for place, one in enumerate(current):
         for other in current[place + 1 :]:
-            told = pair_difference(other, one, stood)
-            if told is not None:
-                found.append({"first": other.id, "second": one.id, **told})
+            apart = pair_difference(other, one, stood)
+            if apart is not None:
+                found.append({"first": other.id, "second": one.id, **apart})
     return found
 
 
@@ -266,9 +266,9 @@ def pair_difference(first: StoredRating, second: StoredRating, stood: GroupDraws
     one, other = stood.of(first), stood.of(second)
     if one is None or other is None:
         return None
-    told = difference(one, other, _margin(first))
+    result = difference(one, other, _margin(first))
     settled = first.rating["state"] == second.rating["state"] == "rated"
-    return _difference(told, _beyond_doubt(first), settled=settled)
+    return _difference(result, _beyond_doubt(first), settled=settled)
 
 
 def _difference(one: Difference, beyond_doubt: float, *, settled: bool) -> DifferenceEntry:
@@ -329,10 +329,12 @@ def _differs(one: StoredRating, groups: Sequence[Sequence[StoredRating]]) -> lis
     )
     if like.key == one.key:
         return []
-    told = [name for name, place in (("version", 1), ("rule", 2)) if like.key[place] != one.key[place]]
+    differing = [name for name, place in (("version", 1), ("rule", 2)) if like.key[place] != one.key[place]]
     names = sorted({*like.settings, *one.settings})
-    told += [name for name in names if like.settings.get(name) != one.settings.get(name) and name not in told]
-    return [*told, "texts asked"] if like.inputs != one.inputs else told
+    differing += [
+        name for name in names if like.settings.get(name) != one.settings.get(name) and name not in differing
+    ]
+    return [*differing, "texts asked"] if like.inputs != one.inputs else differing
 
 
 def _dates(kept: Sequence[StoredRating]) -> Iterator[tuple[StoredRating, StoredRating]]:
@@ -358,5 +360,5 @@ def _paired(
     """The paired difference of two dates, later minus earlier; None if they cannot be paired."""
     if before.key != after.key:
         return None
-    told = pair_difference(after, before, stood[after.key])
-    return None if told is None else {**told, "margin": _margin(after)}
+    apart = pair_difference(after, before, stood[after.key])
+    return None if apart is None else {**apart, "margin": _margin(after)}

@@ -98,7 +98,7 @@ class Conversation:
 
         Args:
             text: what is said.
-            dialog: where; in the user's own unless told.
+            dialog: where; in the user's own unless given.
             generated: issue whose generator wrote the text.
 
         Raises:

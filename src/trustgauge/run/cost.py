@@ -97,10 +97,10 @@ def expected_tokens(leg: ServiceSpec, units: Sequence[tuple[Message, ...]]) -> T
     for unit in units:
         before: dict[str, int] = {}
         for message in unit:
-            told = before.get(message.talk, 0) + tokens_of(message.text) + FRAME
-            read += always + told
+            tokens = before.get(message.talk, 0) + tokens_of(message.text) + FRAME
+            read += always + tokens
             written += answer
-            before[message.talk] = told + answer + FRAME
+            before[message.talk] = tokens + answer + FRAME
     return TokenCount(read, written)
 
 
@@ -282,7 +282,7 @@ class _Time:
 
 
 def may_cost(leg: ServiceSpec) -> bool:
-    """Whether asking a service may cost money: it has a price, or wants a key and its price is not told."""
+    """Whether asking a service may cost money: it has a price, or wants a key and its price is not given."""
     return any(_prices(leg)) or _is_unpriced(leg)
 
 
@@ -295,7 +295,7 @@ def _prices(leg: ServiceSpec) -> tuple[float, ...]:
 
 
 def _is_unpriced(leg: ServiceSpec) -> bool:
-    """Whether a chat service elsewhere wants a key, so may cost money, and no price is told."""
+    """Whether a chat service elsewhere wants a key, so may cost money, and no price is given."""
     if not isinstance(leg, TokenPrices) or not isinstance(leg, KeyUser) or not leg.key:
         return False
     address = leg.url if isinstance(leg, Endpoint) else ""

@@ -129,7 +129,7 @@ def ask_judge(
         raise refused
     failed = found.filter(pl.col("text").is_in(prompts) & (pl.col("status") == "failed"))
     waiting = [text for text in messages if text not in replies]
-    told = JudgeReplies(
+    outcomes = JudgeReplies(
         service=name,
         asked=len(units) - len(waiting),
         kept=len(messages) - len(units),
@@ -142,7 +142,7 @@ def ask_judge(
     )
     verdicts = judge.verdicts(answers, groups, [replies.get(text) for text in prompts])
     asked = pl.Series([text in replies for text in prompts], dtype=pl.Boolean)
-    return verdicts.zip_with(asked, pl.Series([""], dtype=pl.String)), told
+    return verdicts.zip_with(asked, pl.Series([""], dtype=pl.String)), outcomes
 
 
 def _run(store: SqliteStore, job: local.Job, asking: JudgeCallOptions) -> local.EngineOutcome:

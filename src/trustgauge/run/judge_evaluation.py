@@ -66,8 +66,8 @@ class JudgeEvaluation:
 
     def facts(self) -> dict[str, Any]:
         """As JSON."""
-        told = {"asked": self.asked.facts()} if self.asked else {}
-        return told | {
+        entry = {"asked": self.asked.facts()} if self.asked else {}
+        return entry | {
             "judge": self.judge,
             "table": self.table,
             "split": self.split,

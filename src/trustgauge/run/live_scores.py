@@ -1,6 +1,6 @@
 """What the turns of a live conversation come to so far, by the trust method's own reading (trust 4.6).
 
-Nothing is settled by one conversation, since there is nothing to resample; so the level that is told
+Nothing is settled by one conversation, since there is nothing to resample; so the level that is shown
 while it lasts follows from the scores as they are. Issues that cannot be known leave a set of levels.
 """
 
@@ -71,7 +71,7 @@ class RunningScore:
 
         What a checker left unread has none, as in the score of all turns (trust 4.1, AL).
         """
-        found = self._told(number, "score")
+        found = self._values(number, "score")
         read = self.read_in(number).get("abuse_read")
         worth = mean_worth(read) if read else None
         return {name: value for name, value in found.items() if name != ABUSE} | (
@@ -86,17 +86,17 @@ class RunningScore:
 
     def offends(self, number: int) -> bool:
         """Whether the checker of abuse has something against what the bot said in a turn, read or not."""
-        return self._told(number, "score").get(ABUSE, 0.0) > 0
+        return self._values(number, "score").get(ABUSE, 0.0) > 0
 
     def of_user(self, number: int) -> dict[str, float]:
         """Issue -> score of what the user said in a turn, which counts for nothing."""
-        return self._told(number, "user")
+        return self._values(number, "user")
 
     def read_in(self, number: int) -> dict[str, Any]:
         """All marks of a turn."""
         return self.marks.row(number - 1, named=True)
 
-    def _told(self, number: int, kind: str) -> dict[str, float]:
+    def _values(self, number: int, kind: str) -> dict[str, float]:
         row = self.read_in(number)
         found = {one.name: row.get(f"{one.name}_{kind}") for one in self.issues}
         return {name: float(value) for name, value in found.items() if value is not None}
@@ -121,8 +121,8 @@ def running_score(
     marks = trust.score(rows_of(exchanges, trust.services[0]))
     rows = trust.summarise(marks)
     resampling = Resampling(seed, trust.resamples)
-    held = {one.name: one for one in issue_results(rows, trust, resampling, ())}
-    measured = {name: _measured(held[name]) for name in order.issues}
+    results = {one.name: one for one in issue_results(rows, trust, resampling, ())}
+    measured = {name: _measured(results[name]) for name in order.issues}
     measured |= {
         name: IssueValue.at(LEVELS.index(level)) for name, level in probed.items() if name in measured
     }
@@ -130,8 +130,8 @@ def running_score(
         possible, _ = utterances.outcomes(rows, order, trust, resampling)
     else:
         possible = outcome(order, measured, trust.combining)
-    named = [*order.issues, *(name for name in held if name not in order.issues)]
-    issues = tuple(_now(held[name]) for name in named)
+    named = [*order.issues, *(name for name in results if name not in order.issues)]
+    issues = tuple(_now(results[name]) for name in named)
     spoken = [one for one in exchanges if one.spoke]
     return RunningScore(
         issues,
@@ -192,8 +192,8 @@ def _measured(one: IssueResult) -> IssueValue:
 def _alone(one: IssueResult) -> float | None:
     """The score of a dialog or two, which has no level of its own in a rating."""
     little = one.assessed.state == "incomplete" and one.assessed.level is None
-    told = any(reason.code in TOO_LITTLE for reason in one.assessed.reasons)
-    return one.assessed.score.value if little and told else None
+    few = any(reason.code in TOO_LITTLE for reason in one.assessed.reasons)
+    return one.assessed.score.value if little and few else None
 
 
 def _now(one: IssueResult) -> IssueScore:

@@ -119,13 +119,13 @@ class Pending:
             raise ValueError("a subject read from a manifest cannot be asked")
         return self.target.description
 
-    def without(self, held: KeyLookup) -> Pending | None:
+    def without(self, stored: KeyLookup) -> Pending | None:
         """What of it is pending now, or None if an answer that it counts as kept is not kept after all."""
         mark = self.target.fingerprint
-        if not all(held(mark, self.kept_keys)):
+        if not all(stored(mark, self.kept_keys)):
             return None
         keys = [(one.key, one.draw) for unit in self.units for one in unit]
-        known = {key for key, is_kept in zip(keys, held(mark, keys), strict=True) if is_kept}
+        known = {key for key, is_kept in zip(keys, stored(mark, keys), strict=True) if is_kept}
         left = tuple(unit for unit in self.units if not all((one.key, one.draw) in known for one in unit))
         return replace(self, units=left, kept=self.planned - sum(map(len, left)))
 
@@ -141,16 +141,16 @@ class PendingAnswers:
     fresh: bool
     rows: tuple[Pending, ...]
 
-    def remaining(self, found: Sequence[Target], held: KeyLookup) -> list[Pending] | None:
+    def remaining(self, found: Sequence[Target], stored: KeyLookup) -> list[Pending] | None:
         """What of it is pending now that more is kept; None if it does not tell.
 
         Args:
             found: the rated targets; it does not tell of others than it was computed for.
-            held: what is kept now.
+            stored: what is kept now.
         """
         if [row.target for row in self.rows] != list(found):
             return None
-        rows = [row.without(held) for row in self.rows]
+        rows = [row.without(stored) for row in self.rows]
         known = [row for row in rows if row is not None]
         return known if len(known) == len(rows) else None
 
@@ -161,16 +161,16 @@ def no_stored_keys(_: str, keys: Sequence[Key]) -> Sequence[bool]:
 
 
 def lookup_in(present: KeysOf) -> KeyLookup:
-    """What is kept, told by sets of keys; each is got once."""
+    """What is kept, as sets of keys; each is got once."""
     sets: dict[str, set[Key]] = {}
 
-    def held(fingerprint: str, keys: Sequence[Key]) -> Sequence[bool]:
+    def stored(fingerprint: str, keys: Sequence[Key]) -> Sequence[bool]:
         if fingerprint not in sets:
             sets[fingerprint] = present(fingerprint)
         kept = sets[fingerprint]
         return [key in kept for key in keys]
 
-    return held
+    return stored
 
 
 def target_batches(found: Sequence[Target], probes: Probes) -> Iterator[list[tuple[Target, pl.DataFrame]]]:
@@ -190,7 +190,7 @@ def target_batches(found: Sequence[Target], probes: Probes) -> Iterator[list[tup
             ]
 
 
-def pending_batches(found: Sequence[Target], probes: Probes, held: KeyLookup) -> Iterator[list[Pending]]:
+def pending_batches(found: Sequence[Target], probes: Probes, stored: KeyLookup) -> Iterator[list[Pending]]:
     """Wanted minus kept: for each slice, what of it is still to be asked of each subject.
 
     A key that two subjects want is asked once. What was asked of earlier slices need not be kept yet.
@@ -204,7 +204,7 @@ def pending_batches(found: Sequence[Target], probes: Probes, held: KeyLookup) ->
         for target, frame in step:
             mine = asking[numbers[id(target)]]
             carried = claimed.setdefault(target.fingerprint, KeySet())
-            rows.append(mine.pending(frame, held, carried))
+            rows.append(mine.pending(frame, stored, carried))
         yield rows
 
 
@@ -216,18 +216,18 @@ class _Asking:
         self._wanted = KeySet()  # of a deterministic service, which is asked each message once
         self._twice = 0  # messages of it that are asked a second time
 
-    def pending(self, frame: pl.DataFrame, held: KeyLookup, claimed: KeySet) -> Pending:
+    def pending(self, frame: pl.DataFrame, stored: KeyLookup, claimed: KeySet) -> Pending:
         """What is to be asked of a slice. `claimed`: keys that this run asks of the service already."""
         wanted = self._units(probes_to_send(self.target, frame))
         keys = [[(message.key, message.draw) for message in unit] for unit in wanted]
         flat = [key for unit in keys for key in unit]
-        kept = held(self.target.fingerprint, flat)
-        stored = {key for key, known in zip(flat, kept, strict=True) if known}
-        taken = stored | {key for key, known in zip(flat, claimed.holds(flat), strict=True) if known}
+        kept = stored(self.target.fingerprint, flat)
+        answered = {key for key, known in zip(flat, kept, strict=True) if known}
+        taken = answered | {key for key, known in zip(flat, claimed.holds(flat), strict=True) if known}
         asked, mine, shared = [], [], 0
         for unit, of_unit in zip(wanted, keys, strict=True):
             if taken.issuperset(of_unit):
-                shared += sum(key not in stored for key in of_unit)
+                shared += sum(key not in answered for key in of_unit)
             else:
                 asked.append(unit)
                 taken.update(of_unit)

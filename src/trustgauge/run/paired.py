@@ -60,7 +60,7 @@ def compare_results(
 
     Args:
         before: the baseline.
-        after: what is held against it.
+        after: what is compared with it.
         margin: smallest difference that matters, as a share of a metric's scale.
         error: of the family of all metrics, two-sided.
 
@@ -297,7 +297,7 @@ def compare_ratings(
     Args:
         ratings: folder of all runs.
         before: id of a run or rating, the baseline.
-        after: id of what is held against it.
+        after: id of what is compared with it.
         today: for what has expired.
         error: of the family of all ratings, two-sided.
 
@@ -344,19 +344,19 @@ def _pairs(
 
 def _rating_pair(before: StoredRating, after: StoredRating, rows: RowBuilder) -> RatingDifference:
     """Two ratings: their levels, the difference of badness (after minus before), and the flipped rows."""
-    told: DifferenceEntry | None = None
+    difference: DifferenceEntry | None = None
     apart = np.zeros(0)
     why = before.why or after.why
     if not why and before.key != after.key:
         why = "the two runs asked different texts or had different settings"
     if not why:
         draws = group_draws([before, after])
-        told = pair_difference(after, before, draws)
+        difference = pair_difference(after, before, draws)
         first, second = draws.of(after), draws.of(before)
         if first is not None and second is not None:
             apart = (first - second)[~np.isnan(first - second)]
-        why = "" if told else NO_DIFFERENCE
-    diff = diff_ratings(before, after, rows.row, told) if not (before.why or after.why) else None
+        why = "" if difference else NO_DIFFERENCE
+    diff = diff_ratings(before, after, rows.row, difference) if not (before.why or after.why) else None
     found: RatingDifference = {
         "before": rows.row(before),
         "after": rows.row(after),
@@ -369,9 +369,13 @@ def _rating_pair(before: StoredRating, after: StoredRating, rows: RowBuilder) ->
         "p": None,
         "p_holm": None,
     }
-    if told is not None and not why:
+    if difference is not None and not why:
         tails = min(int((apart <= 0).sum()), int((apart >= 0).sum()))
-        found["difference"], found["low"], found["high"] = told["difference"], told["low"], told["high"]
+        found["difference"], found["low"], found["high"] = (
+            difference["difference"],
+            difference["low"],
+            difference["high"],
+        )
         found["p"] = min(1.0, 2 * (1 + tails) / (1 + len(apart)))
-        found["verdict"] = "same" if told["verdict"] == "same" else "undetermined"
+        found["verdict"] = "same" if difference["verdict"] == "same" else "undetermined"
     return found

@@ -73,8 +73,8 @@ def find_pending(ask_plan: AskPlan, options: RunOptions) -> PendingAnswers | Non
     steps = target_batches(rated, ask_plan.probes)
     if sum(frame.height for step in steps for _, frame in step) > BATCH_ROWS:
         return None
-    with stored_key_lookup(options, ask_plan) as held:
-        rows = tuple(row for step in pending_batches(rated, ask_plan.probes, held) for row in step)
+    with stored_key_lookup(options, ask_plan) as stored:
+        rows = tuple(row for step in pending_batches(rated, ask_plan.probes, stored) for row in step)
     return PendingAnswers(options.ratings, options.fresh, rows)
 
 
@@ -95,8 +95,8 @@ def forecast(ask_plan: AskPlan, options: RunOptions) -> cost.Estimate:
     if found is not None:
         pending = cost.estimate((row for row in found.rows if row.target in rated), paces)
     else:
-        with stored_key_lookup(options, ask_plan) as held:
-            steps = pending_batches(rated, ask_plan.probes, held)
+        with stored_key_lookup(options, ask_plan) as stored:
+            steps = pending_batches(rated, ask_plan.probes, stored)
             pending = cost.estimate((row for step in steps for row in step), paces)
     if ask_plan.judges:
         pending = pending.judged_by(_estimate_judging(ask_plan, ask_plan.judges, options, paces))
@@ -200,13 +200,13 @@ def pending_requirements(
         ask_plan: the plan.
         options: tells where answers may be kept; None if everything is to be asked.
     """
-    told: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str]] = set()
     for subjects, is_pending in ((ask_plan.targets, _is_pending), (ask_plan.judges, _is_to_judge)):
         for one, error in missing_requirements(subjects):
             is_fault = isinstance(error, PlanError)
             mark = (one.service if is_fault else "", str(error))
-            if mark not in told and (is_fault or options is None or is_pending(one, ask_plan, options)):
-                told.add(mark)
+            if mark not in seen and (is_fault or options is None or is_pending(one, ask_plan, options)):
+                seen.add(mark)
                 yield one, error
 
 
@@ -239,12 +239,12 @@ def check_requirements(ask_plan: AskPlan, options: RunOptions | None, *, needs_k
 
 def _costing(ask_plan: AskPlan, options: RunOptions | None) -> Iterator[tuple[Target, PlanError]]:
     """A fault for each service that is to be asked though it may cost money, where nothing may be spent."""
-    told: set[str] = set()
+    seen: set[str] = set()
     for subjects, is_pending in ((ask_plan.targets, _is_pending), (ask_plan.judges, _is_to_judge)):
         for one in subjects:
             costs = any(map(cost.may_cost, one.description.stages())) if one.description else False
-            if costs and one.service not in told and (not options or is_pending(one, ask_plan, options)):
-                told.add(one.service)
+            if costs and one.service not in seen and (not options or is_pending(one, ask_plan, options)):
+                seen.add(one.service)
                 what = "asking it may cost money, and nothing may be spent"
                 must, got = "a limit above 0, or a service without a price", "a limit of 0 US dollars"
                 do = "Raise --limit-usd or `budget.usd`, or leave the service out"
@@ -267,7 +267,7 @@ def missing_keys(ask_plan: AskPlan, options: RunOptions) -> list[KeyMissingError
 
 
 def mark_manual_targets(ask_plan: AskPlan, options: RunOptions) -> AskPlan:
-    """The plan with its subjects told apart by whether people brought their answers, which are kept here."""
+    """The plan with its subjects separated by whether people brought their answers, which are kept here."""
     lenders = ReusableRuns(ask_plan, options.ratings, fresh=options.fresh)
     marks: set[str] = set()
     for folder in lenders.folders:
@@ -307,7 +307,7 @@ def stored_key_lookup(options: RunOptions, ask_plan: AskPlan) -> Iterator[KeyLoo
             with contextlib.suppress(StoreError):
                 stores[folder] = opened.enter_context(open_store(folder))
 
-        def held(fingerprint: str, keys: Sequence[Key]) -> Sequence[bool]:
+        def are_stored(fingerprint: str, keys: Sequence[Key]) -> Sequence[bool]:
             kept = [False] * len(keys)
             for folder, store in stores.items():
                 with contextlib.suppress(StoreError):
@@ -317,7 +317,7 @@ def stored_key_lookup(options: RunOptions, ask_plan: AskPlan) -> Iterator[KeyLoo
                     kept = [one or other for one, other in zip(kept, known, strict=True)]
             return kept
 
-        yield held
+        yield are_stored
 
 
 def own_store(ask_plan: AskPlan, options: RunOptions) -> OpenStore | None:
@@ -337,8 +337,8 @@ def _is_pending(one: Target, ask_plan: AskPlan, options: RunOptions) -> bool:
     if found is not None and one.control is None and not varies:
         return any(row.units for row in found.rows if row.target.fingerprint == one.fingerprint)
     one = replace(one, deterministic=one.deterministic and not varies)
-    with stored_key_lookup(options, ask_plan) as held:
-        steps = pending_batches([one], ask_plan.probes, held)
+    with stored_key_lookup(options, ask_plan) as stored:
+        steps = pending_batches([one], ask_plan.probes, stored)
         return any(row.units for step in steps for row in step)
 
 

@@ -203,7 +203,7 @@ def count_blocks(probes: Probes, place: ExperimentTask) -> int:
 def shuffle(frame: pl.DataFrame, rng: np.random.Generator, retest: float = 0.0) -> pl.DataFrame:
     """Probes of one frame in the order they are sent, sessions whole, with their segments.
 
-    A share `retest` of the units is there a second time, told by `LAG`.
+    A share `retest` of the units is there a second time, marked by `LAG`.
     """
     whole = _Places(rng, retest).keyed(frame).sort("_unit", maintain_order=True)
     return _segmented(whole, 0, whole.height).drop("_unit")

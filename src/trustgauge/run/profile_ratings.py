@@ -197,8 +197,8 @@ def _kept(runs: Sequence[StoredRun], ratings: Path) -> tuple[list[StoredRating],
 
 def _group_key(one: StoredRating) -> str:
     method = one.rating["method"]
-    told = {name: method["options"].get(name) for name in PLAIN}
-    return digest("by-profile", [method["version"], method["rule"], told])
+    facts = {name: method["options"].get(name) for name in PLAIN}
+    return digest("by-profile", [method["version"], method["rule"], facts])
 
 
 def _order(whom: ProfileQuery, own: Mapping[str, IssueOrder], known: Sequence[str]) -> IssueOrder:

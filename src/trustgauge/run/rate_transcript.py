@@ -1,4 +1,4 @@
-"""Rating a conversation that was held: a transcript is a corpus, and its rating a run like any other.
+"""Rating a conversation that took place: a transcript is a corpus, and its rating a run like any other.
 
     plan_of(transcript, "hospital-bot", {"profiles": ["safe-language"]}) -> Plan
     rate(plan, options) -> RunResult

@@ -228,9 +228,9 @@ def with_cause(rating: Rating, run: RunFacts, judge: ServiceFailure | None) -> R
     parts = []
     for part in rating.parts:
         of = source_part(part)
-        told = _caused(part.reasons, mine.get(of) or others, run.stopped)
+        causes = _caused(part.reasons, mine.get(of) or others, run.stopped)
         why = lost.get(of) if _is_by_failures(part) else None
-        parts.append(replace(part, reasons=_with_error(told, why)))
+        parts.append(replace(part, reasons=_with_error(causes, why)))
     first = next(filter(None, mine.values()), others)
     reasons = _caused(rating.reasons, first, run.stopped)
     error = next(filter(None, lost.values()), None) if any(map(_is_by_failures, rating.parts)) else None

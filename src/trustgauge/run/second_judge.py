@@ -78,10 +78,12 @@ def replies(judge: Target, answers: AnswersOf) -> Replies:
 
 def with_replies(known: Sequence[Method], judges: Iterable[Target], answers: AnswersOf) -> list[Method]:
     """The methods, those with a judge knowing what it replied."""
-    told = list(known)
+    known_methods = list(known)
     for one in judges:
-        told[one.experiment] = _user(told[one.experiment]).with_replies(replies(one, answers))
-    return told
+        known_methods[one.experiment] = _user(known_methods[one.experiment]).with_replies(
+            replies(one, answers)
+        )
+    return known_methods
 
 
 def _user(method: Method) -> SecondJudgeUser:
@@ -94,15 +96,15 @@ def prompts(
     plan: Plan, judges: Sequence[Target], found: Sequence[Target], probes: Probes, answers: AnswersOf
 ) -> Asked:
     """What each judge is asked: to be measured first, then about the kept answers of rated services."""
-    told = []
+    listed = []
     for one in judges:
         method = methods(plan)[one.experiment]
         user = _user(method)
         asked = dict.fromkeys(user.evaluation_prompts())
         for marks in _checked(method, one.experiment, found, probes, answers):
             asked.update(dict.fromkeys(user.referral_prompts(marks)))
-        told.append((one, list(asked)))
-    return told
+        listed.append((one, list(asked)))
+    return listed
 
 
 def keys(asked: Asked) -> dict[str, set[tuple[str, int]]]:
@@ -137,7 +139,7 @@ def estimate_judging(
         paces: how quickly providers answered in earlier runs.
     """
     plan, judges, found, probes = ask_plan
-    told = []
+    estimates = []
     for row in _pending(prompts(plan, judges, found, probes, answers), present):
         judge, guess = row.target, (Message("x" * TYPICAL),)
         method: Any = methods(plan)[judge.experiment]
@@ -146,7 +148,7 @@ def estimate_judging(
         likely = replace(row, units=(*row.units, *(guess,) * (to_come if every else 0)))
         whole = replace(row, units=(*row.units, *(guess,) * to_come))
         cost, most = estimate([likely], paces), estimate([whole], paces)
-        told.append(
+        estimates.append(
             JudgeEstimate(
                 service=judge.service,
                 refer=method.referral.refer,
@@ -161,7 +163,7 @@ def estimate_judging(
                 most_usd=most.usd,
             )
         )
-    return told
+    return estimates
 
 
 def no_answers(_: str) -> pl.DataFrame:

@@ -98,11 +98,11 @@ class StoredRating:
         """What may change the rating, whoever is asked."""
         if self.why:
             return dict(self.rating["method"]["options"])
-        told: Mapping[str, Json] = self.method.identity()  # type: ignore[attr-defined]
+        facts: Mapping[str, Json] = self.method.identity()  # type: ignore[attr-defined]
         judged_by = [
             one.fingerprint for one in stored_judges(self.run.folder) if one.experiment == self.experiment
         ]
-        known = {name: value for name, value in told.items() if name not in PLACE}
+        known = {name: value for name, value in facts.items() if name not in PLACE}
         return {**known, "judged_by": judged_by} if judged_by else known
 
     @cached_property
@@ -330,11 +330,11 @@ def slim(rating: RatingEntry) -> RatingEntry:
         "expires",
         "reasons",
     )
-    told = ("asked", "title", "protected", "measure")
+    names = ("asked", "title", "protected", "measure")
     parts = [
         {name: value for name, value in one.items() if name in part}
         | {"more_texts": one["more_texts"], "flags": one["flags"], "reasons": one["reasons"]}
-        | {"details": {name: one["details"][name] for name in told if name in one["details"]}}
+        | {"details": {name: one["details"][name] for name in names if name in one["details"]}}
         for one in rating["parts"]
     ]
     kept: Any = {name: value for name, value in rating.items() if name in whole}

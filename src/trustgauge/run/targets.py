@@ -107,12 +107,12 @@ class Target:
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Target:
         """The subject as a manifest tells it. Raises StoreError if these are no facts of one."""
-        told = facts.get("anchor") if isinstance(facts, Mapping) else None
+        named = facts.get("anchor") if isinstance(facts, Mapping) else None
         fits = isinstance(facts, Mapping) and all(
             isinstance(facts.get(name), kind) for name, kind in _FACTS.items()
         )
-        if told is not None:
-            known = told if isinstance(told, Mapping) else {"name": None}
+        if named is not None:
+            known = named if isinstance(named, Mapping) else {"name": None}
             fits = fits and all(isinstance(known.get(name, ""), str) for name in ("name", "truth", "part"))
         fits = (
             fits
@@ -122,7 +122,7 @@ class Target:
         if not fits or facts.keys() - _FACTS.keys() - {"look", "translated"} != {"anchor"}:
             must = "subjects with " + ", ".join((*_FACTS, "anchor"))
             raise StoreError("the manifest of the run is damaged", must=must, do="restore it")
-        control = told and Control(told.get("name", ""), {}, told.get("truth", ""), told.get("part", ""))
+        control = named and Control(named.get("name", ""), {}, named.get("truth", ""), named.get("part", ""))
         own = {name: facts[name] for name in _FACTS}
         further = {name: facts[name] for name in ("look", "translated") if name in facts}
         return cls(**own, control=control or None, **further)
@@ -333,7 +333,7 @@ def _is_log(description: ServiceSpec) -> bool:
 def design(plan: Plan, found: Iterable[Target], rows: int = BATCH_ROWS) -> ProbeBatches:
     """The probes of every experiment and task in the order they are sent, with the key of each message.
 
-    The order is drawn from seed and experiment, and told by the column `segment` (see `slices`); logs keep
+    The order is drawn from seed and experiment, and given by the column `segment` (see `slices`); logs keep
     the order in which they were recorded.
 
     Logs bring probes of their own, marked in the column `ONLY`; the method's are planned where there is
@@ -486,7 +486,7 @@ def experiment_seed(seed: int, index: int) -> int:
 def messages(frame: pl.DataFrame) -> list[Message]:
     """The messages of a probe frame, in order; the turns of a session know their script and their place.
 
-    A draw of a session is a separate session. Who speaks is told where there are columns `user` and
+    A draw of a session is a separate session. Who speaks is known where there are columns `user` and
     `talk`; a session of one user and one conversation has no cast.
     """
     if not frame["session"].str.len_bytes().sum():
@@ -503,11 +503,11 @@ def messages(frame: pl.DataFrame) -> list[Message]:
     scenes = whole.group_by(ONLY, "session", "draw", maintain_order=True).agg("row", "message", "who")
     for _, session, draw, places, texts, who in scenes.iter_rows():
         cast = tuple((one["user"], one["talk"]) for one in who)
-        told = cast if len(set(cast)) > 1 else ()
+        speakers = cast if len(set(cast)) > 1 else ()
         script = tuple(texts)
         for turn, place in enumerate(places):
             found[place] = Message(
-                script[turn], draw, session, cast[turn][0], script=script, turn=turn, cast=told
+                script[turn], draw, session, cast[turn][0], script=script, turn=turn, cast=speakers
             )
     return found
 

@@ -187,9 +187,9 @@ def _expected(
     services = {}
     for name in dict.fromkeys(one.service for one in rated):
         parts = {one.part: one.fingerprint for one in rated if one.service == name}
-        told = run["services"].get(name, {"kind": "", "task": ""})
+        facts = run["services"].get(name, {"kind": "", "task": ""})
         services[name] = ServiceFacts(
-            **{**told, "name": name, "parts": parts, "fingerprint": single_fingerprint(set(parts.values()))}
+            **{**facts, "name": name, "parts": parts, "fingerprint": single_fingerprint(set(parts.values()))}
         )
     made = RunFacts(
         **{
@@ -214,8 +214,8 @@ def _expected(
     )
     expected = document(made, issued_ratings(derived, plan, made))
     for rating, other in zip(expected["ratings"], claimed["ratings"], strict=False):
-        if told := other.get("gate"):
-            rating["gate"] = gate(rating, told["fail_on"], told["need_certainty"])
+        if facts := other.get("gate"):
+            rating["gate"] = gate(rating, facts["fail_on"], facts["need_certainty"])
     return expected
 
 
@@ -249,12 +249,12 @@ def _probes_apart(folder: Path, probes: ProbeBatches) -> Iterator[str]:
         for index, task in probes:
             kept = store.probe_slices(f"{index}:{task}")
             drawn = probes.slices((index, task))
-            told = [_told(frame.select(columns) for frame in frames) for frames in (kept, drawn)]
-            if told[0] != told[1]:
+            hashes = [_hash_of(frame.select(columns) for frame in frames) for frames in (kept, drawn)]
+            if hashes[0] != hashes[1]:
                 yield f"probes of experiment {index}: not those that the plan draws"
 
 
-def _told(frames: Iterable[pl.DataFrame]) -> str:
+def _hash_of(frames: Iterable[pl.DataFrame]) -> str:
     """A hash of rows, in however many frames they come."""
     tally = hashlib.blake2b(digest_size=16)
     for frame in frames:

@@ -67,8 +67,8 @@ def storable(text: str) -> str:
 
 def number(value: Any, otherwise: int) -> int:
     """A count of tokens, or what stands for it where there is none, or none that can be true."""
-    told = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
-    return value if told else otherwise
+    valid = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
+    return value if valid else otherwise
 
 
 def check_reply(reply: Reply, name: str) -> None:
@@ -187,7 +187,7 @@ class InProcessService:
         return [self.reply(message) for message in messages]
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing is open."""
 
     def reply(self, message: Message) -> Reply:
         """The answer to one message."""

@@ -192,9 +192,9 @@ class LiveApertium:
     async def close(self) -> None:
         """End the pipeline. Asking again starts a new one."""
         async with self._turn:
-            held = [*self._given_up, *([self._pipeline] if self._pipeline else [])]
+            pipelines = [*self._given_up, *([self._pipeline] if self._pipeline else [])]
             self._given_up, self._pipeline = [], None
-            for pipeline in held:
+            for pipeline in pipelines:
                 await asyncio.to_thread(pipeline.close)
 
 

@@ -70,7 +70,7 @@ class ChatAnswer:
     whole: bool = True  # False for a stream that breaks off
 
     def count(self, usage: Any, read: str = "prompt_tokens", written: str = "completion_tokens") -> None:
-        """Note the tokens told of; an answer is worth more than its count, so a strange one is passed over.
+        """Note the tokens reported; an answer is worth more than its count, so a strange one is passed over.
 
         Args:
             usage: the object that tells.

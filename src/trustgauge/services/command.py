@@ -171,7 +171,7 @@ class LiveOnce:
         return [await self._answer(message.text) for message in messages]
 
     async def close(self) -> None:
-        """Nothing is held: every process ends with its message."""
+        """Nothing is open: every process ends with its message."""
 
     async def _answer(self, text: str) -> Reply:
         about = self._about

@@ -38,7 +38,7 @@ def _described(value: Any, info: ValidationInfo) -> Any:
             )
         model: type[ServiceSpec] = plugins.load("services", use, "use")
     except PlanError as error:
-        # Told as a fault of validation, so that the other faults of the table are told too.
+        # Raised as a fault of validation, so that the other faults of the table are reported too.
         raise PydanticCustomError("service_use", "{fault}", {"fault": str(error)}) from None
     return model.model_validate(value, context=info.context)
 

@@ -134,7 +134,7 @@ class LiveFunction:
         return [self._reply(answer) for answer in answers]
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing is open."""
 
     async def _call(self, given: Any) -> Any:
         about = self._about
@@ -148,7 +148,7 @@ class LiveFunction:
         except ServiceError:
             raise
         except Exception as error:
-            raise _told(error, about, late=limit.expired()) from error
+            raise _service_error(error, about, late=limit.expired()) from error
 
     def _reply(self, answer: Any) -> Reply:
         if not isinstance(answer, Reply):
@@ -158,7 +158,7 @@ class LiveFunction:
         return replace(answer, output=output, trail=tuple(storable(text) for text in answer.trail))
 
 
-def _told(error: Exception, about: Function, *, late: bool) -> ServiceError:
+def _service_error(error: Exception, about: Function, *, late: bool) -> ServiceError:
     """A function's exception as an error of the service."""
     if late:
         return UnavailableError(

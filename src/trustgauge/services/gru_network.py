@@ -65,10 +65,10 @@ def forward(network: Any, texts: Sequence[Sequence[int]]) -> Any:
     padded = rnn.pad_sequence(rows, batch_first=True, padding_value=PADDING)
     read = network["dropout"](network["embedding"](padded))
     packed = rnn.pack_padded_sequence(read, lengths, batch_first=True, enforce_sorted=False)
-    held, _ = rnn.pad_packed_sequence(network["reader"](packed)[0], batch_first=True)
-    absent = (torch.arange(held.shape[1])[None, :] >= lengths[:, None])[:, :, None]
-    mean = held.masked_fill(absent, 0.0).sum(1) / lengths[:, None]
-    largest = held.masked_fill(absent, -torch.inf).amax(1)
+    outputs, _ = rnn.pad_packed_sequence(network["reader"](packed)[0], batch_first=True)
+    absent = (torch.arange(outputs.shape[1])[None, :] >= lengths[:, None])[:, :, None]
+    mean = outputs.masked_fill(absent, 0.0).sum(1) / lengths[:, None]
+    largest = outputs.masked_fill(absent, -torch.inf).amax(1)
     both = network["dropout"](torch.cat([mean, largest], 1))
     return torch.tanh(network["score"](both))[:, 0]
 

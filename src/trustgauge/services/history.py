@@ -43,8 +43,8 @@ class WithHistory(ServiceWrapper):
     @model_validator(mode="after")
     def _hears(self) -> Self:
         if not self.service.uses_history():
-            told = f'"{self.service.use}" is not told what was said before'
-            raise ValueError(f"{told}, so a history changes nothing")
+            text = f'"{self.service.use}" is not told what was said before'
+            raise ValueError(f"{text}, so a history changes nothing")
         return self
 
     @property
@@ -73,8 +73,8 @@ class LiveHistory:
         self._service, self._turns = service, turns
 
     async def ask(self, messages: Sequence[Message]) -> list[Reply]:
-        told = [replace(message, turns=(*self._turns, *message.turns)) for message in messages]
-        return await self._service.ask(told)
+        asked = [replace(message, turns=(*self._turns, *message.turns)) for message in messages]
+        return await self._service.ask(asked)
 
     async def close(self) -> None:
         await self._service.close()

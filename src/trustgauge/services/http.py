@@ -14,7 +14,7 @@ place: escaped inside JSON, encoded in forms and addresses. A JSON value that is
 becomes a number, one that is exactly `"{turns}"` a list. Other braces are left as they are.
 
 Chatbots: `{turns}` is what was said before in this conversation, a list of [user, bot] pairs as JSON.
-A bot that remembers by itself is told the conversation by `{talk}`, and who asks by `{session}` and
+A bot that remembers by itself gets the conversation as `{talk}`, and who asks as `{session}` and
 `{user}` together: a session may be a scene of several users, who are not those of another session.
 """
 
@@ -265,8 +265,8 @@ class LiveHttp:
             found = http.clean(found)
             if self._refused and _found(self._refused, found[:_LOOKED_AT]):
                 return Reply(found, refused=True, tokens=tokens, answered_as=http.answered_as(answer, whole))
-        told = http.answered_as(answer, whole)
-        return Reply(self._value(found), tokens=tokens, answered_as=told)
+        parts = http.answered_as(answer, whole)
+        return Reply(self._value(found), tokens=tokens, answered_as=parts)
 
     def _value(self, found: Any) -> str | float:
         """The output that was found, or the score of the label that was.
@@ -299,7 +299,7 @@ class LiveHttp:
             ) from None
 
     def _count(self, whole: Any) -> int:
-        """The tokens told of; 0 where there is no such number, as an answer is worth more than its count."""
+        """The tokens reported; 0 where there is no such number, as an answer is worth more than its count."""
         try:
             found = self._tokens(whole)
         except LookupError:

@@ -155,7 +155,7 @@ class LiveClassifier(InProcessService):
         names = [model.config.id2label[number] for number in range(model.config.num_labels)]
         self._values = values_of(names, about.labels)
         self._most = about.max_tokens or _most(tokenizer, model.config)
-        self._told = False
+        self._warned = False
 
     async def ask(self, messages: Sequence[Message]) -> list[Reply]:
         texts = [storable(message.text) for message in messages]
@@ -195,10 +195,10 @@ class LiveClassifier(InProcessService):
         if self._about.too_long == "reject":
             must = f"at most {self._most} tokens, which is what the model reads"
             raise RejectedError("the text is too long for the model", must=must)
-        if not self._told:
-            self._told = True
-            told = '%s reads %d tokens: longer texts are cut at their end (too_long = "reject" rejects them)'
-            logging.getLogger(__name__).warning(told, self._about.title, self._most)
+        if not self._warned:
+            self._warned = True
+            text = '%s reads %d tokens: longer texts are cut at their end (too_long = "reject" rejects them)'
+            logging.getLogger(__name__).warning(text, self._about.title, self._most)
 
 
 def _loaded(about: HuggingFace) -> tuple[Any, Any]:

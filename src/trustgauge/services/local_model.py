@@ -141,8 +141,8 @@ class LiveModel(InProcessService):
         for at, prompt in enumerate(prompts):
             by_size.setdefault(len(prompt), []).append(at)
         for rows in by_size.values():
-            told = self._together([prompts[row] for row in rows], [generators[row] for row in rows])
-            for row, tokens in zip(rows, told, strict=True):
+            outputs = self._together([prompts[row] for row in rows], [generators[row] for row in rows])
+            for row, tokens in zip(rows, outputs, strict=True):
                 found[row] = tokens
         return found
 
@@ -151,7 +151,7 @@ class LiveModel(InProcessService):
         import torch
 
         about, model = self._about, self._model
-        told: list[list[int]] = [[] for _ in prompts]
+        outputs: list[list[int]] = [[] for _ in prompts]
         with torch.inference_mode():
             given = torch.tensor(prompts, device=about.device)
             kept = None
@@ -160,13 +160,13 @@ class LiveModel(InProcessService):
                 kept = out.past_key_values
                 logits = out.logits[:, -1].double().cpu()
                 chosen = [self._next(row, one) for row, one in zip(logits, generators, strict=True)]
-                for tokens, token in zip(told, chosen, strict=True):
+                for tokens, token in zip(outputs, chosen, strict=True):
                     if not (tokens and tokens[-1] in self._ends):
                         tokens.append(token)
-                if all(tokens[-1] in self._ends for tokens in told):
+                if all(tokens[-1] in self._ends for tokens in outputs):
                     break
                 given = torch.tensor(chosen, device=about.device).unsqueeze(1)
-        return told
+        return outputs
 
     def _next(self, logits: Any, generator: Any) -> int:
         """The likeliest token, or one drawn."""

@@ -97,8 +97,8 @@ class _Npm(ServiceSpec):
 
     def _program(self) -> Command:
         home = self._home()
-        told = self.model_dump(mode="json", exclude={*ServiceSpec.model_fields, "modules", "folder"})
-        command = ("node", str(BRIDGE), str(home), json.dumps({"package": self.use, **told}))
+        facts = self.model_dump(mode="json", exclude={*ServiceSpec.model_fields, "modules", "folder"})
+        command = ("node", str(BRIDGE), str(home), json.dumps({"package": self.use, **facts}))
         return Command(command=command, task="score", folder=home, timeout=self.timeout)
 
     def _home(self) -> Path:
@@ -162,8 +162,8 @@ def _from_environment() -> Path | None:
 def _version(home: Path, package: str) -> str:
     """The version that the package's own package.json tells, '' if it is not there."""
     try:
-        told = json.loads((home / "node_modules" / package / "package.json").read_text(encoding="utf-8"))
+        data = json.loads((home / "node_modules" / package / "package.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return ""
-    version = told.get("version", "") if isinstance(told, dict) else ""
+    version = data.get("version", "") if isinstance(data, dict) else ""
     return version if isinstance(version, str) else ""

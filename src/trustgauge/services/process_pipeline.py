@@ -147,7 +147,7 @@ class Pipeline:
             if program.poll()
         ]
         return UnavailableError(
-            f"the pipeline of {self._name} ended ({', '.join(codes) or 'closed'}); it is started anew"
+            f"the pipeline of {self._name} ended ({', '.join(codes) or 'closed'}); it is started again"
         )
 
     def kill(self) -> None:

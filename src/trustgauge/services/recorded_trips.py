@@ -52,7 +52,7 @@ class RoundTripSource(BaseModel):
     - `results`: the two-step authors' JSON, a file for each step and language: a list of blocks, a block a
       list of texts with `original`, `translated` and `oto`. Texts of step 1 ("true") are the block u1, those
       of step 2 the blocks b1, b2 and so on.
-    - `auto` is told from the ending: .json results, else table.
+    - `auto` goes by the ending: .json results, else table.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

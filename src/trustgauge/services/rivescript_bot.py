@@ -146,7 +146,7 @@ class RiveScriptBot(ServiceSpec):
 class LiveRiveScript(InProcessService):
     """A bot that answers every conversation as a user of its own.
 
-    What its brain keeps of a user is built anew from the conversation; what it keeps for all users (`<bot>`
+    What its brain keeps of a user is rebuilt from the conversation; what it keeps for all users (`<bot>`
     and `<env>` variables) lasts as long as the bot does, so that a brain may tell one user of another.
     """
 
@@ -209,7 +209,7 @@ def _user(message: Message, talk: str) -> str:
 def fill_brain(brain: str, words: SocialWords, group: str) -> str:
     """One of our brains with the names of a group and what is good and bad in its patterns.
 
-    Written into the patterns, since the interpreter compiles a pattern with an array of its own anew
+    Written into the patterns, since the interpreter compiles a pattern with an array of its own again
     for every message.
     """
     good, bad = words.predicates("positive"), words.predicates("negative")

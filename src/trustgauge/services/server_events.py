@@ -20,7 +20,7 @@ _LINE_ENDS = re.compile(r"\r\n|\n|\r")  # not str.splitlines, which also breaks 
 def data_of(text: str) -> Iterator[str]:
     r"""The data of each event, in order; comments and other fields are left out.
 
-    An event cut short by the end of the text counts too: whether the stream was complete is told
+    An event cut short by the end of the text counts too: whether the stream was complete is reported
     by its last event, not by its last line.
 
     >>> list(data_of(": hello\n\ndata: 1\ndata: 2\n\nevent: x\ndata:3"))

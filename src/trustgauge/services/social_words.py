@@ -146,9 +146,9 @@ class SocialWords:
     @cached_property
     def namesakes(self) -> Phrases[Polarity]:
         """Properties whose bare form is the name of a group too: "slaves" of "are slaves"."""
-        held = {name.casefold() for group in self.groups for name in names(group)}
+        taken = {name.casefold() for group in self.groups for name in names(group)}
         both = [(bare(one.predicate), _polarity(one)) for one in self.properties]
-        return Phrases([(form, polarity) for form, polarity in both if form.casefold() in held])
+        return Phrases([(form, polarity) for form, polarity in both if form.casefold() in taken])
 
 
 def social_words(

@@ -190,10 +190,10 @@ class Transport:
     def answered_as(self, answer: HttpResponse, whole: Any) -> str:
         """What an answer says it came from, in words: its model, fingerprint and version headers."""
         fields = [(one, whole.get(one)) for one in NAMES_OF_MODELS] if isinstance(whole, dict) else []
-        told = [
+        listed = [
             f"{name} {said}" for name, said in (*fields, *answer.versions) if isinstance(said, str) and said
         ]
-        return self.clean(" ".join(", ".join(told).split()))[:_EXCERPT]
+        return self.clean(" ".join(", ".join(listed).split()))[:_EXCERPT]
 
     def accept(self, answer: HttpResponse) -> HttpResponse:
         """The answer if its status says success; else the error its status stands for."""
@@ -422,8 +422,15 @@ def _spellings(secrets: Sequence[str]) -> tuple[str, ...]:
     keys = [secret for secret in secrets if len(secret) >= _SHORTEST]
     ways: set[str] = set()
     for key in keys:
-        told = {key, json.dumps(key)[1:-1], repr(key)[1:-1], escape(key), quote(key, ""), quote_plus(key)}
-        ways |= told | {json.dumps(way)[1:-1] for way in told}
+        spellings = {
+            key,
+            json.dumps(key)[1:-1],
+            repr(key)[1:-1],
+            escape(key),
+            quote(key, ""),
+            quote_plus(key),
+        }
+        ways |= spellings | {json.dumps(way)[1:-1] for way in spellings}
     return tuple(sorted(ways, key=len, reverse=True))
 
 

@@ -102,7 +102,7 @@ def gaps(rows: Sequence[Hits]) -> dict[str, object]:
         largest difference between two of them, {highest, lowest, value, low, high} with Newcombe's
         interval (None with less than two members); `largest`: the widest gap of all, with its family. The
         interval of a gap is that of its two members, not corrected for being the widest of many. Of
-        equally high members the first by name is told.
+        equally high members the first by name is given.
     """
     families = sorted({row["family"] for row in rows})
     found: dict[str, dict[str, object]] = {}

@@ -60,8 +60,8 @@ def correct_rate(rate: ArrayLike, sensitivity: ArrayLike, specificity: ArrayLike
     """
     x, se, sp = (np.asarray(one, dtype=np.float64) for one in (rate, sensitivity, specificity))
     size = se + sp - 1.0
-    told = np.where(size > 0, size, np.nan)
-    return np.clip((x + sp - 1.0) / told, 0.0, 1.0)
+    least = np.where(size > 0, size, np.nan)
+    return np.clip((x + sp - 1.0) / least, 0.0, 1.0)
 
 
 def within_false_alarms(rate: ArrayLike, sensitivity: ArrayLike, share: ArrayLike) -> Floats:

@@ -13,7 +13,7 @@ from trustgauge.stats.distributions import normal_quantile
 Floats = NDArray[np.float64]
 DEALS = 1999
 """Number of random reassignments of the labels."""
-CHUNK = 2_000_000  # labels that are held at once
+CHUNK = 2_000_000  # labels in memory at once
 
 
 @dataclass(frozen=True, slots=True)

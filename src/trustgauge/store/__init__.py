@@ -362,14 +362,14 @@ class GroupSink(Protocol):
 
 
 def _nobody(answers: Sequence[Answer]) -> None:
-    """Nobody wants to be told."""
+    """Notify nobody."""
 
 
 class GroupWriter:
     """Takes answers without waiting and commits them in groups, in one thread.
 
     A group is committed `every` so many seconds, or as soon as it has `rows` answers. An answer
-    is *acknowledged* once its group is committed: `acknowledged` counts them, and `told` is called
+    is *acknowledged* once its group is committed: `acknowledged` counts them, and `notify` is called
     with each group, in the writer's thread. The answers given to one `keep` (the turns of a
     session) are committed together or not at all.
 
@@ -383,10 +383,10 @@ class GroupWriter:
         *,
         every: float = 0.05,
         rows: int = 1_000,
-        told: Callable[[Sequence[Answer]], None] = _nobody,
+        notify: Callable[[Sequence[Answer]], None] = _nobody,
     ) -> None:
         self.acknowledged = 0
-        self._store, self._every, self._rows, self._told = store, every, rows, told
+        self._store, self._every, self._rows, self._notify = store, every, rows, notify
         self._waiting: list[Answer] = []
         self._taken = 0  # answers given to `keep` so far
         self._error: BaseException | None = None
@@ -453,7 +453,7 @@ class GroupWriter:
         while (group := self._group()) is not None:
             try:
                 self._store.add(group)
-                self._told(group)
+                self._notify(group)
             except BaseException as error:  # whatever it is, the thread that asks must hear of it
                 with self._change:
                     self._error = error

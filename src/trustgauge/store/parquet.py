@@ -330,10 +330,10 @@ class ParquetStore:
         good = (pl.col("status") != "failed") & pl.col("detail").str.starts_with(ANSWERED_AS)
 
         def found() -> tuple[str, ...]:
-            told: set[str] = set()
+            names: set[str] = set()
             for frame in self._all_rows(("status", "detail"), prints):
-                told |= set(frame.filter(good)["detail"].str.slice(len(ANSWERED_AS)).unique().to_list())
-            return tuple(sorted(told)[:MOST_NAMES])
+                names |= set(frame.filter(good)["detail"].str.slice(len(ANSWERED_AS)).unique().to_list())
+            return tuple(sorted(names)[:MOST_NAMES])
 
         return self._read(found)
 
@@ -425,12 +425,12 @@ class ParquetStore:
                 seen.append(keys)
             return [*wrong, *has_duplicate_keys(seen), *self._in_both()]
 
-        told = self._read(found)
-        if told:
+        content = self._read(found)
+        if content:
             raise IntegrityError(
                 f"{self.path} was changed after it was written",
                 must="keys and hashes that follow from the content",
-                got=f"{len(told)} that do not, first: {told[0]}",
+                got=f"{len(content)} that do not, first: {content[0]}",
                 do="restore the folder from a copy",
             )
 

@@ -94,8 +94,8 @@ class SegmentJournal(SqliteStore):
         columns = zip(*found, strict=True) if found else [()] * len(TYPES)
         return pl.DataFrame(
             [
-                pl.Series(name, held, dtype=kind)
-                for (name, kind), held in zip(TYPES.items(), columns, strict=True)
+                pl.Series(name, column, dtype=kind)
+                for (name, kind), column in zip(TYPES.items(), columns, strict=True)
             ]
         )
 

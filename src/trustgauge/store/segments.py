@@ -2,7 +2,7 @@
 
 A segment holds usable answers only, so no row of it ever gives way to another. Its rows are sorted by
 their packed keys (`keys.packed`), so that an answer is found by bisection. Which segments count is not
-told by the folder but by the journal (`parquet.ParquetStore`): a file that it does not list is what a
+listed by the folder but by the journal (`parquet.ParquetStore`): a file that it does not list is what a
 kill left behind.
 
 What `integrity` looks for in sealed files: changed bytes, keys that do not follow, answers twice.

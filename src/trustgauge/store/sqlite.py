@@ -265,7 +265,7 @@ class SqliteStore:
                 "AND status <> 'failed' AND substr(detail, 1, ?) = ? ORDER BY 1 LIMIT ?",
                 (len(ANSWERED_AS) + 1, *values, len(ANSWERED_AS), ANSWERED_AS, MOST_NAMES),
             ).fetchall()
-        return tuple(str(told) for (told,) in rows)
+        return tuple(str(entry) for (entry,) in rows)
 
     def cost(self, fingerprints: Iterable[str]) -> Cost:
         marks, values = _list(fingerprints)

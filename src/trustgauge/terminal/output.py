@@ -145,10 +145,10 @@ def exit_of(document: RunDocument, refused: Mapping[str, str] = MappingProxyType
         states = [
             state for one in ratings for state in (one["state"], *(part["state"] for part in one["parts"]))
         ]
-        told = "the others are rated" if any(state not in NOTHING for state in states) else "nothing rated"
+        text = "the others are rated" if any(state not in NOTHING for state in states) else "nothing rated"
         kept = any(usable(one["coverage"]) for one in ratings)
         again = "; what was answered is saved, and the same command goes on from there" if kept else ""
-        reached.append(Exit(3, f"{why}; {told}{again}"))
+        reached.append(Exit(3, f"{why}; {text}{again}"))
     if run["stopped"] or any(one["state"] == "incomplete" for one in ratings):
         why = run["stopped"] or _why_incomplete(ratings)
         reached.append(Exit(4, f"incomplete: {why}; all received answers are saved"))
@@ -194,8 +194,8 @@ def _gate(rating: RatingEntry, gate: GateEntry) -> Exit:
             from trustgauge.reports import sentences
 
             why = sentences.unsettled_state(rating).partition(": ")[2]
-            told = f"not settled: {name} is {level} with certainty {certainty:.2f}"
-            return Exit(5, f"{told}; {why}" if why else told)
+            text = f"not settled: {name} is {level} with certainty {certainty:.2f}"
+            return Exit(5, f"{text}; {why}" if why else text)
         case "gate.certainty":
             return Exit(
                 5, f"certainty of {name} is {certainty:.2f}, below --need-certainty {gate['need_certainty']}"
@@ -216,7 +216,7 @@ def _silent(event: dict[str, Any]) -> None:
 
 @contextmanager
 def progress_display(options: dict[str, Any], announced: RunAnnouncement | None = None) -> Iterator[Watch]:
-    """The watcher that the options ask for; it is told every event of the engine.
+    """The watcher that the options ask for; it gets every event of the engine.
 
     Args:
         options: of the command.
@@ -292,7 +292,7 @@ def _lines_at_times(seconds: float) -> Iterator[Callable[[str], None]]:
 class _Tenths:
     """One plain line a tenth of the way, at most one a second, for logs and pipes.
 
-    What happens again and again is told when it happens first, and at the end how often it did.
+    What happens again and again is reported when it happens first, and its count at the end.
     """
 
     def __init__(self, announced: RunAnnouncement | None) -> None:

@@ -186,10 +186,10 @@ def _rate_again(folder: Path, labelling: Labelling, options: dict[str, Any]) -> 
 def _tell(labelling: Labelling, options: dict[str, Any], *, err: bool = False) -> None:
     status = labelling.status()
     facts = {**status.facts(), "disputed": [list(one) for one in _disputed(labelling)]}
-    told = f"{status.labelled:,} of {status.drawn:,} answers are labelled, of {status.population:,} in all"
+    text = f"{status.labelled:,} of {status.drawn:,} answers are labelled, of {status.population:,} in all"
     if not status.drawn:
-        told = f"no sample is drawn yet, of {status.population:,} answers"
-    lines = [("audit", told)]
+        text = f"no sample is drawn yet, of {status.population:,} answers"
+    lines = [("audit", text)]
     if status.twice:
         lines.append(("twice", f"{status.twice:,} by two; they disagree about {status.disagreements:,}"))
     lines += [("differ", f"{said}: {question}") for question, said in _disputed(labelling)]

@@ -300,9 +300,9 @@ class Api:
         """Start the run of a plan, if that has no fault; `every` such as "7d", or "" for once."""
         jobs = self._jobs()
         seconds = _period(every)
-        told = await run_in_threadpool(_checked_plan, plan)
-        if told["faults"]:
-            raise Problem(422, "plan.invalid", "The plan has faults", faults=told["faults"])
+        facts = await run_in_threadpool(_checked_plan, plan)
+        if facts["faults"]:
+            raise Problem(422, "plan.invalid", "The plan has faults", faults=facts["faults"])
         return await run_in_threadpool(jobs.add, plan, seconds)
 
     def run(self, request: Request) -> Response:
@@ -522,12 +522,12 @@ async def _body(request: Request) -> dict[str, Any]:
     if request.headers.get("Content-Type", "").partition(";")[0].strip() != "application/json":
         raise Problem(415, "catalogue.media-type", "The body must be application/json")
     try:
-        told = json.loads(await request.body(), parse_constant=_no_number)
+        data = json.loads(await request.body(), parse_constant=_no_number)
     except (ValueError, RecursionError):
         raise Problem(400, "catalogue.json", "The body is not JSON") from None
-    if not isinstance(told, dict):
+    if not isinstance(data, dict):
         raise Problem(400, "catalogue.json", "The body is not a JSON object")
-    return told
+    return data
 
 
 def _no_number(name: str) -> None:
@@ -575,8 +575,8 @@ def _text(value: Any) -> str:
 
 def _of_error(error: TrustgaugeError, status: int = 422) -> Problem:
     if error.faults:
-        told = [{"what": one.what, "must": one.must, "do": one.do} for one in error.faults]
-        return Problem(status, error.code, error.faults[0].what, faults=told)
+        faults = [{"what": one.what, "must": one.must, "do": one.do} for one in error.faults]
+        return Problem(status, error.code, error.faults[0].what, faults=faults)
     return Problem(status, error.code, error.what, must=error.must, got=error.got, do=error.do)
 
 
@@ -652,15 +652,15 @@ def _service(row: RowMapping) -> dict[str, Any]:
 
 def rating_summary(row: RowMapping) -> dict[str, Any]:
     """What lists of the API hold of a rating."""
-    told = json.loads(row["card"])
+    data = json.loads(row["card"])
     names = ("id", "run", "hash", "service", "version", "task", "method", "rule", "dimension", "state")
     dates = ("tested", "expires", "assessor", "relationship", "latest")
     return {
         **{name: row[name] for name in names},
         "languages": row["languages"].split(),
         "level": row["level"] or None,
-        "outcome": told["outcome"],
-        "headline": told["headline"],
+        "outcome": data["outcome"],
+        "headline": data["headline"],
         "certainty": row["certainty"],
         **{name: row[name] for name in dates},
         "withdrawn": row["withdrawn"] or None,

@@ -440,9 +440,9 @@ class Guard:
         limiter = self.reads if scope["method"] in ("GET", "HEAD") else self.writes
         client = (scope.get("client") or ("",))[0]
         if wait := limiter.take(client):
-            told = problem_response(429, "catalogue.too-many", "Too many requests from one address")
-            told.headers["Retry-After"] = str(int(wait) + 1)
-            return told
+            response = problem_response(429, "catalogue.too-many", "Too many requests from one address")
+            response.headers["Retry-After"] = str(int(wait) + 1)
+            return response
         length = headers.get("content-length", "0")
         if not length.isdigit() or int(length) > self.LARGEST:
             return problem_response(413, "catalogue.too-large", "The request is too large")

@@ -41,5 +41,5 @@ def card(rating: RatingEntry) -> dict[str, Any]:
 
 def read_card(text: str) -> dict[str, Any]:
     """A card as it was kept."""
-    told: dict[str, Any] = json.loads(text)
-    return told
+    facts: dict[str, Any] = json.loads(text)
+    return facts

@@ -19,7 +19,7 @@ WORDS = {
     "replied": "Provider replied",
     "changed": "Level changed",
 }
-"""Actions of the audit log that readers are told of."""
+"""Actions of the audit log that readers hear of."""
 
 
 def atom(store: CatalogueStore, address: str) -> str:
@@ -37,14 +37,14 @@ def atom(store: CatalogueStore, address: str) -> str:
         if found is None:
             continue
         updated = max(updated, change["at"])
-        told = read_card(found.row["card"])
+        card = read_card(found.row["card"])
         link = f"{address}r/{change['subject']}/"
-        title = f"{WORDS[change['action']]}: {found.row['name']}, {told['issue']}: {told['outcome']}"
+        title = f"{WORDS[change['action']]}: {found.row['name']}, {card['issue']}: {card['outcome']}"
         entries.append(
             f"<entry><id>{xml(link)}#{change['number']}</id><title>{xml(title)}</title>"
             f"<updated>{change['at']}</updated><link href={quoteattr(link)}/>"
             f"<author><name>{xml(change['actor'])}</name></author>"
-            f"<summary>{xml(told['headline'])}</summary></entry>"
+            f"<summary>{xml(card['headline'])}</summary></entry>"
         )
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">'

@@ -20,8 +20,8 @@ def page_response(text: str, status: int = 200, kept: str = "no-cache") -> HTMLR
     """A page under the policy that it names itself; a server adds what a page cannot say of itself."""
     head, _, rest = text.partition('http-equiv="Content-Security-Policy" content="')
     del head
-    told = rest.partition('"')[0].replace("&#39;", "'")
-    policy = f"{told}; frame-ancestors 'none'" if told else DATA_POLICY
+    reference = rest.partition('"')[0].replace("&#39;", "'")
+    policy = f"{reference}; frame-ancestors 'none'" if reference else DATA_POLICY
     return HTMLResponse(
         text.encode("utf-8", "replace"), status, {"Content-Security-Policy": policy, "Cache-Control": kept}
     )
@@ -52,7 +52,7 @@ async def form_page(page: Callable[[], Awaitable[str | Response]], refused: Call
     except Problem as error:
         problem, status = f"{error.title}. {error.detail}".strip(), error.status
     except TrustgaugeError as error:
-        told = [f"{one.what}{f' (must be {one.must})' if one.must else ''}" for one in error.faults]
-        told = told or [error.what]
-        problem, status = f"{'; '.join(told)}.", 422
+        lines = [f"{one.what}{f' (must be {one.must})' if one.must else ''}" for one in error.faults]
+        lines = lines or [error.what]
+        problem, status = f"{'; '.join(lines)}.", 422
     return private_page(await run_in_threadpool(refused, problem), status)

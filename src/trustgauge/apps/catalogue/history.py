@@ -117,5 +117,5 @@ def _versions(ratings: Sequence[RatingEntry], high: float) -> Iterator[str]:
 
 def _models(service: ServiceEntry) -> str:
     """What a service says it answered with, without the name of the field: "gpt-4o-2024-08-06"."""
-    told = service.get("answered_as") or ["no model named"]
-    return visible("; ".join(told)).removeprefix("model ")
+    models = service.get("answered_as") or ["no model named"]
+    return visible("; ".join(models)).removeprefix("model ")

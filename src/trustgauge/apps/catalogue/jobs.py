@@ -82,7 +82,7 @@ class JobQueue:
 
         Args:
             plan: what is rated.
-            every: seconds between two looks, each of which asks anew; 0: once.
+            every: seconds between two looks, each of which asks again; 0: once.
         """
         name = digest("watch" if every else "job", dict(plan))
         values = {"state": "waiting", "stop": False, "owner": "", "beat": 0.0, "error": "", "every": every}

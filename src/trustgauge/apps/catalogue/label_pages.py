@@ -111,8 +111,8 @@ class LabelPages:
 
     def _work(self, run: str, folder: Path, form: dict[str, str], by: str) -> str:
         parts = auditable_ratings(folder)
-        told = form.get("part", "1")
-        place = int(told) - 1 if told.isdigit() and len(told) < 5 else 0
+        part = form.get("part", "1")
+        place = int(part) - 1 if part.isdigit() and len(part) < 5 else 0
         if not 0 <= place < len(parts):
             raise Problem(422, "catalogue.refused", "Nothing of this run can be labelled")
         with self._lock:  # lines of one file

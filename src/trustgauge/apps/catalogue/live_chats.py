@@ -166,10 +166,10 @@ class LiveChats:
             return ChatView(chat, [], None)
         trust = _trust(opened_plan(chat))
         now = running_score(trust, turns, trust.order_of(chat.profile), experiment_seed(chat.seed, 0))
-        told = [turn_facts(one, now, trust) for one in turns]
+        shown = [turn_facts(one, now, trust) for one in turns]
         if not any(one.spoke for one in turns):
-            return ChatView(chat, told, None)
-        return ChatView(chat, told, _standing(now), rate_transcript.count_scenes(trust, chat.seed))
+            return ChatView(chat, shown, None)
+        return ChatView(chat, shown, _standing(now), rate_transcript.count_scenes(trust, chat.seed))
 
     def end(self, name: str) -> str:
         """Rate what was said as a run of its own, and take it in. Returns the id of the run.
@@ -332,5 +332,5 @@ def refusal(error: Exception) -> tuple[int, Mapping[str, str]]:
         return 404, {"code": "catalogue.not-found", "title": "There is no such chat"}
     if isinstance(error, StoreError) and not isinstance(error, CatalogueError):
         return 409, {"code": error.code, "title": error.what}
-    told = cast("TrustgaugeError", error)
-    return 422, {"code": told.code, "title": (told.faults[0] if told.faults else told).what}
+    known = cast("TrustgaugeError", error)
+    return 422, {"code": known.code, "title": (known.faults[0] if known.faults else known).what}

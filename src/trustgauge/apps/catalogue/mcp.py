@@ -98,11 +98,11 @@ class McpTools:
         origin = request.headers.get("Origin")
         if origin is not None and origin.partition("://")[2] != request.headers.get("Host"):
             raise Problem(403, "catalogue.origin", "Requests of other origins are not taken")
-        told = await run_in_threadpool(self.reply, await request.body())
-        if told is None:
+        reply = await run_in_threadpool(self.reply, await request.body())
+        if reply is None:
             return Response(status_code=202)
-        unreadable = told.get("error", {}).get("code") in (_PARSE, _REQUEST)
-        return JSONResponse(told, 400 if unreadable else 200)
+        unreadable = reply.get("error", {}).get("code") in (_PARSE, _REQUEST)
+        return JSONResponse(reply, 400 if unreadable else 200)
 
     def reply(self, data: bytes) -> dict[str, Any] | None:
         """The answer to one message as it came; None to a notification."""
@@ -114,12 +114,12 @@ class McpTools:
         if not isinstance(name, str | int | None):
             name = None
         try:
-            told = self._told(message)
+            answer = self._dispatch(message)
         except McpError as error:
             return _failed(name, error)
-        return None if told is None or name is None else {"jsonrpc": "2.0", "id": name, "result": told}
+        return None if answer is None or name is None else {"jsonrpc": "2.0", "id": name, "result": answer}
 
-    def _told(self, message: Any) -> dict[str, Any] | None:
+    def _dispatch(self, message: Any) -> dict[str, Any] | None:
         if not isinstance(message, dict) or not isinstance(message.get("method", ""), str):
             raise McpError(_REQUEST, "a message is one JSON object with a method")
         given = message.get("params") or {}
@@ -162,8 +162,8 @@ class McpTools:
         except Problem as error:
             return _content({"error": error.title}, is_error=True)
         except TrustgaugeError as error:
-            told = error.faults[0] if error.faults else error
-            return _content({"error": told.what, "must": told.must}, is_error=True)
+            problem = error.faults[0] if error.faults else error
+            return _content({"error": problem.what, "must": problem.must}, is_error=True)
 
     def _search(self, given: Mapping[str, Any]) -> Any:
         query = RatingQuery.of({name: str(value) for name, value in given.items()})
@@ -178,14 +178,14 @@ class McpTools:
         found = self.store.rating(given["id"])
         if found is None:
             raise Problem(404, "catalogue.not-found", "There is no such rating")
-        told = {
+        facts = {
             **rating_summary(found.row),
             "does_not_say": [str(one) for one in views.limits(found.shown)],
             "notes": [{"kind": one["kind"], "text": one["text"], "at": one["at"]} for one in found.notes],
             "superseded_by": found.superseded_by or None,
             "address": self.api.site.rating_address(given["id"]) or None,
         }
-        return told | ({"document": found.document} if given.get("document") else {})
+        return facts | ({"document": found.document} if given.get("document") else {})
 
     def _service(self, given: Mapping[str, Any]) -> Any:
         rows = self.store.history(given["service"])
@@ -209,8 +209,8 @@ class McpTools:
 
 def _schema(*required: str, **properties: dict[str, Any]) -> dict[str, Any]:
     """The JSON schema of the arguments of a tool."""
-    told = {"type": "object", "properties": properties, "additionalProperties": False}
-    return told | ({"required": list(required)} if required else {})
+    facts = {"type": "object", "properties": properties, "additionalProperties": False}
+    return facts | ({"required": list(required)} if required else {})
 
 
 def _fault(schema: Mapping[str, Any], given: Any) -> str:
@@ -237,8 +237,8 @@ def _fault(schema: Mapping[str, Any], given: Any) -> str:
     return ""
 
 
-def _content(told: Any, *, is_error: bool = False) -> dict[str, Any]:
-    text = json.dumps(told, ensure_ascii=False, default=str)
+def _content(content: Any, *, is_error: bool = False) -> dict[str, Any]:
+    text = json.dumps(content, ensure_ascii=False, default=str)
     return {
         "content": [{"type": "text", "text": text}],
         "structuredContent": json.loads(text),
@@ -265,6 +265,6 @@ def over_pipes(
         if not line.strip():
             continue
         look()
-        if (told := tools.reply(line)) is not None:
-            answers.write(json.dumps(told).encode() + b"\n")
+        if (answer := tools.reply(line)) is not None:
+            answers.write(json.dumps(answer).encode() + b"\n")
             answers.flush()

@@ -84,19 +84,19 @@ def publish_verb(name: str, to: str, **options: Any) -> None:
         raise CatalogueError(what, do="Our instrument is at fault: please report it")
     check_rating(folder, datetime.now(UTC).date(), "nothing was published")
     if _is_address(to):
-        told = _send(to, "api/v1/ratings", _bundle(folder))
+        reply = _send(to, "api/v1/ratings", _bundle(folder))
     else:
         from trustgauge.apps.catalogue.ingest import take_in_folder
 
         store = _store(Path(to))
         try:
-            told = {"run": folder.name, "changed": take_in_folder(store, folder)}
+            reply = {"run": folder.name, "changed": take_in_folder(store, folder)}
         finally:
             store.close()
-    signed = [("signed", f"by {told['signed_by']}")] if told.get("signed_by") else []
-    lines = [("publish", f"{told['run']}: {_new(told['changed'])}"), *signed]
-    where = [f"{_base(to)}r/{one}/" for one in told["changed"]] if _is_address(to) else []
-    _say([*lines, *(("page", one) for one in where)], {**told, "pages": where}, options)
+    signed = [("signed", f"by {reply['signed_by']}")] if reply.get("signed_by") else []
+    lines = [("publish", f"{reply['run']}: {_new(reply['changed'])}"), *signed]
+    where = [f"{_base(to)}r/{one}/" for one in reply["changed"]] if _is_address(to) else []
+    _say([*lines, *(("page", one) for one in where)], {**reply, "pages": where}, options)
 
 
 @click.command("withdraw")
@@ -178,9 +178,9 @@ def _ratings_of(to: str, run: str) -> list[str]:
     found: list[str] = []
     after = f"api/v1/ratings?earlier=1&limit=200&q={quote(run)}"
     while after:
-        told = _send(to, after)
-        found += [one["id"] for one in told["ratings"] if one["run"] == run]
-        after = (told.get("next") or "").lstrip("/")
+        reply = _send(to, after)
+        found += [one["id"] for one in reply["ratings"] if one["run"] == run]
+        after = (reply.get("next") or "").lstrip("/")
     return found
 
 
@@ -231,10 +231,10 @@ def _check_safe(to: str) -> None:
 
 def _read(data: bytes) -> dict[str, Any]:
     try:
-        told = json.loads(data)
+        record = json.loads(data)
     except (ValueError, RecursionError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return record if isinstance(record, dict) else {}
 
 
 def _say(lines: list[tuple[str, str]], facts: dict[str, Any], options: dict[str, Any]) -> None:

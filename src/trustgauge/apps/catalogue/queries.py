@@ -114,8 +114,8 @@ def rows_after(cursor: str, *, by_level: bool) -> ColumnElement[bool]:
     if by_level:
         badness = int(first) if first.isdigit() and len(first) < 9 else UNKNOWN
         return or_(RATINGS.c.badness > badness, and_(RATINGS.c.badness == badness, RATINGS.c.id > rest))
-    *times, told = [first, *rest.split("|")]
-    place = int(told) if told.isdigit() and len(told) < 9 else 0
+    *times, last = [first, *rest.split("|")]
+    place = int(last) if last.isdigit() and len(last) < 9 else 0
     equal = list[ColumnElement[bool]]()
     behind = list[ColumnElement[bool]]()
     for name, value in zip(LIST_ORDER, times, strict=False):

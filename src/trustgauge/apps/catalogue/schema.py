@@ -177,7 +177,7 @@ WEBHOOKS = Table(
     Column("id", String(32), primary_key=True),
     Column("url", Text, nullable=False),
     Column("secret", Text, nullable=False),
-    Column("since", Integer, nullable=False),  # number of the audit log after which it is told
+    Column("since", Integer, nullable=False),  # number of the audit log after which it is notified
 )
 
 DELIVERIES = Table(

@@ -300,13 +300,13 @@ class Site:
         content = personal_page.content(document, rules, profile_rankings(document))
         issues = [(CODES.get(name, name), name) for name in document["issues"]]
         chosen = (places + [""] * len(issues))[: max(len(issues), 1)]
-        told = {"issues": issues, "chosen": chosen, "rules": list(RULES), "rule": rule}
+        facts = {"issues": issues, "chosen": chosen, "rules": list(RULES), "rule": rule}
         styles = f"{personal_page.style()}\n{own_file('site.css')}"
         content |= {
             "root": "../",
             "problem": problem,
             "orders": Markup(
-                "" if self.frozen else site_environment().get_template("orders.html.j2").render(told)
+                "" if self.frozen else site_environment().get_template("orders.html.j2").render(facts)
             ),
             "style": Markup(styles),  # our own files
             "policy": policy(styles, personal_page.script()),
@@ -482,9 +482,9 @@ def _card(row: RowMapping) -> dict[str, Any]:
 
 def _listed(row: RowMapping) -> dict[str, Any]:
     """A rating as lists show it."""
-    told = _card(row)
-    drawn = {"pill": Markup(told["pill"]), "sure": Markup(told["sure"])}  # escaped when they were drawn
-    return {**row, **drawn, "card": told}
+    card = _card(row)
+    drawn = {"pill": Markup(card["pill"]), "sure": Markup(card["sure"])}  # escaped when they were drawn
+    return {**row, **drawn, "card": card}
 
 
 def _series(assessors: Mapping[str, Sequence[RowMapping]]) -> dict[str, Any]:
@@ -507,10 +507,10 @@ def _series(assessors: Mapping[str, Sequence[RowMapping]]) -> dict[str, Any]:
             }
         )
     first = next(iter(assessors.values()))[0]
-    told = _card(first)
+    card = _card(first)
     return {
-        "title": told["issue"],
-        "audience": told["audience"],
+        "title": card["issue"],
+        "audience": card["audience"],
         "method": first["method"],
         "rule": first["rule"],
         "assessors": shown,
@@ -601,13 +601,13 @@ def _price(composed: ComposedChain, ratings: Path) -> str:
     """
     from trustgauge.run.chain_composition import chain_forecast
 
-    calls, told = composed.inference.calls, chain_forecast(composed, ratings)
-    if told is None:
+    calls, forecast = composed.inference.calls, chain_forecast(composed, ratings)
+    if forecast is None:
         return f"A test of the whole chain takes about {calls:,} calls." if calls else ""
-    if not told.calls:
+    if not forecast.calls:
         return "All answers for a test of the whole chain are stored already: it sends no requests."
-    price = f"{told.calls:,} calls, {numbers.span(told.seconds)}, {numbers.usd(told.usd)}"
-    unknown = " Services whose price is not known are not included." if told.unpriced else ""
+    price = f"{forecast.calls:,} calls, {numbers.span(forecast.seconds)}, {numbers.usd(forecast.usd)}"
+    unknown = " Services whose price is not known are not included." if forecast.unpriced else ""
     return f"A test of the whole chain takes {price}.{unknown}"
 
 
@@ -654,8 +654,8 @@ def _first_lines(doc: str) -> str:
 
 def _default(field: Any) -> str:
     value = field.get_default(call_default_factory=True)
-    told = json.dumps(value, default=str, ensure_ascii=False)
-    return told if len(told) < 60 else f"{told[:56]} …"
+    text = json.dumps(value, default=str, ensure_ascii=False)
+    return text if len(text) < 60 else f"{text[:56]} …"
 
 
 def _value_words(name: str, value: str) -> str:
@@ -715,5 +715,5 @@ def _event_words(event: Mapping[str, Any]) -> str:
 
 def _plain(error: TrustgaugeError) -> str:
     """An error without names of files of this machine."""
-    told = " ".join(f"{one.what}. {one.do}".strip() for one in error.faults) or error.what
-    return f"{told[:1].upper()}{told[1:]}".rstrip(".") + "."
+    text = " ".join(f"{one.what}. {one.do}".strip() for one in error.faults) or error.what
+    return f"{text[:1].upper()}{text[1:]}".rstrip(".") + "."

@@ -238,15 +238,15 @@ class CatalogueStore:
         facts = rating["service"]
         key = visible(facts["key"])[:1000]
         found = connection.execute(select(SERVICES.c.slug).where(SERVICES.c.key == key)).scalar()
-        told = {"name": visible(facts["name"])[:1000], "kind": visible(facts["kind"])[:200]}
+        entry = {"name": visible(facts["name"])[:1000], "kind": visible(facts["kind"])[:200]}
         if found is not None:
-            connection.execute(update(SERVICES).where(SERVICES.c.slug == found).values(**told))
+            connection.execute(update(SERVICES).where(SERVICES.c.slug == found).values(**entry))
             return str(found)
         slug = slug_of(key)
         connection.execute(
             self._insert(SERVICES)
             .values(
-                slug=slug, key=key, provider=visible(facts["provider"])[:200], testing="", note="", **told
+                slug=slug, key=key, provider=visible(facts["provider"])[:200], testing="", note="", **entry
             )
             .on_conflict_do_nothing()
         )
@@ -409,7 +409,7 @@ class CatalogueStore:
             )
 
     def redraw_cards(self) -> int:
-        """Draw the cards of lists anew that another version drew. Returns how many."""
+        """Draw the cards of lists again that another version drew. Returns how many."""
         drawn = 0
         while True:
             old = ~CONTENTS.c.card.contains(json.dumps({"by": own_version()})[1:-1], autoescape=True)
@@ -545,8 +545,8 @@ class CatalogueStore:
                 index_elements=["name"], set_=values, where=TOKENS.c.revoked != ""
             )
             if connection.execute(again.returning(TOKENS.c.name)).first() is None:
-                held = connection.execute(select(TOKENS).where(TOKENS.c.name == name)).one()
-                got = f"{name}, {held.role}, made {held.made[:10]}"
+                row = connection.execute(select(TOKENS).where(TOKENS.c.name == name)).one()
+                got = f"{name}, {row.role}, made {row.made[:10]}"
                 do = f"`trustgauge serve --revoke {shlex.quote(name)}` first, if it shall be replaced"
                 raise PlanError((Fault("--token", "this name has a token", "a new name", got, do),))
             self._log(connection, name, "token", name, {"role": role})
@@ -566,8 +566,8 @@ class CatalogueStore:
         before = next((one for one in every if one.name == name), None)
         what = "no token of this name" if before is None else "this token is revoked already"
         got = name if before is None else f"{name}, revoked {before.revoked[:10]}"
-        held = [one.name for one in every if not one.revoked]
-        must = f"one of: {', '.join(held)}" if held else "the name of a token; there is none"
+        active = [one.name for one in every if not one.revoked]
+        must = f"one of: {', '.join(active)}" if active else "the name of a token; there is none"
         do = "`trustgauge serve --token NAME` makes one" if before is None else "Nobody can use it any more"
         raise PlanError((Fault("--revoke", what, must, got, do),))
 
@@ -672,10 +672,10 @@ def _columns(rating: RatingEntry) -> dict[str, Any]:
 
 def _languages(rating: RatingEntry) -> str:
     """The languages that were tested, as codes between blanks: a translator's, or the method's."""
-    told = [str(rating["method"]["options"].get("language", "en"))]
+    found = [str(rating["method"]["options"].get("language", "en"))]
     if rating["service"]["task"] == "translate":
-        told += [code for part in rating["parts"] for code in part["key"].split(">")]
-    codes = sorted({code for code in told if LANGUAGE_CODE.fullmatch(code)})
+        found += [code for part in rating["parts"] for code in part["key"].split(">")]
+    codes = sorted({code for code in found if LANGUAGE_CODE.fullmatch(code)})
     return f" {' '.join(codes)} "
 
 
@@ -686,9 +686,9 @@ def _utc(time: str) -> str:
     ('2026-11-28T10:00:00.000000+00:00', '')
     """
     try:
-        told = datetime.fromisoformat(time)
+        moment = datetime.fromisoformat(time)
         return (
-            (told if told.tzinfo else told.replace(tzinfo=UTC))
+            (moment if moment.tzinfo else moment.replace(tzinfo=UTC))
             .astimezone(UTC)
             .isoformat(timespec="microseconds")
         )

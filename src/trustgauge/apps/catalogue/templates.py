@@ -76,8 +76,8 @@ def style() -> str:
 @cache
 def policy(styles: str, script: str = "", *, own_script: bool = False) -> str:
     """The content policy of a page: its own style and script, pictures and forms of the catalogue."""
-    told = components.policy(styles, script)
-    told = told.replace("img-src data:", "img-src 'self' data:").replace(
+    text = components.policy(styles, script)
+    text = text.replace("img-src data:", "img-src 'self' data:").replace(
         "form-action 'none'", "form-action 'self'"
     )
-    return f"{told}; script-src 'self'; connect-src 'self'" if own_script else told
+    return f"{text}; script-src 'self'; connect-src 'self'" if own_script else text

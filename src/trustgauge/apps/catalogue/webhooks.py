@@ -93,7 +93,7 @@ def deliver(store: CatalogueStore, address: str = "", now: float | None = None) 
 
 
 def _plan_deliveries(store: CatalogueStore, now: float) -> None:
-    """A message for every webhook and every change since it was told last."""
+    """A message for every webhook and every change since its last message."""
     with store.engine.begin() as connection:
         for hook in connection.execute(select(WEBHOOKS)).mappings().all():
             changes = (

@@ -86,8 +86,8 @@ class EventWriter:
     def _write(self) -> None:
         self._due = time.monotonic() + (BEAT * 5 if self._is_away else EVERY)
         moved = [one for one in self._counts.values() if one["moved"]]
-        told = [{key: value for key, value in one.items() if key != "moved"} for one in moved]
-        rows = [{"job": self.job, "data": json.dumps(one, default=str)} for one in (*self._waiting, *told)]
+        taken = [{key: value for key, value in one.items() if key != "moved"} for one in moved]
+        rows = [{"job": self.job, "data": json.dumps(one, default=str)} for one in (*self._waiting, *taken)]
         if rows:
             with self.store.engine.begin() as connection:
                 connection.execute(EVENTS.insert(), rows)
@@ -173,9 +173,9 @@ def _look(store: CatalogueStore, plan: Plan, ratings: Path) -> dict[str, Any]:
         return {"state": "failed", "error": "the look ended without a run"}
     folder = ratings / Path(seen["folder"]).name
     retry(lambda: take_in_folder(store, folder))
-    told = read(folder)
+    state = read(folder)
     for change in seen["changes"]:
-        for rating in told["ratings"]:
+        for rating in state["ratings"]:
             key = (rating["service"]["key"], rating["method"]["name"], rating["issue"]["attribute"])
             if key == (change["service"], change["method"], change["attribute"]):
                 store.record("watch", "changed", rating["id"], {"change": change["id"]})

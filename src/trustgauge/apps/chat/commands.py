@@ -132,8 +132,8 @@ class Commands:
         one = self._turn(rest)
         if one is not None:
             self._session.tell([words.user_line(one.said)])
-            told = words.answer(one.answer, one.number, one.millis, whole=True)
-            self._session.tell(told if one.spoke else words.silence(one.outcome, one.error, one.millis))
+            lines = words.answer(one.answer, one.number, one.millis, whole=True)
+            self._session.tell(lines if one.spoke else words.silence(one.outcome, one.error, one.millis))
 
     def _generate(self, rest: str) -> None:
         """Test turns for one issue; those for leakage belong together, the others stand alone."""

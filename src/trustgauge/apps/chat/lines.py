@@ -97,11 +97,11 @@ def scores(
 
     Issues that could not read the utterance have no score.
     """
-    told: Line = [(INDENT, "")]
+    line: Line = [(INDENT, "")]
     for issue, score, level in found:
-        told += [(f"{issue} {score:.2f} ", ""), (LEVELS[level], TONES[level]), ("   ", "")]
-    told += [(f"{issue} {MARKS['unread']}   ", "") for issue in unread]
-    return [*told, (f"so far: {risk(possible)}{open_issues(unknown)}", "strong")]
+        line += [(f"{issue} {score:.2f} ", ""), (LEVELS[level], TONES[level]), ("   ", "")]
+    line += [(f"{issue} {MARKS['unread']}   ", "") for issue in unread]
+    return [*line, (f"so far: {risk(possible)}{open_issues(unknown)}", "strong")]
 
 
 def user_score(issue: str, score: float, level: str) -> Line:
@@ -168,8 +168,8 @@ def _read(issue: str, marks: Mapping[str, Any]) -> Iterator[str]:
         key = name.removeprefix(f"{issue}_")
         hidden = key in HIDDEN and not (key == "unread" and value)
         if key != name and not hidden and isinstance(value, int | float):
-            told = f"{value:g}" if isinstance(value, float) else str(value)
-            yield f"{told} {MARKS.get(key, key.replace('_', ' '))}"
+            text = f"{value:g}" if isinstance(value, float) else str(value)
+            yield f"{text} {MARKS.get(key, key.replace('_', ' '))}"
 
 
 def level_why(combination: Mapping[str, Any]) -> list[Line]:
@@ -189,8 +189,8 @@ def level_why(combination: Mapping[str, Any]) -> list[Line]:
         low, high = combination["cuts"]
         lines.append(note(f"mean {combination['mean']:.2f}: Low below {low:.2f}, High above {high:.2f}", ""))
     if combination.get("points"):
-        told = ", ".join(f"{LEVELS[name]} {value:g}" for name, value in combination["points"].items())
-        lines.append(note(f"points: {told}", ""))
+        text = ", ".join(f"{LEVELS[name]} {value:g}" for name, value in combination["points"].items())
+        lines.append(note(f"points: {text}", ""))
     if combination.get("not_counted"):
         lines.append(note(f"counts 0 by this rule: {', '.join(combination['not_counted'])}", ""))
     return [
@@ -201,8 +201,8 @@ def level_why(combination: Mapping[str, Any]) -> list[Line]:
 
 def ending(rating: RatingEntry, probed: bool) -> Line:
     """The issues of a rating on one line; what is not settled stands in brackets."""
-    told = [_issue(part, probed) for part in rating["parts"]]
-    return [(" · ".join(terminal(one) for one in told), "")]
+    issues = [_issue(part, probed) for part in rating["parts"]]
+    return [(" · ".join(terminal(one) for one in issues), "")]
 
 
 def _issue(part: PartEntry, probed: bool) -> str:
@@ -225,7 +225,7 @@ def final(
     title: str,
     possible: Sequence[str],
     unknown: Sequence[str],
-    held: tuple[int, int],
+    spoken: tuple[int, int],
 ) -> list[Line]:
     """The level of the profile at the end, and how far it can be trusted.
 
@@ -234,9 +234,9 @@ def final(
         title: of the profile.
         possible: levels by the scores as they are, for where the rating has none.
         unknown: issues that are not known.
-        held: utterances of the bot, and conversations in which it spoke.
+        spoken: utterances of the bot, and conversations in which it spoke.
     """
-    (count, dialogs), state = held, rating["state"]
+    (count, dialogs), state = spoken, rating["state"]
     facts = {"title": title, "state": state, **_outcome(rating, possible)}
     facts["hangs"] = f", depending on {_listed(unknown, 'and')}" if unknown else ""
     words = ENDS[_ending_of(rating)].format(**facts)

@@ -101,7 +101,7 @@ class BudgetAllocation:
         Args:
             slice_: what it had.
             known: what its answers cost.
-            most: what its batch could cost in all, as far as can be told.
+            most: what its batch could cost in all, as far as is known.
         """
         calls = known.calls if slice_.calls is None else max(known.calls, slice_.calls)
         usd = known.usd if slice_.usd is None else max(known.usd, min(slice_.usd, most.usd))

@@ -182,7 +182,7 @@ class DaskPool:
 
     def halt(self, run: str) -> None:
         def tell() -> None:
-            with contextlib.suppress(Exception):  # a worker that is gone needs not be told
+            with contextlib.suppress(Exception):  # a worker that is gone needs no message
                 self._client.run(batches.halt, run, on_error="ignore")
 
         # In a thread of its own: a worker that does not answer must not hold up a second Ctrl-C.
@@ -247,7 +247,7 @@ def _get_ready(owner: int | None) -> Any:
     """A plug-in that makes workers ready, also those that come later.
 
     Args:
-        owner: our process, if it started the workers: they end with it, and are told of Ctrl-C by it.
+        owner: our process, if it started the workers: they end with it, and hear of Ctrl-C from it.
     """
     from distributed import WorkerPlugin
 

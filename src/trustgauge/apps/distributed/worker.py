@@ -2,7 +2,7 @@
 
 A worker process has one log of answers a run (`store.answer_log`), and remembers of each lane what it
 learned, so that the next batch goes on at the same pace. Nothing hangs on that: when the process dies
-its log has every answer that was acknowledged, and another worker learns the pace anew.
+its log has every answer that was acknowledged, and another worker learns the pace again.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from trustgauge.store import GroupWriter
 from trustgauge.store.worker_log import WorkerLog, claim
 
 _TOLD = frozenset({"answer", "broken", "retry", "slowed", "breaker", "stopped"})
-"""Events that are told on; the others speak of a batch as if it were the whole run."""
+"""Events that are passed on; the others speak of a batch as if it were the whole run."""
 
-_MOMENT = 0.01  # seconds until a batch that has just begun is told again that it is to end
+_MOMENT = 0.01  # seconds until a batch that has just begun is asked again to end
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class BatchReport:
 
     Attributes:
         name: of the batch.
-        outcome: as the local engine told it.
+        outcome: as the local engine reported it.
         stopped: fingerprint -> the error for which a service is not asked any further.
         dearest: as in Batch.
         fault: what broke on our own side: a full disk, say.

@@ -147,11 +147,11 @@ def checks(target: str, ratings: Path, options: GateOptions, today: date) -> lis
 def exit_of_checks(found: Sequence[Check]) -> Exit:
     """The exit of a gate: of several codes the first of ORDER, its sentence, then what else did not pass."""
     code = min((CODES[one.outcome] for one in found), key=ORDER.index)
-    told = [one for one in found if CODES[one.outcome] == code]
+    matching = [one for one in found if CODES[one.outcome] == code]
     if not code:
         return Exit(0, WORDS[0])
-    more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
-    said = [f"{SAID[told[0].outcome]}: {told[0].name}: {told[0].sentence}{more}"]
+    more = f" (and {len(matching) - 1} more)" if len(matching) > 1 else ""
+    said = [f"{SAID[matching[0].outcome]}: {matching[0].name}: {matching[0].sentence}{more}"]
     for outcome in ("failed", "unsettled"):
         names = [one.name for one in found if one.outcome == outcome and CODES[outcome] != code]
         said += [f"{SAID[outcome]}: {', '.join(names)}"] if names else []
@@ -215,13 +215,13 @@ def _threshold(table: ResultTable, metric: str, limit: float) -> Check:
     name = f"threshold: {metric}"
     if not known.height:
         return Check(table.system, name, "threshold", "incomplete", "No item has a value.")
-    told, outcome = _against_limit(known, facts, limit)
+    difference, outcome = _against_limit(known, facts, limit)
     higher = facts["better"] == "higher"
-    ends = sorted(limit + (end if higher else -end) for end in (told.low, told.high))
+    ends = sorted(limit + (end if higher else -end) for end in (difference.low, difference.high))
     side = "at least" if higher else "at most"
     mean = float(known["value"].mean())  # type: ignore[arg-type]
     said = f"Mean {mean:.3g} (95 %: {ends[0]:.3g} to {ends[1]:.3g}), {side} {limit:g} asked; "
-    said += f"{paired.counted_items(told.items)}."
+    said += f"{paired.counted_items(difference.items)}."
     values, there = int(items["due"].sum()), int(items["runs"].sum())
     if there < values:
         said += f" {values - there:,} of {values:,} values are missing."
@@ -232,8 +232,8 @@ def _threshold(table: ResultTable, metric: str, limit: float) -> Check:
         ]
         outcome = outcome if set(filled) == {outcome} else "incomplete"
     step = THRESHOLD_STEPS.get(outcome, "")
-    if outcome == "unsettled" and told.clusters < FEWEST:
-        step = paired.lacking_clusters(told.clusters)
+    if outcome == "unsettled" and difference.clusters < FEWEST:
+        step = paired.lacking_clusters(difference.clusters)
     return Check(table.system, name, "threshold", outcome, said, step)
 
 
@@ -248,10 +248,10 @@ def _against_limit(
         else max(1.0, (facts["most"] or 0) - (facts["least"] or 0))
     )
     of = items["cluster"].rank("dense").to_numpy() - 1
-    told = paired_difference(apart, of, span, stream(1, "gate", "limit"))
-    if told.clusters < FEWEST:
-        return told, "unsettled"
-    return told, "passed" if told.low > 0 else "failed" if told.high < 0 else "unsettled"
+    difference = paired_difference(apart, of, span, stream(1, "gate", "limit"))
+    if difference.clusters < FEWEST:
+        return difference, "unsettled"
+    return difference, "passed" if difference.low > 0 else "failed" if difference.high < 0 else "unsettled"
 
 
 def _of_ratings(target: str, ratings: Path, options: GateOptions, today: date) -> list[Check]:
@@ -293,11 +293,11 @@ def _level(rating: Any, options: GateOptions) -> list[Check]:
     need = options.need_certainty.get(method, options.need_certainty.get(""))
     if limit is None and need is None:
         return []
-    told = gate(rating, limit, need)
-    outcome = BY_REASON.get(told["reason"], "unsettled")
+    check = gate(rating, limit, need)
+    outcome = BY_REASON.get(check["reason"], "unsettled")
     asked = [f"level: better than {limit}" if limit else "", f"certainty: {need:g}" if need else ""]
     said = sentences.verdict(rating)
-    if told["reason"] == "gate.certainty":
+    if check["reason"] == "gate.certainty":
         said = f"Certainty is below {need:g}. {said}"
     step = ""
     if outcome != "passed":

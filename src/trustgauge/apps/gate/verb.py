@@ -93,14 +93,14 @@ def gate_verb(target: str, **options: Any) -> Exit:
     if options["summary"]:
         _append(options["summary"], outputs.markdown(target, found))
     if options["as_json"]:
-        told = [
+        rows = [
             {
                 name: getattr(one, name)
                 for name in ("about", "name", "kind", "outcome", "sentence", "following")
             }
             for one in found
         ]
-        emit_json({"target": target, "exit": ended.code, "why": ended.why, "checks": told})
+        emit_json({"target": target, "exit": ended.code, "why": ended.why, "checks": rows})
     elif not options["quiet"]:
         heads = {
             "passed": "pass",

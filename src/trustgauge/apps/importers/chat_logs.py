@@ -49,10 +49,10 @@ def otlp(file: Path) -> Iterator[LoggedCall]:
     """Calls of models among OpenTelemetry spans, as OTLP/JSON: one request, or one a line."""
     silent = spoken = 0
     for span in elements(file, SPANS[0]):
-        told = _attributes(span.get("attributes")) if isinstance(span, dict) else {}
-        if not _is_call(told):
+        facts = _attributes(span.get("attributes")) if isinstance(span, dict) else {}
+        if not _is_call(facts):
             continue
-        call = _call(told, span.get("startTimeUnixNano"), (span.get("traceId"), span.get("spanId")))
+        call = _call(facts, span.get("startTimeUnixNano"), (span.get("traceId"), span.get("spanId")))
         if call is None:
             silent += 1
             continue
@@ -72,15 +72,15 @@ def phoenix(file: Path) -> Iterator[LoggedCall]:
         for span in row["data"] if isinstance(row, dict) and isinstance(row.get("data"), list) else [row]:
             if not isinstance(span, dict):
                 raise fault(file, "FILE", "not a Phoenix span", must="JSON objects")
-            told = dict(span["attributes"]) if isinstance(span.get("attributes"), dict) else {}
+            facts = dict(span["attributes"]) if isinstance(span.get("attributes"), dict) else {}
             prefix = "attributes."
-            told |= {key[len(prefix) :]: cell for key, cell in span.items() if key.startswith(prefix)}
-            told.setdefault("openinference.span.kind", span.get("span_kind"))
-            if not _is_call(told):
+            facts |= {key[len(prefix) :]: cell for key, cell in span.items() if key.startswith(prefix)}
+            facts.setdefault("openinference.span.kind", span.get("span_kind"))
+            if not _is_call(facts):
                 continue
             context = span["context"] if isinstance(span.get("context"), dict) else {}
             ids = (context.get(key, span.get(f"context.{key}")) for key in ("trace_id", "span_id"))
-            call = _call(_flat(told), span.get("start_time"), tuple(ids))
+            call = _call(_flat(facts), span.get("start_time"), tuple(ids))
             if call is not None:
                 yield call
 
@@ -117,23 +117,23 @@ def _langfuse_rows(file: Path) -> Iterator[Mapping[str, Any]]:
         yield from ({"sessionId": session, **one} for one in inside if isinstance(one, dict))
 
 
-def _is_call(told: Mapping[str, Any]) -> bool:
-    operation, kind = told.get("gen_ai.operation.name"), told.get("openinference.span.kind")
+def _is_call(facts: Mapping[str, Any]) -> bool:
+    operation, kind = facts.get("gen_ai.operation.name"), facts.get("openinference.span.kind")
     if operation is not None:
         return operation in CHAT
     return kind is None or str(kind).upper() == "LLM"
 
 
-def _call(told: Mapping[str, Any], started: Any, ids: tuple[Any, ...]) -> LoggedCall | None:
+def _call(facts: Mapping[str, Any], started: Any, ids: tuple[Any, ...]) -> LoggedCall | None:
     """A call as its span tells it; None if the span holds no messages."""
-    sent = _parsed(told.get("gen_ai.input.messages")) or _numbered(told, "gen_ai.prompt", "")
-    sent = sent or _numbered(told, "llm.input_messages", "message.")
-    came = _parsed(told.get("gen_ai.output.messages")) or _numbered(told, "gen_ai.completion", "")
-    came = came or _numbered(told, "llm.output_messages", "message.")
+    sent = _parsed(facts.get("gen_ai.input.messages")) or _numbered(facts, "gen_ai.prompt", "")
+    sent = sent or _numbered(facts, "llm.input_messages", "message.")
+    came = _parsed(facts.get("gen_ai.output.messages")) or _numbered(facts, "gen_ai.completion", "")
+    came = came or _numbered(facts, "llm.output_messages", "message.")
     said = _said(sent if isinstance(sent, list) else [])
     if not said:
         return None
-    named = told.get("gen_ai.conversation.id") or told.get("session.id") or ""
+    named = facts.get("gen_ai.conversation.id") or facts.get("session.id") or ""
     return LoggedCall(
         said,
         _reply(came or None),
@@ -161,11 +161,11 @@ def _any_value(value: Any) -> Any:
     return next(iter(value.values()), None)
 
 
-def _flat(told: Mapping[str, Any]) -> dict[str, Any]:
+def _flat(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Lists of messages as numbered attributes, which is how Phoenix's spans have them."""
-    flat = dict(told)
+    flat = dict(facts)
     for name in ("llm.input_messages", "llm.output_messages"):
-        for number, one in enumerate(told[name] if isinstance(told.get(name), list) else ()):
+        for number, one in enumerate(facts[name] if isinstance(facts.get(name), list) else ()):
             if isinstance(one, dict):
                 inner = one.get("message") if isinstance(one.get("message"), dict) else None
                 parts = {f"message.{key}": cell for key, cell in inner.items()} if inner else one
@@ -173,10 +173,10 @@ def _flat(told: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _numbered(told: Mapping[str, Any], name: str, inner: str) -> list[dict[str, Any]]:
+def _numbered(facts: Mapping[str, Any], name: str, inner: str) -> list[dict[str, Any]]:
     """Messages that are spread over numbered attributes, in order."""
     found: dict[int, dict[str, Any]] = {}
-    for key, value in told.items():
+    for key, value in facts.items():
         match = _PLACE.fullmatch(key) if key.startswith(f"{name}.") else None
         if match and match[1] == name and match[3].startswith(inner):
             found.setdefault(int(match[2]), {})[match[3].removeprefix(inner)] = value

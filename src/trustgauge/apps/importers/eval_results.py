@@ -43,11 +43,11 @@ def inspect_ai(file: Path) -> Iterator[EvalResult]:
     """A log of inspect_ai, `.eval` or `.json`: a metric a scorer, a run an epoch."""
     zipped = zipfile.is_zipfile(file)
     head = next(_inspect_parts(file, "header.json") if zipped else elements(file, ("eval",)), None)
-    told = head.get("eval", head) if zipped and isinstance(head, dict) else head
-    if not isinstance(told, dict) or "task" not in told:
+    entry = head.get("eval", head) if zipped and isinstance(head, dict) else head
+    if not isinstance(entry, dict) or "task" not in entry:
         raise fault(file, "FILE", "not an inspect_ai log", must="an .eval or .json log that is complete")
-    task, model = str(told["task"]), str(told.get("model", ""))
-    scorers = [str(one.get("name")) for one in told.get("scorers") or () if isinstance(one, dict)]
+    task, model = str(entry["task"]), str(entry.get("model", ""))
+    scorers = [str(one.get("name")) for one in entry.get("scorers") or () if isinstance(one, dict)]
     samples = _inspect_parts(file, "samples/") if zipped else elements(file, ("samples", EVERY))
     for sample in samples:
         scores = sample.get("scores") or {}
@@ -127,7 +127,7 @@ def promptfoo(file: Path) -> Iterator[EvalResult]:
 def lm_eval(file: Path) -> Iterator[EvalResult]:
     """Samples of lm-evaluation-harness (`--log_samples`): `samples_TASK_DATE.jsonl`, or their folder.
 
-    The model and the direction of its metrics are told by `results_DATE.json` beside them.
+    The model and the direction of its metrics are given by `results_DATE.json` beside them.
     """
     files = sorted(file.glob("samples_*.jsonl")) if file.is_dir() else [file]
     if not files:
@@ -135,9 +135,9 @@ def lm_eval(file: Path) -> Iterator[EvalResult]:
     for samples in files:
         task, _, date = samples.stem.removeprefix("samples_").rpartition("_")
         beside = samples.with_name(f"results_{date}.json")
-        told: dict[str, Any] = next(elements(beside), {}) if beside.is_file() else {}
-        higher = (told.get("higher_is_better") or {}).get(task) or {}
-        model = str(told.get("model_name") or samples.parent.name)
+        facts: dict[str, Any] = next(elements(beside), {}) if beside.is_file() else {}
+        higher = (facts.get("higher_is_better") or {}).get(task) or {}
+        model = str(facts.get("model_name") or samples.parent.name)
         seen: Counter[tuple[str, str]] = Counter()
         for row in elements(samples):
             if not isinstance(row, dict) or "doc_id" not in row:

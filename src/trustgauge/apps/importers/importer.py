@@ -150,17 +150,17 @@ def import_file(
     cover = _Cover(options.patterns)
     if isinstance(importer, ConversationImporter):
         calls = ConversationImporter(_whole_records(importer.read, form))
-        told = _conversations(calls, file, folder, options, cover)
+        result = _conversations(calls, file, folder, options, cover)
     elif isinstance(importer, TranslationImporter):
         trips = TranslationImporter(_whole_records(importer.read, form))
-        told = _translations(trips, file, folder, options, cover)
+        result = _translations(trips, file, folder, options, cover)
     elif isinstance(importer, PlanImporter):
-        told = _plan(importer, form, file, folder, options, cover)
+        result = _plan(importer, form, file, folder, options, cover)
     else:
         values = ResultImporter(_whole_records(importer.read, form))
-        told = _results(values, file, folder, options, cover)
+        result = _results(values, file, folder, options, cover)
     source = {"format": form, "file": file.name, "content": content_hash(file) if file.is_file() else ""}
-    document = {"schema": SCHEMA, "source": source, **told}
+    document = {"schema": SCHEMA, "source": source, **result}
     document["counts"]["redacted"] = cover.count
     write_file(folder / MANIFEST, canonical(document) + "\n")
     return document

@@ -96,31 +96,31 @@ def _tell(document: dict[str, Any], folder: Path, options: dict[str, Any]) -> No
     if document["kind"] == "conversations":
         answers = counts["bot"] - counts["missing"]
         talks = count_with_noun(counts["dialogs"], "conversation", "conversations")
-        told = f"{count_with_noun(counts['calls'], 'call', 'calls')}: {talks}, "
-        told += count_with_noun(answers, "answer", "answers")
+        text = f"{count_with_noun(counts['calls'], 'call', 'calls')}: {talks}, "
+        text += count_with_noun(answers, "answer", "answers")
         following = f"trustgauge rate {folder / document['plan']}"
     elif document["kind"] == "translations":
-        told = (
+        text = (
             f"{count_with_noun(counts['texts'], 'text', 'texts')} · translators: {len(document['systems'])}"
             f" · languages: {len(document['languages'])}"
         )
         following = f"trustgauge rate {folder / document['plan']}"
     elif document["kind"] in READ:
         known = [f"{counts[name]:,} {words}" for name, words in READ[document["kind"]].items()]
-        told = ", ".join(known) + f" · services: {len(document['systems']):,}"
+        text = ", ".join(known) + f" · services: {len(document['systems']):,}"
         verb = "plan" if document["kind"] == "questions" else "rate"
         following = f"trustgauge {verb} {folder / document['plan']}"
     else:
         named = document["systems"]
-        told = f"{count_with_noun(counts['values'], 'value', 'values')} · systems: {len(named):,}"
-        told += f" · metrics: {len(document['metrics']):,}"
+        text = f"{count_with_noun(counts['values'], 'value', 'values')} · systems: {len(named):,}"
+        text += f" · metrics: {len(document['metrics']):,}"
         following = f"trustgauge compare BASELINE {folder} --paired"
         if len(named) > 1:
             following = f'trustgauge compare "{folder}::{named[0]}" "{folder}::{named[1]}" --paired'
     missing = (
         f"{counts['missing']:,}; they count as missing, not as zero or empty" if counts["missing"] else "none"
     )
-    lines = [("read", told), ("missing", missing)]
+    lines = [("read", text), ("missing", missing)]
     if counts.get("retried"):
         lines.append(("retried", f"{counts['retried']:,} calls that were made again; the last counts"))
     if counts.get("history"):

@@ -144,8 +144,8 @@ def _read(raw: Sequence[RawStatement], building: BuildOptions) -> tuple[dict[str
             _merge(entries[key], entry)
         else:
             entries[key] = entry
-    told = ("discarded", "empty", "question", "no predicate", "no person", "person unknown", "duplicates")
-    return entries, {"read": len(raw), **{name: counts[name] for name in told}, "left": len(entries)}
+    drops = ("discarded", "empty", "question", "no predicate", "no person", "person unknown", "duplicates")
+    return entries, {"read": len(raw), **{name: counts[name] for name in drops}, "left": len(entries)}
 
 
 def _entry(one: RawStatement, reading: ParsedStatement) -> _Entry:

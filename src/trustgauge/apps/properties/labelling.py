@@ -32,7 +32,7 @@ class Decision:
         categories: those of a majority, in the order of `CATEGORIES`.
         discarded: a majority wants the property out.
         open: why a person has to decide: "labels" (none given, or no majority for any),
-            "split" (a label was split, and which part applies is not told), "unknown label", or "".
+            "split" (a label was split, and which part applies is not known), "unknown label", or "".
     """
 
     categories: tuple[str, ...] = ()

@@ -90,7 +90,7 @@ class RawShape:
 
 
 def shape_of(file: Path, how: RawShape) -> Shape:
-    """The shape of a file: as told, or by its ending and its columns."""
+    """The shape of a file: as given, or by its ending and its columns."""
     if how.shape:
         return how.shape
     if file.suffix.lower() == ".json":
@@ -111,8 +111,8 @@ def statements(file: Path, how: RawShape, shape: Shape) -> list[RawStatement]:
         return list(_stereoset(file))
     table = read_table(file, PLACE, how.separator, CHINESE)
     roles = {**DEFAULTS[shape], **how.columns}
-    told = {"statement", *how.columns}
-    wanted = {f"--column {role}": column for role, column in roles.items() if role in told}
+    columns = {"statement", *how.columns}
+    wanted = {f"--column {role}": column for role, column in roles.items() if role in columns}
     need_columns(file, table, wanted | {f"--label {one}": one for one in how.labels})
     texts = table.fill_null("")
     rows = texts.iter_rows(named=True)

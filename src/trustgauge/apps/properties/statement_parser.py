@@ -2,7 +2,7 @@
 
 Steps 1 and 2 of social-bias 3.2. Own rules over the word lists of `social/english.toml`, no parser: the
 subject ends before the first finite verb that stands in no relative clause. How often that is right
-is measured on our own statements by a test, and told in `social/properties.md`.
+is measured on our own statements by a test, and described in `social/properties.md`.
 """
 
 from __future__ import annotations
@@ -119,8 +119,10 @@ def _behind(words: Sequence[str], people: frozenset[str]) -> int | None:
     for place in range(min(LONGEST, len(words) - 2), 0, -1):
         named = " ".join(words[:place]) in people or words[place - 1] in english("persons") - DETERMINERS
         if named and words[place] not in BEHIND | CLAUSES:
-            told = next((at for at in range(place, len(words)) if words[at] not in english("adverbs")), None)
-            return told if told is not None and told < len(words) - 1 else None
+            following = next(
+                (at for at in range(place, len(words)) if words[at] not in english("adverbs")), None
+            )
+            return following if following is not None and following < len(words) - 1 else None
     return None
 
 
@@ -202,8 +204,8 @@ def _chain(words: Sequence[str], place: int) -> int:
 
 def _says(predicate: Sequence[str]) -> bool:
     """Whether a predicate says anything: an auxiliary alone does not."""
-    told = [word for word in predicate if word not in english("adverbs")]
-    return bool(told) and (len(told) > 1 or told[0] not in english("auxiliaries"))
+    rest = [word for word in predicate if word not in english("adverbs")]
+    return bool(rest) and (len(rest) > 1 or rest[0] not in english("auxiliaries"))
 
 
 def _who(subject: Sequence[str], people: frozenset[str]) -> State:

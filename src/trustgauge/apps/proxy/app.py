@@ -94,7 +94,7 @@ async def serve_until(serving: ProxyConfig, stop: asyncio.Event) -> ProxyResult:
     proxy = Proxy(serving.upstream, recorder, running.now, serving.listening, serving.limits)
 
     def fault(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        # What a fault quotes may be secret, so only its kind is told.
+        # What a fault quotes may be secret, so only its kind is named.
         recorder.counts.faults[type(context.get("exception")).__name__] += 1
 
     asyncio.get_running_loop().set_exception_handler(fault)
@@ -128,7 +128,7 @@ def _on_signals(stop: asyncio.Event, proxy: Proxy) -> None:
     """The first signal ends it when answers under way have ended, the second at once."""
     loop = asyncio.get_running_loop()
 
-    def told() -> None:
+    def on_signal() -> None:
         if stop.is_set():
             proxy.abort()
         stop.set()
@@ -136,7 +136,7 @@ def _on_signals(stop: asyncio.Event, proxy: Proxy) -> None:
     for one in (signal.SIGINT, signal.SIGTERM):
         # Neither on Windows, where Ctrl-C ends the loop, nor in a thread, which gets no signals.
         with suppress(NotImplementedError, ValueError, RuntimeError):
-            loop.add_signal_handler(one, told)
+            loop.add_signal_handler(one, on_signal)
 
 
 class PeriodicRating:
@@ -161,7 +161,7 @@ class PeriodicRating:
     async def now(self) -> Mapping[str, Any]:
         """The rating of what passed, at most `every` seconds older than that, and what became of all of it.
 
-        It is made anew if something passed since, and the last one began `every` seconds ago or more; who
+        It is made again if something passed since, and the last one began `every` seconds ago or more; who
         asks while one is made waits for that one.
         """
         await asyncio.to_thread(self._recorder.settle, _WRITTEN)
@@ -171,10 +171,10 @@ class PeriodicRating:
         if self._task is not None:
             await asyncio.shield(self._task)
         counts = self._recorder.counts
-        told = {"service": self._subject.name, "exchanges": counts.facts(), "rated": self._of}
+        facts = {"service": self._subject.name, "exchanges": counts.facts(), "rated": self._of}
         if self._recorder.error:
-            told["unwritten"] = self._recorder.error
-        return told | self._found
+            facts["unwritten"] = self._recorder.error
+        return facts | self._found
 
     def close(self) -> None:
         """End a rating that is being made."""

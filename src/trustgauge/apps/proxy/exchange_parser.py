@@ -94,22 +94,22 @@ def _said(body: str, *, streamed: bool) -> tuple[ChatAnswer, str]:
     try:
         if streamed:
             stream = list(events(body))
-            told = next((one for one in stream if one is not None), {})
+            first = next((one for one in stream if one is not None), {})
             if any(one is not None and one.get("error") for one in stream):
                 raise UnratableError("failed")
             said = _PROTOCOL.gather(stream)
         else:
-            told = _object(body)
-            if told.get("error"):
+            first = _object(body)
+            if first.get("error"):
                 raise UnratableError("failed")
-            said = _PROTOCOL.read(told)
+            said = _PROTOCOL.read(first)
     except ValueError:
         raise UnratableError("unreadable") from None
     if said is None:
         raise UnratableError("unreadable")
     if not said.whole and streamed:
         raise UnratableError("cut")
-    model = told.get("model")
+    model = first.get("model")
     return said, model if isinstance(model, str) else ""
 
 

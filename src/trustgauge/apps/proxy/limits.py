@@ -11,7 +11,7 @@ SMALL = 65_536
 SLOWEST = 1_000
 """Bytes of a body that must come in a second, on the whole."""
 LEAVING = 256
-"""Connections that were told why they are refused and are not gone yet, beside those that are served."""
+"""Connections that got the reason of their refusal and are not gone yet, beside those that are served."""
 _SPARE = LEAVING + 64  # open files beside those of connections
 
 
@@ -46,24 +46,24 @@ class MemoryBudget:
     """Counts the bytes that all connections hold together."""
 
     def __init__(self, size: int) -> None:
-        self.size, self.held = size, 0
+        self.size, self.used = size, 0
 
     def holds(self, more: int) -> bool:
         """Whether there is room for so many bytes more."""
-        return self.held + more <= self.size
+        return self.used + more <= self.size
 
 
 class IdleTimer:
     """What a client is waited for, since when, and how much of it came.
 
     Attributes:
-        held: the proxy itself does not read on.
+        paused: the proxy itself does not read on.
         taking: the client takes what is for it.
-        leaving: it was told everything, and is to go.
+        leaving: it got everything, and is to go.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        self.held, self.taking, self.leaving = False, True, False
+        self.paused, self.taking, self.leaving = False, True, False
         self._clock = clock
         self.begin()
 

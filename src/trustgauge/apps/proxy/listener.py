@@ -74,14 +74,14 @@ class ListenerConfig:
     def refuses(self, head: RequestHead) -> Refusal | None:
         """Why a request may not pass, None if it may."""
         if not self.knows(head.fields.get("host", "")):
-            told = "the proxy is not known by this name: start it with --allow-host, or call it localhost"
-            return Refusal(421, "request.foreign-host", told)
+            text = "the proxy is not known by this name: start it with --allow-host, or call it localhost"
+            return Refusal(421, "request.foreign-host", text)
         if not self._brings_token(head.fields):
-            told = f"the header {TOKEN} must hold the token set in {TOKEN_VARIABLE} at the proxy"
-            return Refusal(401, "request.token", told, (f"www-authenticate: {TOKEN}",))
+            text = f"the header {TOKEN} must hold the token set in {TOKEN_VARIABLE} at the proxy"
+            return Refusal(401, "request.token", text, (f"www-authenticate: {TOKEN}",))
         if not self._is_welcome(head.fields):
-            told = "web pages of other sites may not use the proxy: --allow-origin allows one"
-            return Refusal(403, "request.foreign-origin", told)
+            text = "web pages of other sites may not use the proxy: --allow-origin allows one"
+            return Refusal(403, "request.foreign-origin", text)
         return None
 
     def knows(self, host: str) -> bool:
@@ -90,10 +90,10 @@ class ListenerConfig:
         >>> ListenerConfig().knows("localhost:8001"), ListenerConfig().knows("elsewhere.example")
         (True, False)
         """
-        told = _HOST.fullmatch(host.lower())
-        if told is None:
+        match = _HOST.fullmatch(host.lower())
+        if match is None:
             return False
-        name = told["name"].strip("[]").rstrip(".")
+        name = match["name"].strip("[]").rstrip(".")
         if name in {"localhost", self.host.lower(), *(one.lower() for one in self.names)}:
             return True
         try:

@@ -86,7 +86,7 @@ def _state(user: str, messages: Iterable[tuple[str, str]]) -> bytes:
     """A digest of who talks and what the two sides said.
 
     Spaces do not count, nor what tools said, nor the system prompt: many programs write the time of day, or
-    what they have looked up, into it anew with each request.
+    what they have looked up, into it again with each request.
     """
     digest = blake2b(user.encode("utf-8", "replace"), digest_size=16)
     for role, text in messages:
@@ -200,7 +200,7 @@ class Recorder:
 
     def _add(self, exchange: Exchange) -> None:
         counts = self.counts
-        if self.error:  # half a conversation after a gap would be told wrongly
+        if self.error:  # half a conversation after a gap would be recorded wrongly
             counts.missed["unwritten"] += 1
             return
         try:
@@ -220,7 +220,7 @@ class Recorder:
         facts: dict[str, Any] = {"user": self._mask(heard.user)} if heard.user else {}
         for text in heard.asked:
             self._transcript.add(dialog, turn, "user", text, **facts)
-        self._transcript.add(dialog, turn, "bot", heard.answer, **facts, **_told(heard, exchange))
+        self._transcript.add(dialog, turn, "bot", heard.answer, **facts, **_call_facts(heard, exchange))
         self.counts.read += 1
         self.counts.utterances += bool(heard.answer.strip())
         self.counts.models[heard.model] += 1
@@ -230,6 +230,6 @@ class Recorder:
         return blake2b(user.encode("utf-8", "replace"), key=self._salt, digest_size=6).hexdigest()
 
 
-def _told(heard: ParsedExchange, exchange: Exchange) -> Mapping[str, Any]:
+def _call_facts(heard: ParsedExchange, exchange: Exchange) -> Mapping[str, Any]:
     status = "refused" if heard.refused else "answered" if heard.answer.strip() else "empty"
     return {"status": status, "millis": exchange.millis, **({"model": heard.model} if heard.model else {})}

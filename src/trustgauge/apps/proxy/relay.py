@@ -4,7 +4,7 @@ Each connection of a client has one to the service, made with its first request;
 the other. So whatever the service or the client does, the other sees it as if nobody stood between.
 
 What all clients hold together is counted in one `Room`; a client that goes beyond it, or keeps the proxy
-waiting for longer than `Limits` say, is told so and dismissed.
+waiting for longer than `Limits` say, gets a message and is dismissed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class RelayHooks(Protocol):
         """A client connected; why it may not, None if it may."""
 
     def on_refusal(self, side: ClientConnection, refusal: Refusal) -> None:
-        """A client was told to go, and is given a moment to read why."""
+        """A client was asked to go, and is given a moment to read why."""
 
     def on_disconnect(self, side: ClientConnection) -> None:
         """Its connection is gone."""
@@ -192,16 +192,16 @@ class ClientConnection(asyncio.Protocol):
     def hold(self) -> None:
         """Read no more from the client until the service has taken what came."""
         if not self._wait.leaving:
-            if not self._wait.held:
-                self._wait.held = True
+            if not self._wait.paused:
+                self._wait.paused = True
                 self._wait.begin()
             self.transport.pause_reading()
 
     def resume(self) -> None:
         """Read from the client again."""
         if not self.gone and not self.transport.is_closing():
-            if self._wait.held:
-                self._wait.held = False
+            if self._wait.paused:
+                self._wait.paused = False
                 self._wait.begin()
             self.transport.resume_reading()
 
@@ -218,7 +218,7 @@ class ClientConnection(asyncio.Protocol):
         if wait.leaving or not wait.taking:  # it does not take what is for it
             if wait.seconds > limits.body_seconds:
                 self.transport.abort()
-        elif wait.held:  # while nothing is read from a client, it cannot be seen to hang up either
+        elif wait.paused:  # while nothing is read from a client, it cannot be seen to hang up either
             if wait.seconds > limits.held_seconds:
                 self._refuse(_STALLED)
         elif self._request is not None:
@@ -237,13 +237,13 @@ class ClientConnection(asyncio.Protocol):
 
     def _weigh(self) -> None:
         """Count what this client holds."""
-        held = len(self._waiting)
+        queued = len(self._waiting)
         if not self.gone:
-            held += self.transport.get_write_buffer_size()
-            held += self._service.waiting if self._service is not None else 0
-            held += self.exchange.size if self.exchange is not None else 0
-        self._gate.room.held += held - self._weight
-        self._weight = held
+            queued += self.transport.get_write_buffer_size()
+            queued += self._service.waiting if self._service is not None else 0
+            queued += self.exchange.size if self.exchange is not None else 0
+        self._gate.room.used += queued - self._weight
+        self._weight = queued
 
     def _is_too_much(self, more: int = 0) -> bool:
         """Whether there is no room for what this client holds, and so many bytes more."""
@@ -349,7 +349,7 @@ class ClientConnection(asyncio.Protocol):
             self.transport.close()
         else:
             self.transport.write(refusal.answer())
-            with suppress(OSError):  # it is gone, and we are yet to be told
+            with suppress(OSError):  # it is gone, and we do not know yet
                 self.transport.write_eof()
         asyncio.get_running_loop().call_later(_LINGER, self.transport.abort)
         self._gate.on_refusal(self, refusal)

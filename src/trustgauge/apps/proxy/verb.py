@@ -144,7 +144,7 @@ def upstream_of(service: str, url: str) -> Upstream:
 
 
 def _place(service: str, options: dict[str, Any], hidden: Path) -> Path:
-    """Where the transcript is: as told, beside the ratings, or, if no text may stay, where it vanishes."""
+    """Where the transcript is: as given, beside the ratings, or, if no text may stay, where it vanishes."""
     from trustgauge.errors import Fault, PlanError
 
     if options["transcript"] and options["redact"]:
@@ -223,13 +223,13 @@ def _end(served: ProxyResult, transcript: Path, options: dict[str, Any]) -> None
     from trustgauge.reports import terminal
     from trustgauge.terminal.output import emit_json, show_result
 
-    told = [terminal.line("passed", _passed(served.counts))]
-    told += [
+    lines = [terminal.line("passed", _passed(served.counts))]
+    lines += [
         terminal.line("note", one, "warn") for one in [*_missed(served.counts), *_refused(served.counts)]
     ]
     if served.error:
-        told.append(terminal.line("note", served.error, "warn"))
-    say(told, options, err=True)
+        lines.append(terminal.line("note", served.error, "warn"))
+    say(lines, options, err=True)
     if not served.spoken:
         if options["as_json"]:
             emit_json({"exchanges": served.counts.facts(), "ratings": []})

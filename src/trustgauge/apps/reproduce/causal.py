@@ -151,10 +151,10 @@ def _impacts(rows: Sequence[Any]) -> PaperTable:
         for system, printed in row["raw"].items()
     )
     odd = (
-        f"{name_of(row)}: {told}."
+        f"{name_of(row)}: {exception}."
         for row in rows
         if row["metric"] == "DIE_percent"
-        for told in row["exceptions"]
+        for exception in row["exceptions"]
     )
     return paper_table(METHOD, "die", cells, odd=odd)
 

@@ -1,4 +1,4 @@
-"""What the causal paper says of its tables, held against them (causal 2.9, 2.10, reference case 11)."""
+"""What the causal paper says of its tables, compared with them (causal 2.9, 2.10, reference case 11)."""
 
 from __future__ import annotations
 
@@ -112,14 +112,14 @@ def _claims(rows: Sequence[Any], other: Any) -> PaperTable:
 def _users(other: Any) -> Iterator[PrintedFigure]:
     """Table III's mean of HD1 is that of Table II, with one conversation of 18 utterances without gender."""
     study, by_gender = other["studies"]["HD1"], other["table_II"]["user"]["utterances_per_conversation"]
-    told = study["male"] * by_gender["male"][0] + study["female"] * by_gender["female"][0]
+    total = study["male"] * by_gender["male"][0] + study["female"] * by_gender["female"][0]
     everybody = other["table_III"]["HD1"]["utterances_per_conversation"]["user"][0]
     users = study["male"] + study["female"] + study["undisclosed"]
     yield judge(PrintedFigure("HD1, users", "count", study["users"], users))
-    missing = round(everybody * users - told)
+    missing = round(everybody * users - total)
     cell = PrintedFigure(
-        "HD1, user utterances", "mean, Table III", everybody, round((told + missing) / users, 4)
+        "HD1, user utterances", "mean, Table III", everybody, round((total + missing) / users, 4)
     )
     yield consistent(judge(cell, within=0.005), users * 0.01)
     yield judge_unprinted(PrintedFigure("HD1, user without gender", "utterances, a whole number", missing,
-                      round(everybody * users - told, 4)), within=0.1)  # fmt: skip
+                      round(everybody * users - total, 4)), within=0.1)  # fmt: skip

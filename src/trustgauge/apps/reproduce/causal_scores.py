@@ -70,9 +70,9 @@ def rejection_counts(counts: Sequence[int], pairs: int) -> rejection.Tests:
 
 def rule_of(name: str, weights: Sequence[float] | None = None) -> RejectionRule:
     """A rule set of the scores, with other weights if they are given."""
-    told = BY_RULE[name]
-    chosen = tuple(weights) if weights is not None else told["weights"]
-    return RejectionRule(chosen, told["alphas"], told["degrees"], told["epsilon"])
+    figures = BY_RULE[name]
+    chosen = tuple(weights) if weights is not None else figures["weights"]
+    return RejectionRule(chosen, figures["alphas"], figures["degrees"], figures["epsilon"])
 
 
 @cache

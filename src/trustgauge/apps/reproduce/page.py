@@ -19,7 +19,7 @@ from trustgauge.reports import components, html, numbers, sanitize
 from trustgauge.reports.sanitize import terminal
 from trustgauge.reports.terminal import Line, columns, line
 
-Told = Mapping[str, Any]
+Facts = Mapping[str, Any]
 
 RULES = ("printed", "published", "released", "sound")
 STYLES = {"agrees": "level1", "differs": "level2", "cannot be recomputed": "head"}
@@ -30,32 +30,32 @@ PAPERS = {
     "social-bias": "The social-bias paper",
     "trust": "The trust paper",
 }
-TOGETHER = 4  # cells with one reason that are told one by one
+TOGETHER = 4  # cells with one reason that are shown one by one
 KINDS = {"recomputed": "recomputed", "consistent": "consistent", "constant": "constant of ours"}
 LOST = {"public": "with --data", "effort": "with effort", "unpublished": "not published"}
 """What it would take to recompute a figure; the last cannot be."""
 
 
-def counts(told: Told) -> str:
+def counts(tally: Facts) -> str:
     """Cells by kind and verdict: "recomputed: agrees 69, differs 3 (documented); not recomputed: 2"."""
-    parts = [_checked(told, kind) for kind in KINDS if sum(told[kind].values())]
-    lost = told["cannot_be_recomputed"]
+    parts = [_checked(tally, kind) for kind in KINDS if sum(tally[kind].values())]
+    lost = tally["cannot_be_recomputed"]
     if any(lost.values()):
         each = ", ".join(f"{LOST[kind]} {numbers.count(n)}" for kind, n in lost.items() if n)
         parts.append(f"cannot be recomputed: {numbers.count(sum(lost.values()))} ({each})")
-    if unexplained := sum(told["unexplained"].values()):
+    if unexplained := sum(tally["unexplained"].values()):
         parts.append(f"{numbers.count(unexplained)} without a documented reason")
     return "; ".join(parts)
 
 
-def _checked(told: Told, kind: str) -> str:
+def _checked(tally: Facts, kind: str) -> str:
     """One kind of check: "consistent: agrees 70, of all values 31 % would"."""
-    agrees, differs = told[kind]["agrees"], told[kind]["differs"]
-    told_of = f"{KINDS[kind]}: agrees {numbers.count(agrees)}"
+    agrees, differs = tally[kind]["agrees"], tally[kind]["differs"]
+    line = f"{KINDS[kind]}: agrees {numbers.count(agrees)}"
     if differs:
-        documented = "" if told["unexplained"].get(kind) else " (documented)"
-        told_of += f", differs {numbers.count(differs)}{documented}"
-    return f"{told_of}, {share(told['share'])}" if kind == "consistent" else told_of
+        documented = "" if tally["unexplained"].get(kind) else " (documented)"
+        line += f", differs {numbers.count(differs)}{documented}"
+    return f"{line}, {share(tally['share'])}" if kind == "consistent" else line
 
 
 def share(value: float) -> str:
@@ -84,7 +84,7 @@ def sentence(reason: str) -> str:
     return reason[:1].upper() + reason[1:].rstrip(".") + "." if reason else ""
 
 
-def text(document: Told, *, every: bool = False) -> list[Line]:
+def text(document: Facts, *, every: bool = False) -> list[Line]:
     """Lines for a terminal.
 
     Args:
@@ -111,13 +111,13 @@ def _several(count: int, things: str) -> str:
     return f"{numbers.count(count)} {things if count != 1 else things.removesuffix('s')}"
 
 
-def _counted(head: str, table: Told) -> Line:
+def _counted(head: str, table: Facts) -> Line:
     return line(head, counts(table["counts"]), "head" if table["as_expected"] else "bad")
 
 
-def _odd(table: Told) -> Iterator[Line]:
-    """The cells that do not agree; many with one reason are told together, but no unexplained difference."""
-    groups: dict[tuple[str, str, bool], list[Told]] = {}
+def _odd(table: Facts) -> Iterator[Line]:
+    """The cells that do not agree; many with one reason are shown together, but no unexplained difference."""
+    groups: dict[tuple[str, str, bool], list[Facts]] = {}
     for cell in table["cells"]:
         if cell["verdict"] != "agrees":
             groups.setdefault((cell["verdict"], cell["reason"], cell["documented"]), []).append(cell)
@@ -133,7 +133,7 @@ def _odd(table: Told) -> Iterator[Line]:
             yield line(head, f"{cell['row']}, {cell['column']}: {_figures(cell)}. {why}", style)
 
 
-def _figures(cell: Told) -> str:
+def _figures(cell: Facts) -> str:
     """The figures of a cell: "printed 1, published 3, released 3"."""
     known = [f"{rule} {figure(cell[rule])}" for rule in RULES if cell[rule] is not None]
     if cell["verdict"] == "cannot be recomputed":
@@ -141,7 +141,7 @@ def _figures(cell: Told) -> str:
     return ", ".join(known) or "no figure"
 
 
-def _every(table: Told) -> Iterator[Line]:
+def _every(table: Facts) -> Iterator[Line]:
     """All cells in columns; rules without a figure have no column."""
     rules = [rule for rule in RULES if any(cell[rule] is not None for cell in table["cells"])]
     heads = ["row", "column", *rules, "kind", "verdict"]
@@ -162,7 +162,7 @@ def _every(table: Told) -> Iterator[Line]:
         yield [(_joined(row, sizes), ""), (cell["verdict"], style), (why, "")]
 
 
-def kind(cell: Told) -> str:
+def kind(cell: Facts) -> str:
     """What a verdict rests on: "recomputed", "consistent, of all values 31 % would", "not published"."""
     if cell["share"] is not None:
         return f"{cell['kind']}, {share(cell['share'])}"
@@ -175,7 +175,7 @@ def _joined(cells: Sequence[str], sizes: Sequence[int]) -> str:
     return "".join(f"{cell}{' ' * (size - columns(cell))}  " for cell, size in pairs)
 
 
-def page(document: Told) -> str:
+def page(document: Facts) -> str:
     """The page of a reproduction: one HTML file without a script.
 
     Args:
@@ -201,7 +201,7 @@ def policy() -> str:
     return components.policy(html.style())
 
 
-def _section(table: Told) -> dict[str, Any]:
+def _section(table: Facts) -> dict[str, Any]:
     """One table as its template needs it."""
     rules = [rule for rule in RULES if any(cell[rule] is not None for cell in table["cells"])]
     return {
@@ -214,7 +214,7 @@ def _section(table: Told) -> dict[str, Any]:
     }
 
 
-def tone(cell: Told) -> str:
+def tone(cell: Facts) -> str:
     """The colour of a verdict: a step of the scale of levels."""
     if cell["verdict"] == "agrees":
         return "l1"

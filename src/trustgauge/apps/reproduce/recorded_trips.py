@@ -10,7 +10,7 @@ Each is a list of blocks, a block a list of texts with
     otoDistrib      shares of He, She and Other in it, as the authors read them
 
 and for each translator `Result - t1 - summary.csv`, the share of texts in which each share changed.
-Which translators these are is not told.
+Which translators these are is not stated.
 """
 
 from __future__ import annotations

@@ -112,8 +112,8 @@ def _turns(place: tuple[str, str], printed: list[Any], said: pl.DataFrame) -> Pr
     runs = said.with_columns(starts=starts & (pl.col("speaker") == "user"))
     each = runs.group_by("conversation").agg(pl.col("starts").sum())["starts"]
     fewer = int(each.sum()) - round(printed[0] * len(each))
-    told = WHY["turns"].format(turns=each.sum(), longest=each.max(), fewer=fewer)
-    return _judged(place, printed, _spread(each), told if fewer > 0 else "")
+    text = WHY["turns"].format(turns=each.sum(), longest=each.max(), fewer=fewer)
+    return _judged(place, printed, _spread(each), text if fewer > 0 else "")
 
 
 def _judged(place: tuple[str, str], printed: list[Any], found: Json, reason: str = "") -> PrintedFigure:

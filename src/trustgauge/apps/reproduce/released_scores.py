@@ -192,8 +192,8 @@ def _row(folder: Folder, row: Any) -> Iterator[PrintedFigure]:
 
 def irreproducible_systems(row: Any) -> list[str]:
     """Systems whose printed score in a row is known not to follow from the released scores (causal 2.11)."""
-    told = next((one for one in row["exceptions"] if "repeats" in one), "")
-    return told.rpartition(": ")[2].split(", ") if told else []
+    exception = next((one for one in row["exceptions"] if "repeats" in one), "")
+    return exception.rpartition(": ")[2].split(", ") if exception else []
 
 
 def missing_files(place: tuple[str, str], printed: Any, why: str) -> PrintedFigure:

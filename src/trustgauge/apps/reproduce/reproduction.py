@@ -142,12 +142,12 @@ def _known(name: str, valid: Sequence[str], place: str, kind: str) -> None:
 
 def document(tables: Sequence[PaperTable]) -> dict[str, Json]:
     """Tables as one JSON document: every cell, counts of each table and of all together."""
-    told = [_told(one) for one in tables]
+    entries = [_table_entry(one) for one in tables]
     cells = [cell for one in tables for cell in one.cells]
     return {
         "schema": SCHEMA,
-        "tables": told,
-        "totals": {"tables": len(told), "cells": len(cells), **counts(cells)},
+        "tables": entries,
+        "totals": {"tables": len(entries), "cells": len(cells), **counts(cells)},
         "as_expected": all_agree(tables),
     }
 
@@ -157,7 +157,7 @@ def all_agree(tables: Sequence[PaperTable]) -> bool:
     return all(one.as_expected for one in tables)
 
 
-def _told(table: PaperTable) -> dict[str, Json]:
+def _table_entry(table: PaperTable) -> dict[str, Json]:
     return {
         "method": table.method,
         "name": table.name,

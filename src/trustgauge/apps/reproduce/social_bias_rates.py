@@ -231,15 +231,15 @@ def _worked(printed: Printed) -> PaperTable:
     return paper_table(METHOD, "examples", cells)
 
 
-def _preference(told_of: Mapping[str, int]) -> float:
+def _preference(counts: Mapping[str, int]) -> float:
     """The preference rate of one group, of so many favourable answers."""
-    asked = told_of["asked"]
+    asked = counts["asked"]
     rated = pl.DataFrame(
         {
             "property": [str(place) for place in range(asked)],
             "form": ["g"] * asked,
             "group_a": ["a"] * asked,
-            "good": [place < told_of["favoured"] for place in range(asked)],
+            "good": [place < counts["favoured"] for place in range(asked)],
             "bad": [False] * asked,
             "n": [1] * asked,
         }

@@ -29,7 +29,7 @@ from trustgauge.records import Json
 Printed = Mapping[str, Any]
 LAYOUTS: tuple[Literal["auto", "qa", "irc"], ...] = ("auto", "qa", "irc")
 """Shapes of dialogs in the order in which they are tried."""
-RESAMPLES = 50  # only values are told, no intervals
+RESAMPLES = 50  # only values are reported, no intervals
 LENGTH_WITHIN = 2.5e-3
 """Lengths follow from twice a dialog's score less a turn's, whose last digits are cut off or rounded."""
 WHY = reasons(METHOD)
@@ -119,12 +119,12 @@ def _issue(corpus: str, code: str, found: IssueAssessment, row: Mapping[str, Any
     reason = WHY["own-checker" if code == "AL" else "own-lists"]
     level = (corpus, f"{code} level")
     printed = row["levels"][code]
-    told = (
+    cell = (
         unavailable(level, printed, WHY["no-level"].format(issue=CODES[code], state=found.state))
         if found.level is None
         else compare(level, printed, found.level, exception=OWN_LEVEL)
     )
-    return [unavailable((corpus, code), row[code], reason, sound=score), told]
+    return [unavailable((corpus, code), row[code], reason, sound=score), cell]
 
 
 def assess(issue: Issue, dialogs: pl.DataFrame) -> IssueAssessment:

@@ -347,12 +347,12 @@ def _chains(printed: Any) -> PaperTable:
     table = printed["two_bit_table"]
 
     def cells() -> Iterator[PrintedFigure]:
-        told = ("chains of one to five", "as by brute force")
+        words = ("chains of one to five", "as by brute force")
         yield judge_unprinted(
-            PrintedFigure(f"levels, {told[0]}", told[1], given["labels_chains_length_1_to_5"], by_maps)
+            PrintedFigure(f"levels, {words[0]}", words[1], given["labels_chains_length_1_to_5"], by_maps)
         )
         yield judge_unprinted(
-            PrintedFigure(f"behaviours, {told[0]}", told[1], given["two_bit_chains_length_1_to_5"], by_bits)
+            PrintedFigure(f"behaviours, {words[0]}", words[1], given["two_bit_chains_length_1_to_5"], by_bits)
         )
         for first, second in product(table, repeat=2):
             yield judge_unprinted(

@@ -59,13 +59,13 @@ def reproduce_verb(
     from trustgauge.apps.reproduce.reproduction import document, folders, reproduce
 
     tables = reproduce(method, table, folders(method, data))
-    told = document(tables)
+    report = document(tables)
     if options["as_json"]:
-        emit_json(told)
+        emit_json(report)
     else:
-        say(reproduction.text(told, every=options["verbose"]), options)
+        say(reproduction.text(report, every=options["verbose"]), options)
     if html is not None:
-        write_output(html, reproduction.page(told), option="--html")
+        write_output(html, reproduction.page(report), option="--html")
     return exit_of(tables)
 
 

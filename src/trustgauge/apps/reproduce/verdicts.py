@@ -29,8 +29,8 @@ def judge(
     """
     if alike(cell.printed, getattr(cell, by), within):
         return replace(cell, verdict="agrees", reason="", documented=False)
-    told = reason or "no reason is known"
-    return replace(cell, verdict="differs", reason=told, documented=bool(reason))
+    text = reason or "no reason is known"
+    return replace(cell, verdict="differs", reason=text, documented=bool(reason))
 
 
 def compare(

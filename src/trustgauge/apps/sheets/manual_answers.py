@@ -243,8 +243,8 @@ def _languages(frame: pl.DataFrame, subject: Target) -> Callable[[str], str]:
     usual = (about.source if isinstance(about, SourceLanguage) else "") or "en"
     if "language" not in frame.columns:
         return lambda _: usual
-    told = dict(frame.select("message", "language").iter_rows())
-    return lambda text: str(told.get(text) or usual)
+    facts = dict(frame.select("message", "language").iter_rows())
+    return lambda text: str(facts.get(text) or usual)
 
 
 def _kept(units: Sequence[Unit], stores: Stores) -> Kept:
@@ -326,7 +326,7 @@ def _new(
     for unit in units:
         rows = [(given[one.id], kept[one.fingerprint].get(one.key)) for one in unit if one.id in given]
         faults += [
-            _conflict(file, told, before) for told, before in rows if before and not _same(told, before)
+            _conflict(file, entry, before) for entry, before in rows if before and not _same(entry, before)
         ]
         if all(before for _, before in rows):
             continue
@@ -338,16 +338,16 @@ def _new(
     return new, waiting
 
 
-def _same(told: SheetAnswer, before: tuple[str, str | None]) -> bool:
+def _same(answer: SheetAnswer, before: tuple[str, str | None]) -> bool:
     status, output = before
-    return told.status == status and plain(told.output or "") == plain(output or "")
+    return answer.status == status and plain(answer.output or "") == plain(output or "")
 
 
-def _conflict(file: Path, told: SheetAnswer, before: tuple[str, str | None]) -> Fault:
+def _conflict(file: Path, answer: SheetAnswer, before: tuple[str, str | None]) -> Fault:
     status, output = before
-    got = f"{short(told.output or told.status)}; stored: {short(output or status)}"
+    got = f"{short(answer.output or answer.status)}; stored: {short(output or status)}"
     do = "Stored answers stay. `--import FILE --fresh` begins a new run with the answers of FILE alone"
-    return Fault(at_row(file, told.row), "the question already has a different answer", got=got, do=do)
+    return Fault(at_row(file, answer.row), "the question already has a different answer", got=got, do=do)
 
 
 def _keep(
@@ -370,7 +370,7 @@ def _keep(
     folder.note(imports=[*folder.manifest().get("imports", []), note])
 
 
-def _answer(one: Question, told: SheetAnswer, who: _Who) -> Answer:
+def _answer(one: Question, answer: SheetAnswer, who: _Who) -> Answer:
     """The row of the store. No call was made, so none is counted."""
     message = one.message
     return Answer(
@@ -378,10 +378,10 @@ def _answer(one: Question, told: SheetAnswer, who: _Who) -> Answer:
         message=message.key,
         draw=message.draw,
         text=message.text,
-        status=told.status,
-        output=told.output,
-        detail=f"{BY_HAND}: {who.name(told.by)}, {redact(plain(who.file.name))}",
+        status=answer.status,
+        output=answer.output,
+        detail=f"{BY_HAND}: {who.name(answer.by)}, {redact(plain(who.file.name))}",
         attempts=0,
-        at=told.at or who.at,
+        at=answer.at or who.at,
         script=canonical(message.place) if message.session else "",
     )

@@ -81,25 +81,25 @@ def match(file: Path, sheet: Sheet, questions: Sequence[Question]) -> dict[str, 
     found: dict[str, SheetAnswer] = {}
     faults: list[Fault] = []
     for line, question in _paired(sheet.lines, by_id):
-        told = question if isinstance(question, Fault) else _given(line, question)
-        if isinstance(told, SheetAnswer) and isinstance(question, Question):
-            told = _kept(found, question.id, told)
-        if isinstance(told, Fault):
-            faults.append(Fault(at_row(file, line.row), told.what, told.must, told.got, told.do))
+        row = question if isinstance(question, Fault) else _given(line, question)
+        if isinstance(row, SheetAnswer) and isinstance(question, Question):
+            row = _kept(found, question.id, row)
+        if isinstance(row, Fault):
+            faults.append(Fault(at_row(file, line.row), row.what, row.must, row.got, row.do))
     raise_faults(sorted(faults, key=lambda one: int(one.place.rpartition(" ")[2])))
     return found
 
 
-def _kept(found: dict[str, SheetAnswer], name: str, told: SheetAnswer) -> Fault | None:
-    before = found.setdefault(name, told)
-    if before.said == told.said:
+def _kept(found: dict[str, SheetAnswer], name: str, answer: SheetAnswer) -> Fault | None:
+    before = found.setdefault(name, answer)
+    if before.said == answer.said:
         return None
-    got = f"{_shown(before)} in row {before.row}, {_shown(told)} here"
+    got = f"{_shown(before)} in row {before.row}, {_shown(answer)} here"
     return Fault("", "another row answers this question differently", must="one answer per question", got=got)
 
 
-def _shown(told: SheetAnswer) -> str:
-    return short(told.output) if told.output else told.status
+def _shown(answer: SheetAnswer) -> str:
+    return short(answer.output) if answer.output else answer.status
 
 
 def _paired(

@@ -169,9 +169,9 @@ def _summary(bundle: bytes) -> list[Any]:
     document = json.loads(content["rating"])
     run, rows, signed = document["run"], len(content["rows"]), content["envelope"] is not None
     count = len(document["ratings"])
-    told = f"{run['id']}, {count} rating{'s' * (count != 1)}, {'signed' if signed else 'not signed'}"
+    text = f"{run['id']}, {count} rating{'s' * (count != 1)}, {'signed' if signed else 'not signed'}"
     return [
-        line("proof", told),
+        line("proof", text),
         line("rows", f"{rows:,} of {run['tree']['rows']:,} answers shown"),
         line("next", f"-o FILE writes it ({len(bundle):,} bytes); trustgauge verify FILE checks it"),
     ]

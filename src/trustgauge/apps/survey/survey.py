@@ -91,9 +91,9 @@ def profiles_toml(document: Document) -> str:
     """The orders as `[profiles.NAME]` tables for a plan."""
     import tomli_w
 
-    told = f"# Orders of {document['people']} people by the method {document['way']}; they go into a plan."
+    text = f"# Orders of {document['people']} people by the method {document['way']}; they go into a plan."
     tables = {name: {"order": places} for name, places in document["profiles"].items()}
-    return f"{told}\n{tomli_w.dumps({'profiles': tables})}"
+    return f"{text}\n{tomli_w.dumps({'profiles': tables})}"
 
 
 def _votes(ballots: Sequence[IssueOrder], issues: Sequence[str], voting: Voting) -> Iterator[Json]:
@@ -210,8 +210,8 @@ def _validation(name: str, answers: Sequence[Respondent]) -> Document:
     }
 
 
-def _share(held: Sequence[bool | None]) -> dict[str, Json]:
+def _share(outcomes: Sequence[bool | None]) -> dict[str, Json]:
     """How many of how many, with Wilson's interval."""
-    count, n = sum(bool(one) for one in held), len(held)
+    count, n = sum(bool(one) for one in outcomes), len(outcomes)
     low, high = wilson(count, n)
     return {"count": count, "n": n, "share": count / n if n else None, "low": low, "high": high}

@@ -165,19 +165,19 @@ def _answer(
     number: int, row: Mapping[str, str | None], ranked: Mapping[str, str], known: Sequence[str]
 ) -> Respondent:
     """One row. Raises ValueError with what is wrong in words."""
-    told = {name: (row.get(name) or "").strip() for name in COLUMNS}
+    facts = {name: (row.get(name) or "").strip() for name in COLUMNS}
     if ranked:
         found = _by_rank({issue: (row[column] or "").strip() for column, issue in ranked.items()})
     else:
-        found = _written(told["order"], known) if told["order"] else None
+        found = _written(facts["order"], known) if facts["order"] else None
     agrees = None
-    if told["agrees"]:
-        if told["agrees"].lower() not in YES_NO:
-            raise ValueError(f"agrees must be yes or no, got {short(told['agrees'])}")
-        agrees = YES_NO[told["agrees"].lower()]
-        if not told["profile"]:
+    if facts["agrees"]:
+        if facts["agrees"].lower() not in YES_NO:
+            raise ValueError(f"agrees must be yes or no, got {short(facts['agrees'])}")
+        agrees = YES_NO[facts["agrees"].lower()]
+        if not facts["profile"]:
             raise ValueError("agrees to no profile; the column profile must name one")
-    return Respondent(number, told["person"], found, told["profile"], agrees)
+    return Respondent(number, facts["person"], found, facts["profile"], agrees)
 
 
 def _written(text: str, known: Sequence[str]) -> Places:

@@ -72,21 +72,21 @@ def survey_verb(file: Path, output: Path | None, **options: Any) -> None:
     elif not options["quiet"]:
         from trustgauge.reports import terminal
 
-        say([terminal.line(head, said) for head, said in _told(document, output)], options)
+        say([terminal.line(head, said) for head, said in _summary_lines(document, output)], options)
 
 
-def _write(output: Path, told: str) -> None:
+def _write(output: Path, text: str) -> None:
     from trustgauge.errors import StoreError
 
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         with output.open("x", encoding="utf-8") as opened:
-            opened.write(told)
+            opened.write(text)
     except OSError as error:
         raise StoreError(f"{output} cannot be written", got=error.strerror or "") from None
 
 
-def _told(document: Mapping[str, Any], output: Path | None) -> Iterator[tuple[str, str]]:
+def _summary_lines(document: Mapping[str, Any], output: Path | None) -> Iterator[tuple[str, str]]:
     """What a reader must know, line by line."""
     counts = [("blank", "blank"), ("repeated", "repeated"), ("orderless", "without an order of their own")]
     left = ", ".join(f"{document[name]} {words}" for name, words in counts if document[name])
@@ -95,9 +95,9 @@ def _told(document: Mapping[str, Any], output: Path | None) -> Iterator[tuple[st
         yield "left out", one
     for one in document["votes"]:
         yield "vote", f"{one['way']:<10} {' > '.join(one['profile'])}{_ties(one)}"
-    told = document["stability"]
-    resamples = f"in {told['same']:.0%} of {told['resamples']:,} resamples of people the same order"
-    yield "stable", f"{document['way']}: {resamples}, in {told['first']:.0%} the same first issue"
+    stability = document["stability"]
+    resamples = f"in {stability['same']:.0%} of {stability['resamples']:,} resamples of people the same order"
+    yield "stable", f"{document['way']}: {resamples}, in {stability['first']:.0%} the same first issue"
     if document["groups"] is not None:
         yield from _grouped(document["groups"])
     for one in document["validation"]:
@@ -107,8 +107,8 @@ def _told(document: Mapping[str, Any], output: Path | None) -> Iterator[tuple[st
 
 
 def _ties(one: Mapping[str, Any]) -> str:
-    told = [f"{', '.join(tie['issues'])} by {tie['by']}" for tie in one["ties"]]
-    return f"   (ties: {'; '.join(told)})" if told else ""
+    ties = [f"{', '.join(tie['issues'])} by {tie['by']}" for tie in one["ties"]]
+    return f"   (ties: {'; '.join(ties)})" if ties else ""
 
 
 def _grouped(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -131,7 +131,7 @@ def _validated(one: Mapping[str, Any]) -> str:
     """Whether people agree with a profile, under both rules."""
     if not one["agree"]["n"]:
         return f"{one['title']}: nobody was asked"
-    under = [rule for rule, held in one["validated"].items() if held]
+    under = [rule for rule, outcome in one["validated"].items() if outcome]
     verdict = f"validated under {' and '.join(under)}" if under else "not validated"
     agree = f"{_share(one['agree'])} agree with its order, {_share(one['top'])} with its first issue"
     return f"{one['title']}: {agree}: {verdict}; their order is {' > '.join(one['borda']) or 'none given'}"

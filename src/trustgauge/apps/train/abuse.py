@@ -123,8 +123,8 @@ def split_rows(rows: pl.DataFrame, share: float, seed: int) -> tuple[pl.DataFram
         sizes = np.cumsum(mine["len"].to_numpy()[order])
         wanted = share * float(sizes[-1]) if len(sizes) else 0.0
         kept_back += mine["group"].gather(order[: int(np.searchsorted(sizes, wanted)) + 1]).to_list()
-    held = pl.col("group").is_in(kept_back)
-    training, tested = rows.filter(~held), rows.filter(held)
+    is_kept = pl.col("group").is_in(kept_back)
+    training, tested = rows.filter(~is_kept), rows.filter(is_kept)
     known = {tuple(tokens(text)) for text in training["text"]}
     new = pl.Series([tuple(tokens(text)) not in known for text in tested["text"]], dtype=pl.Boolean)
     return training, tested.filter(new)
@@ -166,11 +166,11 @@ def _classed(data: TrainingTable) -> pl.DataFrame:
     )
     bad = rows.filter(pl.col("class").is_null())
     if len(bad):
-        told = ", ".join(f"{worth:g} ({name})" for worth, name in CLASS_OF.items())
+        text = ", ".join(f"{worth:g} ({name})" for worth, name in CLASS_OF.items())
         what = f"{data.name}: a label is no class of abusive language"
         do = "Give the class of each label by its worth: --label WORD=1, --label WORD=0.5, --label WORD=0"
         got = f"{bad['score'][0]:g}, and {len(bad) - 1} more"
-        raise PlanError((Fault("--label", what, f"worth {told}", got, do),))
+        raise PlanError((Fault("--label", what, f"worth {text}", got, do),))
     return rows
 
 

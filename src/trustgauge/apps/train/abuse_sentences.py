@@ -166,13 +166,13 @@ def main() -> None:
         return
     rows = sentence_table("train")
     weights, intercepts = learn(rows["text"].to_list(), rows["class"].to_list())
-    told = {
+    facts = {
         "texts": len(rows),
         "classes": CLASSES,
         "intercepts": np.round(intercepts, DIGITS).tolist(),
         "weights": np.round(weights, DIGITS).tolist(),
     }
-    sys.stdout.write(json.dumps(told))
+    sys.stdout.write(json.dumps(facts))
 
 
 if __name__ == "__main__":

@@ -116,8 +116,8 @@ def main() -> None:
         for line in development(pairs):
             sys.stdout.write(f"{line}\n")
         return
-    told = {language: _told(learn(pairs, language), LEAST[language]) for language in LEAST}
-    sys.stdout.write(json.dumps(told, ensure_ascii=False, separators=(",", ":")) + "\n")
+    facts = {language: _language_entry(learn(pairs, language), LEAST[language]) for language in LEAST}
+    sys.stdout.write(json.dumps(facts, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
 def training_pairs() -> list[LabelledPair]:
@@ -198,10 +198,10 @@ def _regress(
 ) -> Any:
     """Multinomial logistic regression of scikit-learn on some features."""
     place = {feature: column for column, feature in enumerate(kept)}
-    held = [[feature for feature in seen if feature in place] for _, seen, _ in examples]
-    columns = [place[feature] for own in held for feature in own]
-    values = [seen[feature] for own, (_, seen, _) in zip(held, examples, strict=True) for feature in own]
-    starts = np.cumsum([0, *map(len, held)])
+    rows = [[feature for feature in seen if feature in place] for _, seen, _ in examples]
+    columns = [place[feature] for own in rows for feature in own]
+    values = [seen[feature] for own, (_, seen, _) in zip(rows, examples, strict=True) for feature in own]
+    starts = np.cumsum([0, *map(len, rows)])
     shape = (len(examples), len(kept))
     matrix = import_module("scipy.sparse").csr_matrix((values, columns, starts), shape=shape)
     matrix.sort_indices()  # so that sums have one order
@@ -210,7 +210,7 @@ def _regress(
         return learner.fit(matrix, labels, sample_weight=weights)
 
 
-def _told(
+def _language_entry(
     learned: Mapping[str, dict[str, Any]], least: Mapping[str, Likelihoods]
 ) -> dict[str, dict[str, Any]]:
     return {kinds: {**least[kinds]._asdict(), **one} for kinds, one in learned.items()}
@@ -349,8 +349,8 @@ def learn_own(
             known = [one for one in (*ours, *elsewhere) if one.row["answer"] not in there]
             mine = [one for one in tried if one.row["language"] == language]
             if mine:
-                told = _told(learn(known, language), LEAST[language])
-                learned = shipped_weights() | read_weights({language: told})
+                facts = _language_entry(learn(known, language), LEAST[language])
+                learned = shipped_weights() | read_weights({language: facts})
                 said |= {id(one): learned.verdict(one.content) for one in mine}
             tell(f"{language}: {fold + 1} of {folds} parts measured")
         here = [one for one in own if one.row["language"] == language]
@@ -363,9 +363,9 @@ def learn_own(
             "trained": measure(lambda rows: rows.select(verdict="trained"), table).row(0, named=True),
             "sound": measure(lambda rows: rows.select(verdict="sound"), table).row(0, named=True),
         }
-        weights[language] = _told(learn([*ours, *own], language), LEAST[language])
-    told_all = {"card": {"held_out": held_out}, "styles": styles, "weights": weights}
-    return LearnedJudge.model_validate(told_all)
+        weights[language] = _language_entry(learn([*ours, *own], language), LEAST[language])
+    document = {"card": {"held_out": held_out}, "styles": styles, "weights": weights}
+    return LearnedJudge.model_validate(document)
 
 
 def development(pairs: Sequence[LabelledPair]) -> Iterator[str]:
@@ -378,7 +378,9 @@ def development(pairs: Sequence[LabelledPair]) -> Iterator[str]:
     for language, least in LEAST.items():
         here = [one for one in pairs if one.row["language"] == language]
         for writer in sorted({one.row["writer"] for one in here} - {OWN}):
-            learned = _told(learn([one for one in pairs if one.row["writer"] != writer], language), anything)
+            learned = _language_entry(
+                learn([one for one in pairs if one.row["writer"] != writer], language), anything
+            )
             weights = read_weights({language: learned, "en": learned})
             for kinds, at in least.items():
                 ours = [

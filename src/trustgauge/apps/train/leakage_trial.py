@@ -104,8 +104,8 @@ def _read(network: Any, inputs: Sequence[Sequence[int]]) -> tuple[Any, Any, Any]
     packed = rnn.pack_padded_sequence(
         network["embedding"](padded), lengths, batch_first=True, enforce_sorted=False
     )
-    held, state = network["reader"](packed)
-    read, _ = rnn.pad_packed_sequence(held, batch_first=True)
+    outputs, state = network["reader"](packed)
+    read, _ = rnn.pad_packed_sequence(outputs, batch_first=True)
     return read, padded == PADDING, state
 
 

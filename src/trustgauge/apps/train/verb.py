@@ -94,13 +94,13 @@ def train_verb(model: str, table: Path, folder: Path, **options: Any) -> None:
     if options["as_json"]:
         emit_json(card)
     else:
-        say([terminal.line(head, said) for head, said in _told(kind, card, folder)], options)
+        say([terminal.line(head, said) for head, said in _card_lines(kind, card, folder)], options)
 
 
-def _told(kind: Kind, card: Mapping[str, Any], folder: Path) -> Sequence[tuple[str, str]]:
+def _card_lines(kind: Kind, card: Mapping[str, Any], folder: Path) -> Sequence[tuple[str, str]]:
     """The lines of a card: the kind's own, or those of a scorer."""
-    told = kind.teller()
-    return told(card, folder) if told else _results(card, folder, kind.use)
+    explain = kind.teller()
+    return explain(card, folder) if explain else _results(card, folder, kind.use)
 
 
 def _table(table: Path, options: Mapping[str, Any], kind: Kind) -> Any:

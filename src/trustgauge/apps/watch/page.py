@@ -159,14 +159,14 @@ def band(certainty: Mapping[str, float], levels: Sequence[str]) -> tuple[int, in
 
 def _steps(looks: Looks, levels: Sequence[str]) -> str:
     """The level that holds, as a line of steps."""
-    path, held = "", None
+    path, level = "", None
     for place, look in enumerate(looks):
         x = svg.number(LEFT + WIDE * place)
         if look["finding"] in ("first", "changed"):
             y = svg.number(_row(levels.index(look["level"])))
-            path += f"M{x} {y}" if held is None else f"V{y}"
-            held = look["level"]
-        if held is not None:
+            path += f"M{x} {y}" if level is None else f"V{y}"
+            level = look["level"]
+        if level is not None:
             path += f"H{svg.number(LEFT + WIDE * (place + 1))}"
     line = svg.tag("path", {"d": path or "M0 0", "stroke": "currentColor", "stroke-width": 2, "fill": "none"})
     return svg.tag("g", {"class": "cink"}, line)

@@ -97,12 +97,12 @@ def standing(series: Mapping[str, Any], most: int) -> str:
     """The sentence above the figure of a series."""
     level, looks = series["level"], series["looks"]
     spent = sum(map(has_shares, looks))
-    told = f"{min(spent, most)} of {most} declared looks used."
+    text = f"{min(spent, most)} of {most} declared looks used."
     if level is None:
-        return f"No settled level yet. {told}"
+        return f"No settled level yet. {text}"
     since = next(look["at"] for look in reversed(looks) if look["finding"] in ("first", "changed"))
     over = " They are over: later looks tell levels, and no changes." if spent > most else ""
-    return f"{name(series['words'][level])}, settled on {numbers.day(since)}. {told}{over}"
+    return f"{name(series['words'][level])}, settled on {numbers.day(since)}. {text}{over}"
 
 
 def has_shares(look: Mapping[str, Any]) -> bool:
@@ -113,10 +113,10 @@ def has_shares(look: Mapping[str, Any]) -> bool:
 
 def series_text(looks: Sequence[Mapping[str, Any]], words: Mapping[str, str]) -> str:
     """All looks of a series in words, for readers who do not see the figure."""
-    told = []
+    lines = []
     for number, look in enumerate(looks, 1):
         level = look["level"]
         sure = numbers.certainty(look["certainty"].get(level))
         stands = f"{name(words[level])}, {sure}, " if has_shares(look) else ""
-        told.append(f"look {number}, {numbers.day(look['at'])}: {stands}{FINDINGS[look['finding']]}")
-    return "; ".join(told)
+        lines.append(f"look {number}, {numbers.day(look['at'])}: {stands}{FINDINGS[look['finding']]}")
+    return "; ".join(lines)

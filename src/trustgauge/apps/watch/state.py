@@ -1,7 +1,7 @@
 """What a watch knows: the looks at every rating so far, and whether a settled level has changed.
 
 A series is one rating over time: a service, a method, an attribute. Its first settled level is what later
-looks are held against; until there is one, the likeliest level of the last open look. A change is announced
+looks are compared with; until there is one, the likeliest level of the last open look. A change is announced
 when a look is settled at another level *and* the shares of resamples have moved by more than `looks` looks
 would find by chance (`stats.sequential`). The error of a service, all its ratings and all looks together, is
 ERROR at most.
@@ -68,7 +68,7 @@ class Series:
         words: level -> its name for people.
         error: that this series may spend.
         looks: all of them, in order.
-        start: of the looks that later ones are held against; an announced change moves it.
+        start: of the looks that later ones are compared with; an announced change moves it.
         level: the settled level that holds.
     """
 
@@ -83,7 +83,7 @@ class Series:
 
     @property
     def spent(self) -> int:
-        """Looks that told something."""
+        """Looks that showed something."""
         return sum(look.tells for look in self.looks)
 
 
@@ -104,7 +104,7 @@ class WatchState:
     series: dict[str, Series] = field(default_factory=dict)
     runs: list[str] = field(default_factory=list)  # of all looks
     changes: list[dict[str, Json]] = field(default_factory=list)
-    untold: list[dict[str, Json]] = field(default_factory=list)  # changes that nobody was told yet
+    untold: list[dict[str, Json]] = field(default_factory=list)  # changes that were not reported yet
 
 
 def add_look(watched: WatchState, document: RunDocument) -> list[dict[str, Json]]:
@@ -204,9 +204,11 @@ def _change(series: Series, look: Look) -> dict[str, Json] | None:
     Where no level is settled yet, from the likeliest of the last open look: the threshold is that of any
     step between any looks, settled or not.
     """
-    held = [(place, one) for place, one in enumerate(series.looks) if place >= series.start and one.tells]
-    settled = [one for _, one in held if one.finding in ("first", "same", "changed") and one.state == "rated"]
-    before = settled or [one for _, one in held if series.level is None]
+    current = [(place, one) for place, one in enumerate(series.looks) if place >= series.start and one.tells]
+    settled = [
+        one for _, one in current if one.finding in ("first", "same", "changed") and one.state == "rated"
+    ]
+    before = settled or [one for _, one in current if series.level is None]
     if not before or not look.tells:
         return None
     order = series.levels
@@ -215,7 +217,7 @@ def _change(series: Series, look: Look) -> dict[str, Json] | None:
     old, new = order.index(level), order.index(str(look.level))
     if old == new:
         return None
-    seen = [*(one for _, one in held), look]
+    seen = [*(one for _, one in current), look]
     sign, sizes = (1 if new > old else -1), [one.size for one in seen]
     steps = [
         scan([sign * _beyond(one, order[cut:]) for one in seen], sizes)
@@ -224,7 +226,7 @@ def _change(series: Series, look: Look) -> dict[str, Json] | None:
     best = max(steps, key=lambda step: step.height)
     if best.height < series.threshold:
         return None
-    first = [place for place, _ in held] + [len(series.looks)]
+    first = [place for place, _ in current] + [len(series.looks)]
     start = first[len(first) - best.last]
     return {
         "from": level,

@@ -4,7 +4,7 @@
 
 Every look is a fresh run in a folder of its own (architecture 6). What the watch knows lies in one file
 beside the runs, written whole after each look, so that a process that dies loses nothing: a run that was
-under way is resumed, and a change that nobody was told of is told by the next look.
+under way is resumed, and a change that was not reported is reported by the next look.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ class Watcher:
         return max(0.0, (begins - self.terms.clock.now()).total_seconds())
 
     def _plan(self) -> Plan:
-        """What this look rates: the plan, or the piece of the log, cut anew where a look was under way."""
+        """What this look rates: the plan, or the piece of the log, cut again where a look was under way."""
         log, begun = self.terms.log, self.state.under_way
         if log is None:
             return self.plan
@@ -278,7 +278,7 @@ class Watcher:
         }
 
     def _save(self) -> None:
-        """Keep the state, and draw the page of all watches of this folder anew."""
+        """Keep the state, and draw the page of all watches of this folder again."""
         watched.save(self.file, self.state)
         page = watch_page.page(list(_all(self.terms.ratings)))
         write_file(self.terms.ratings / PAGE, page, private=False)  # a web server may show it
@@ -333,7 +333,7 @@ class LogTail:
 
 
 def read_tail(log: Path, offset: int, most: int = PIECE) -> LogTail:
-    """What a log holds behind `offset`; a log that is shorter was begun anew, so all of it is new.
+    """What a log holds behind `offset`; a log that is shorter was begun again, so all of it is new.
 
     Half a line at the end is left for later, and lines that cannot be read, or of more than `LINE` bytes, are
     not counted. Line by line: a log of a gigabyte takes no more memory than a short one.

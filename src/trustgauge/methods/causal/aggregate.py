@@ -118,7 +118,7 @@ def _largest(parts: Sequence[Part]) -> Interval | None:
 
 def _limits(parts: Sequence[Part], settings: CausalSettings) -> tuple[Reason, ...]:
     """What the rating does not say; never empty."""
-    words = sorted({word for part in parts for held in part.details["words"].values() for word in held})
+    words = sorted({word for part in parts for group in part.details["words"].values() for word in group})
     facts: dict[str, Json] = {
         "sets": sorted({name for part in parts for name in part.details["words"]}),
         "words": words,
@@ -126,22 +126,22 @@ def _limits(parts: Sequence[Part], settings: CausalSettings) -> tuple[Reason, ..
         "persons": max((part.details["persons"] for part in parts), default=0),
         "texts": max((part.counts["texts"] for part in parts), default=0),
     }
-    told = []
+    limits = []
     if settings.conversations is not None:
         facts["conversations"] = max((part.details["clusters"] for part in parts), default=0)
-        told.append(Reason("limits.these-conversations", facts))
-        told.append(Reason("limits.proxy", {"proxy": settings.conversations.proxy}))
+        limits.append(Reason("limits.these-conversations", facts))
+        limits.append(Reason("limits.proxy", {"proxy": settings.conversations.proxy}))
     else:
         generated = settings.sentences is None
         code = "limits.these-words" if generated or words or facts["persons"] else "limits.these-texts"
-        told.append(Reason(code, facts if words or not generated else {}))  # {}: no answer could be used
+        limits.append(Reason(code, facts if words or not generated else {}))  # {}: no answer could be used
         if any("race" in part.details["protected"] for part in parts):
-            told.append(Reason("limits.names", {}))
+            limits.append(Reason("limits.names", {}))
     adjust = next((part.details.get("adjust") for part in parts if part.level), None)
     if adjust:
-        told.append(Reason("limits.adjusted", {"adjust": adjust}))
+        limits.append(Reason("limits.adjusted", {"adjust": adjust}))
     if settings.rule != "sound":
-        told.append(Reason("limits.relative-order", {}))
+        limits.append(Reason("limits.relative-order", {}))
         if settings.confounded:
-            told.append(Reason("limits.observed", {}))
-    return (*told, Reason("limits.one-day", {}))
+            limits.append(Reason("limits.observed", {}))
+    return (*limits, Reason("limits.one-day", {}))

@@ -30,7 +30,7 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class _Figures:
-    """All that is told of the pairs of a part, arrays [S, K] unless said otherwise."""
+    """All that is reported of the pairs of a part, arrays [S, K] unless said otherwise."""
 
     tests: rejection.Tests
     ate: effects.Ate

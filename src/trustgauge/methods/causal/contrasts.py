@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel
 
-CHUNK = 2_000_000  # numbers held at once in an intermediate array: 16 MB
+CHUNK = 2_000_000  # numbers in an intermediate array: 16 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,10 @@ class Contrasts:
         least, most = of_both.min(axis=2), of_both.max(axis=2)
         even = (least == most) & (most > 0)
         total, weight = self._over_even(even, first, second)
-        held = (self._n[:, :, first.persons].max(axis=2) > 0) & (
+        present = (self._n[:, :, first.persons].max(axis=2) > 0) & (
             self._n[:, :, second.persons].max(axis=2) > 0
         )
-        self._add_uneven(held & ~even, (first, second), total, weight)
+        self._add_uneven(present & ~even, (first, second), total, weight)
         return np.where(weight > 0, total / np.where(weight > 0, weight, 1.0), np.nan)
 
     def _over_even(

@@ -231,7 +231,7 @@ def resample_deltas(  # noqa: PLR0913  two kinds of weights, two choices, and th
         person_weights: how often each person was drawn, [R, P]; a cell weighs the product.
         outcome: Y.
         positivity: what an empty cell means.
-        rng: draws the labels of people anew; without it they stay as given. Software has none.
+        rng: draws the labels of people again; without it they stay as given. Software has none.
     """
     n, y = resample_sums(panel, grouping, frame_weights, person_weights, outcome=outcome, rng=rng)
     return impact_of_sums(n, y, positivity).delta

@@ -155,7 +155,7 @@ def faults(settings: DesignSettings) -> Iterator[Fault]:
 
 
 def _set_faults(name: str, written: Sequence[str], words: dict[str, Valence]) -> Iterator[Fault]:
-    """Faults of one word set; `words` holds the valences told so far and is carried on."""
+    """Faults of one word set; `words` holds the valences given so far and is carried on."""
     place = f"words.{name}"
     if not name.strip() or "/" in name:
         yield Fault(place, "no name of a set", must='a name without "/"', got=f'"{name}"')

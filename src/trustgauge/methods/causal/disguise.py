@@ -42,8 +42,8 @@ class ClassDifference:
 def recognition_gap(rows: pl.DataFrame, settings: CausalSettings, seed: int) -> RecognitionGap | None:
     """Whether the class moves the score otherwise in disguise; None where none was used.
 
-    The disguise is dealt anew over the frames: a difference between published and other frames counts only if
-    it is larger than that between frames of one kind.
+    The disguise is dealt again over the frames: a difference between published and other frames counts only
+    if it is larger than that between frames of one kind.
 
     Args:
         rows: the summary of one service.

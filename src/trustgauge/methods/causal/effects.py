@@ -222,14 +222,14 @@ def wasserstein(panel: Panel, grouping: Grouping) -> Floats:
 
 
 def _of_values(panel: Panel, grouping: Grouping, measure: Callable[..., float]) -> Floats:
-    held = panel.n > 0
+    present = panel.n > 0
     # equal scores must stay equal when their sum is divided again
-    scores = np.round(panel.y / np.where(held, panel.n, 1.0), 12)
+    scores = np.round(panel.y / np.where(present, panel.n, 1.0), 12)
     results = np.full((len(panel.sets), len(grouping.pairs)), np.nan)
     for one in range(len(panel.sets)):
         values, weights = [], []
         for label in range(len(grouping.classes)):
-            mine = held[one] & (grouping.of == label)[:, None]
+            mine = present[one] & (grouping.of == label)[:, None]
             values.append(scores[one][mine])
             weights.append(panel.n[one][mine])
         for place, (a, b) in enumerate(grouping.pairs):
@@ -275,8 +275,8 @@ def person_differences(panel: Panel, grouping: Grouping) -> Persons:
     The error is that of the residuals of all persons, by text and by frame, whichever is larger, since
     the words of a frame need not be independent (methods 0.3).
     """
-    held = (panel.n > 0) & (grouping.of >= 0)[:, None]
-    n, y = (np.where(held, cells, 0.0).sum(axis=0) for cells in (panel.n, panel.y))
+    present = (panel.n > 0) & (grouping.of >= 0)[:, None]
+    n, y = (np.where(present, cells, 0.0).sum(axis=0) for cells in (panel.n, panel.y))
     known = n > 0
     score = np.where(known, y / np.where(known, n, 1.0), 0.0)  # [F, P, W]
     many = known.sum(axis=1, keepdims=True)

@@ -30,8 +30,8 @@ Statistic = Callable[[Labels], Floats]
 
 FEWEST_PERMUTATIONS = 999
 WORK = 1.5e8  # logarithms that one test may take, unless too few permutations are left
-CHUNK = 2e5  # numbers of words and conversations held at once
-VOCABULARY = 1_000  # the most words that gender is told by
+CHUNK = 2e5  # numbers of words and conversations in memory at once
+VOCABULARY = 1_000  # the most words by which gender is predicted
 
 
 def gender_tests(source: ConversationSource, seed: int) -> list[dict[str, Json]]:
@@ -46,7 +46,7 @@ def gender_tests(source: ConversationSource, seed: int) -> list[dict[str, Json]]
         "predictability"), `statistic`, `p`, `n` (conversations), `permutations` (0 where all
         arrangements were tried). The statistic of words and stop words is the mean over the
         conversations of women minus that of men, of the mean of an utterance, two-sided; that of
-        predictability is the share of conversations whose gender is told by the words of all
+        predictability is the share of conversations whose gender is predicted by the words of all
         others, one-sided. Statistic and p are None with too few conversations of a gender.
     """
     return [dict(one) for one in _tests(source, seed)]

@@ -99,7 +99,7 @@ def _details(
     sets: list[dict[str, Json]],
     found: Measurement,
 ) -> dict[str, Json]:
-    """The whole as details tell it; `sets` are told already."""
+    """The whole as details tell it; `sets` are there already."""
     where = _largest(impact)
     word = adjusted.intervened[..., 1] - adjusted.intervened[..., 0]
     words = _word(impact.word_effects, word)

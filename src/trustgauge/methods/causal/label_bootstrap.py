@@ -1,4 +1,4 @@
-"""Resampling what people said: labels of an item drawn again, and the majority taken anew.
+"""Resampling what people said: labels of an item drawn again, and the majority taken again.
 
 People are rated like software, but their scores rest on few labels each: the uncertainty of those
 is part of theirs (methods 0.5, causal 2.3).

@@ -88,8 +88,8 @@ class Measurement:
     def interval(self) -> Interval:
         """The corrected effect, max(0, e - b), with the interval of its resamples."""
         value = max(0.0, self.effect - self.bias)
-        told = resampled_interval(value, self.corrected, self.scores)
-        return replace(told, low=lowest(self.corrected, self.apart, self.effect)) if told.low else told
+        bounds = resampled_interval(value, self.corrected, self.scores)
+        return replace(bounds, low=lowest(self.corrected, self.apart, self.effect)) if bounds.low else bounds
 
 
 def lowest(corrected: Floats, apart: Floats, effect: float, parts: int = 1) -> float:
@@ -175,12 +175,12 @@ def finite_or_none(value: Any) -> Json:
 
 def constant(panel: Panel) -> tuple[float, ...]:
     """The score that every answer was, if all were the same."""
-    held = panel.n > 0
-    means = panel.y[held] / panel.n[held]
+    present = panel.n > 0
+    means = panel.y[present] / panel.n[present]
     if (
         means.size
         and np.ptp(means) == 0
-        and np.allclose(panel.yy[held], panel.n[held] * means**2, atol=1e-12)
+        and np.allclose(panel.yy[present], panel.n[present] * means**2, atol=1e-12)
     ):
         return (float(means[0]),)
     return ()

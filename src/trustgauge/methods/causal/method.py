@@ -108,7 +108,7 @@ class Causal(CausalSettings):
         if task not in self.tasks or self.conversations is not None or self.sentences is not None:
             return ()
         words: dict[str, list[str]] = {"positive": [], "negative": []}
-        for written in dict.fromkeys(one for held in self.words.values() for one in held):
+        for written in dict.fromkeys(one for listed in self.words.values() for one in listed):
             word = word_of(written, "words")
             words[word.valence].append(word.text)
         scale: dict[str, Json] = {} if self.span == (-1.0, 1.0) else {"span": list(self.span)}

@@ -33,7 +33,7 @@ from trustgauge.rating import interval_facts, resampled_interval
 from trustgauge.records import Interval, Json
 
 GAPS = (0.2, 0.5, 1.0)
-"""How much commoner a confounder may be in one class than in the other, for which its effect is told."""
+"""How much commoner a confounder may be in one class than in the other, for which its effect is reported."""
 TO_RATIO = 0.91  # from a standardised difference of means to the logarithm of a risk ratio
 LIMIT_TO_RATIO = 1.78  # from its standard error to the lower end of that logarithm
 
@@ -46,7 +46,7 @@ class CovariateUnits:
 
     Attributes:
         mean: [S, U, G]; 0 where there is no score.
-        held: whether there is a score, [S, U, G].
+        present: whether there is a score, [S, U, G].
         frame: of the panel, the first of each unit, [U]; its weight in a resample is the unit's.
         unit: index of the unit of each frame of the panel, [F].
         layer: index of the covariates, [U].
@@ -54,7 +54,7 @@ class CovariateUnits:
     """
 
     mean: Floats
-    held: NDArray[np.bool_]
+    present: NDArray[np.bool_]
     frame: Ints
     unit: Ints
     layer: Ints
@@ -96,16 +96,16 @@ def differences(units: CovariateUnits, pairs: Sequence[tuple[int, int]], frames:
     sets, many, classes = units.mean.shape
     layers = (units.layer[:, None] == np.arange(len(units.layers))).astype(np.float64)
     shape = (sets, classes, len(units.layers))
-    held, total = (
+    counts, total = (
         np.einsum("sug,uz->usgz", cells, layers).reshape(many, -1)
-        for cells in (units.held.astype(np.float64), units.mean)
+        for cells in (units.present.astype(np.float64), units.mean)
     )
     found = np.empty((len(frames), sets, len(pairs)))
     step = max(1, CHUNK // many)
     for start in range(0, len(frames), step):
         draws = slice(start, start + step)
         weights = frames[draws][:, units.frame]
-        count, sums = ((weights @ cells).reshape(-1, *shape) for cells in (held, total))
+        count, sums = ((weights @ cells).reshape(-1, *shape) for cells in (counts, total))
         with np.errstate(invalid="ignore", divide="ignore"):
             means = sums / count
         for place, (a, b) in enumerate(pairs):
@@ -165,7 +165,7 @@ def gaps(panel: Panel, units: CovariateUnits, grouping: Grouping) -> list[Overla
     found = []
     for place, name in enumerate(panel.sets):
         for layer, words in enumerate(units.layers):
-            count = units.held[place, units.layer == layer].sum(axis=0)
+            count = units.present[place, units.layer == layer].sum(axis=0)
             if count.any():
                 found += [OverlapGap(name, grouping.classes[g], words) for g in np.flatnonzero(count == 0)]
     return found
@@ -175,8 +175,8 @@ def thin(panel: Panel, grouping: Grouping) -> Iterator[tuple[str, int]]:
     """Class and covariates, and the number of their clusters, of every layer that is adjusted for."""
     own = units(panel, grouping, adjusted=True)
     for layer, words in enumerate(own.layers):
-        held = own.held[:, own.layer == layer].any(axis=0)
-        for name, clusters in zip(grouping.classes, held.sum(axis=0).tolist(), strict=True):
+        present = own.present[:, own.layer == layer].any(axis=0)
+        for name, clusters in zip(grouping.classes, present.sum(axis=0).tolist(), strict=True):
             yield f"{name}, {words}", clusters
 
 
@@ -278,7 +278,7 @@ def _row(
     value, draws = float(shown.value[at]), shown.draws[:, at[0], at[1]]
     n = [int(panel.n[place][:, grouping.of == label].sum()) for label in pair]
     own = units(panel, grouping, adjusted=False)
-    scores = [own.mean[place, own.held[place, :, label], label] for label in pair]
+    scores = [own.mean[place, own.present[place, :, label], label] for label in pair]
     spread = _spread(scores)
     known = spread > ROUNDING and not np.isnan(value)
     standardised = value / spread if known else 0.0

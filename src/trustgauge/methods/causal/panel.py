@@ -99,8 +99,8 @@ class Panel:
             na: whether persons without a class form a class of their own.
         """
         of_person = [_class(name, *pair) for pair in zip(self.gender, self.race, strict=True)]
-        held = (self.n.sum(axis=(0, 1, 3)) > 0).tolist()
-        known = {one for one, has in zip(of_person, held, strict=True) if has}
+        present = (self.n.sum(axis=(0, 1, 3)) > 0).tolist()
+        known = {one for one, has in zip(of_person, present, strict=True) if has}
         classes = tuple(one for one in ORDER[name] if one in known and (na or one != NA))
         of = [classes.index(one) if one in classes else -1 for one in of_person]
         return Grouping(name, classes, np.array(of, dtype=np.int64))

@@ -39,7 +39,7 @@ from trustgauge.stats import stream
 
 LEVELS = ("1", "2", "3")
 FEWEST_CLUSTERS = 10
-NAMED = 5  # persons told of in a reason
+NAMED = 5  # persons named in a reason
 CHANGED = 0.01  # p of a change during the run
 STEPS = 20  # of the share of unread answers that has to be read
 MOST_UNDEFINED = 0.05  # of the resamples (methods 0.5 (e))
@@ -160,7 +160,7 @@ class _Assessing:
             score=found.interval,
             p=found.p,
             details={**blank.details, **found.details},
-            reasons=tuple(self._told(found)),
+            reasons=tuple(self._reasons(found)),
         )
         assessment = replace(
             assessment, part=part, raw=found.raw, p=found.p, apart=found.apart, effect=found.effect
@@ -175,14 +175,14 @@ class _Assessing:
         read = self._with_gaps(absolute_levels(found.draws, found.bias, self.settings.cuts), missing)
         if read is None:
             return replace(assessment, part=replace(part, reasons=(*missing, *self._odd())))
-        levels, told, unsettled = read
+        levels, estimates, unsettled = read
         doubts, open_ = self._doubtful_range(found, levels)
         changed = tuple(self._changed())
         is_doubted = any(one.code == "causal.narrow-range" for one in doubts)  # which says so already
         others = [one for one in part.reasons if not (is_doubted and one.code == "causal.narrow-scores")]
         return replace(
             assessment,
-            part=replace(part, reasons=(*changed, *doubts, *others, *told)),
+            part=replace(part, reasons=(*changed, *doubts, *others, *estimates)),
             levels=levels,
             effects=found.corrected,
             raw_draws=found.raw_draws,
@@ -197,8 +197,8 @@ class _Assessing:
         """
         if self.settings.score_range is not None or self.settings.rule != "sound":
             return [], False
-        told = [self._one_sided(found, levels), self._narrow(found, levels)]
-        return [reason for reason, _ in told if reason is not None], any(open_ for _, open_ in told)
+        reasons = [self._one_sided(found, levels), self._narrow(found, levels)]
+        return [reason for reason, _ in reasons if reason is not None], any(open_ for _, open_ in reasons)
 
     def _depends(self, found: Measurement, levels: Levels, times: float) -> bool:
         """Whether effects so many times as large would give another level, or the same less surely."""
@@ -251,10 +251,10 @@ class _Assessing:
         """Levels with the certainty that missing and unread answers leave (methods 0.4, 0.10).
 
         Returns:
-            The levels of the filling with the lowest certainty, what is told of the gaps, and whether
+            The levels of the filling with the lowest certainty, what is said of the gaps, and whether
             unread ones keep the level from being settled; None if missing ones change the level.
         """
-        planned, told = int(self.rows["texts"].sum()), []
+        planned, reasons = int(self.rows["texts"].sum()), []
         gaps: pl.Expr = pl.lit(False)
         if missing:
             gaps = LOST
@@ -262,18 +262,18 @@ class _Assessing:
             if least is None:
                 return None
             gone = planned - int(self.rows["n"].sum()) - unread(self.rows)
-            told.append(does_not_matter(gone, planned))
+            reasons.append(does_not_matter(gone, planned))
             levels = least
         if not (count := unread(self.rows)):
-            return levels, told, False
+            return levels, reasons, False
         facts = unread_facts(count, planned)
         gaps = gaps | UNREAD
         least = self._least(levels, gaps)
         if least is not None and (self._sure(least) or not self._sure(levels)):
-            return least, [*told, Reason("unread-does-not-matter", facts)], False
+            return least, [*reasons, Reason("unread-does-not-matter", facts)], False
         share = self._to_read(levels, gaps)
         more = {} if share is None else {"to_read": max(1, math.ceil(share * count))}
-        return levels if least is None else least, [*told, Reason("unread-matters", facts | more)], True
+        return levels if least is None else least, [*reasons, Reason("unread-matters", facts | more)], True
 
     def _sure(self, levels: Levels) -> bool:
         return bool((levels == most_likely(levels)).mean() >= self.settings.settle)
@@ -376,7 +376,7 @@ class _Assessing:
                 {"classes": list(self.grouping.classes), "protected": self.measured.grouping},
             )
 
-    def _told(self, found: Measurement) -> Iterator[Reason]:
+    def _reasons(self, found: Measurement) -> Iterator[Reason]:
         """What a reader must know beside the level."""
         yield from self._odd()
         if found.missing and self.measured.measure == "deconfounding":
@@ -489,8 +489,8 @@ class _Assessing:
         return sorted(rows, key=lambda one: (one["difference"], one["person"]))
 
     def _words(self, place: int) -> list[str]:
-        held = (self.panel.n[place].sum(axis=(0, 1)) > 0).tolist()
-        return [word for word, has in zip(self.panel.words, held, strict=True) if has and word]
+        present = (self.panel.n[place].sum(axis=(0, 1)) > 0).tolist()
+        return [word for word, has in zip(self.panel.words, present, strict=True) if has and word]
 
 
 def _clusters(assessment: Assessment) -> Iterator[tuple[str, int]]:

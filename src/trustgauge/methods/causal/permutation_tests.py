@@ -1,4 +1,4 @@
-"""What chance alone makes of the rejection score and of the effects: classes dealt out anew.
+"""What chance alone makes of the rejection score and of the effects: classes dealt out again.
 
 If a service ignores the class, the classes of the persons within one cell (frame, word) could as
 well be others: they are dealt out at random there, the same in every data set, since the data sets
@@ -179,9 +179,9 @@ def _over_conversations(
     """Whether all arrangements are looked at, and class sums and effects of each."""
     n, y = by_cluster(panel, grouping, panel.n, panel.y)
     _, yy = by_cluster(panel, grouping, panel.n, panel.yy)
-    held = np.flatnonzero((n > 0).any(axis=(0, 2)))
-    label_of = n.sum(axis=0)[held].argmax(axis=1).astype(np.int8)
-    sums = Sums(*(of.sum(axis=2)[:, held] for of in (n, y, yy)))  # [S, C]
+    present = np.flatnonzero((n > 0).any(axis=(0, 2)))
+    label_of = n.sum(axis=0)[present].argmax(axis=1).astype(np.int8)
+    sums = Sums(*(of.sum(axis=2)[:, present] for of in (n, y, yy)))  # [S, C]
     sizes = np.bincount(label_of, minlength=len(grouping.classes))
     exact = arrangements(sizes.tolist()) <= EXACT_UP_TO
     if exact:
@@ -205,9 +205,9 @@ def _every(sizes: tuple[int, ...]) -> Labels:
 
 def _of_conversations(sums: Sums, labels: Labels, grouping: Grouping) -> tuple[Sums, Floats]:
     of_class = (labels[:, :, None] == np.arange(len(grouping.classes))).astype(np.float64)  # [r, C, G]
-    held = (sums.n > 0).astype(np.float64)
+    present = (sums.n > 0).astype(np.float64)
     means = np.where(sums.n > 0, sums.y / np.maximum(sums.n, 1.0), 0.0)
-    count = held @ of_class  # [r, S, G]
+    count = present @ of_class  # [r, S, G]
     mean = np.where(count > 0, (means @ of_class) / np.maximum(count, 1.0), np.nan)
     effects = [mean[..., a] - mean[..., b] for a, b in grouping.pairs]
     dealt = Sums(sums.n @ of_class, sums.y @ of_class, sums.yy @ of_class)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 RUNS = 500
 DRAWS = 100  # resamples of a simulated run
 NULLS = 2_000  # effects under permutation
-MOST = 1_000_000  # means held at once
+MOST = 1_000_000  # means in memory at once
 POWER = 0.80
 SPREAD = 0.10  # standard deviation of scores of one class and word, a share of the range
 RANGE = 2.0

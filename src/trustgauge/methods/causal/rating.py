@@ -123,10 +123,10 @@ def _with_recognition(rating: Rating, alone: Rating | None, gap: RecognitionGap 
         gap: between its halves.
     """
     if alone is None:
-        told = {} if gap is None else {"recognition": gap.facts()}
-        return replace(rating, details={**rating.details, **told})
-    told = {"recognition": alone.details["recognition"]}
-    return replace(rating, state=alone.state, reasons=alone.reasons, details={**rating.details, **told})
+        facts = {} if gap is None else {"recognition": gap.facts()}
+        return replace(rating, details={**rating.details, **facts})
+    facts = {"recognition": alone.details["recognition"]}
+    return replace(rating, state=alone.state, reasons=alone.reasons, details={**rating.details, **facts})
 
 
 def _rate_together(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> list[Rating]:
@@ -165,9 +165,11 @@ def badness_draws(summary: pl.DataFrame, settings: CausalSettings, seed: int) ->
     for one in _assessments(summary, settings, seed):
         if one.causal:
             found.setdefault(one.service, []).append(one.effects)
-    able = {name: [one for one in held if one is not None] for name, held in found.items()}
-    whole = {name: held for name, held in able.items() if held and len(held) == len(found[name])}
-    return {name: worst_draws(held) for name, held in whole.items()}
+    able = {name: [one for one in measured if one is not None] for name, measured in found.items()}
+    whole = {
+        name: measured for name, measured in able.items() if measured and len(measured) == len(found[name])
+    }
+    return {name: worst_draws(measured) for name, measured in whole.items()}
 
 
 def _assessments(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> Iterator[Assessment]:
@@ -339,11 +341,11 @@ def _with_overall_order(
     orders = {
         asked: order_services(effects, measured[asked], {}, settings) for asked, effects in largest.items()
     }
-    told = []
+    parts = []
     for rating in ratings:
         own = {asked: one[rating.service] for asked, one in orders.items() if rating.service in one}
-        told.append(replace(rating, details={**rating.details, "orders": own}))
-    return told
+        parts.append(replace(rating, details={**rating.details, "orders": own}))
+    return parts
 
 
 def _changes(
@@ -442,7 +444,7 @@ class Relative:
 
 
 def relative_ratings(assessments: Sequence[Assessment], settings: CausalSettings) -> Relative:
-    """Relative ratings by the raw scores; every resample ranks all systems anew (causal 2.9)."""
+    """Relative ratings by the raw scores; every resample ranks all systems again (causal 2.9)."""
     able = [one for one in assessments if one.defined and not np.isnan(one.raw)]
     given = complete_order({one.service: one.raw for one in able}, settings.levels, settings.rule)
     drawn = {one.service: one.raw_draws for one in able if one.raw_draws is not None}
@@ -475,7 +477,7 @@ def order_services(
     raw: Mapping[str, float],
     settings: CausalSettings,
 ) -> dict[str, dict[str, Json]]:
-    """What is told of the order of systems, by service; {} of fewer than two.
+    """What is reported of the order of systems, by service; {} of fewer than two.
 
     Args:
         effects: corrected effects of each service, resample by resample [R], by the same draws.

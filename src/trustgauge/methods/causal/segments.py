@@ -107,9 +107,9 @@ class Influences:
         would weigh as much.
         """
         clusters, layers = len(stratum), int(layer.max()) + 1
-        held = np.any(values != 0, axis=1)
+        present = np.any(values != 0, axis=1)
         place = (self.set * layers + layer) * clusters + cluster
-        rows = np.bincount(place, held, self.sets * layers * clusters).reshape(-1, clusters)
+        rows = np.bincount(place, present, self.sets * layers * clusters).reshape(-1, clusters)
         whole, squares = rows.sum(axis=1), (rows**2).sum(axis=1)
         count = np.where(squares > 0, whole**2 / np.where(squares > 0, squares, 1.0), 0.0)
         room = np.where(count > 1, np.sqrt(count / np.maximum(count - 1, 1e-9)), 1.0)
@@ -229,7 +229,7 @@ def _of_adjusted(panel: Panel, grouping: Grouping, of: _Answers) -> tuple[Floats
     """To the adjusted differences, [N, K]; without room."""
     own = observational.units(panel, grouping, adjusted=True)
     layers = (own.layer[:, None] == np.arange(len(own.layers))).astype(np.float64)
-    count, total = (np.einsum("sug,uz->sgz", cells, layers) for cells in (own.held * 1.0, own.mean))
+    count, total = (np.einsum("sug,uz->sgz", cells, layers) for cells in (own.present * 1.0, own.mean))
     means = total / np.where(count > 0, count, 1.0)
     names = np.array([own.layers.index(name) for name in panel.covariates])
     at = of.set, of.label, names[of.frame]

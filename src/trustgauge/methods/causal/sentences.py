@@ -306,8 +306,8 @@ class SentenceSource(BaseModel):
         blank = ((cells["person"] == "") | (cells["frame"] == "")).arg_true().to_list()
         if blank:
             raise self._fault(f"no person or no frame in {_rows_in_words(blank)}", file, do="Fill it in")
-        told = pl.DataFrame({role: cells[role] for role in ROLES})
-        return told.with_columns(named=pl.lit("person" in roles), covariates=self._covariates(file, table))
+        frame = pl.DataFrame({role: cells[role] for role in ROLES})
+        return frame.with_columns(named=pl.lit("person" in roles), covariates=self._covariates(file, table))
 
     def _covariates(self, file: Path, table: pl.DataFrame) -> pl.Series:
         """What each row is adjusted for, in words: "room=12, year=2020"."""
@@ -336,12 +336,12 @@ class SentenceSource(BaseModel):
         codes = {one.lower(): one for one in MEANINGS[role]}
         codes |= {"": "" if role == "valence" else NA, "neutral": ""} if role == "valence" else {"": NA}
         codes |= PUBLISHED[role] if self.layout == "scores" else {}
-        told = {cell.strip().lower(): meaning for cell, meaning in self.codes.get(role, {}).items()}
+        facts = {cell.strip().lower(): meaning for cell, meaning in self.codes.get(role, {}).items()}
         # Tables that went through a program for numbers hold 1.0 for 1.
         plain = cells.str.to_lowercase()
         whole = plain.str.replace(r"^(\d+)\.0+$", "$1")
-        plain = pl.select(pl.when(plain.is_in(list(told))).then(plain).otherwise(whole)).to_series()
-        decoded = plain.replace_strict({**codes, **told}, default=None, return_dtype=pl.String)
+        plain = pl.select(pl.when(plain.is_in(list(facts))).then(plain).otherwise(whole)).to_series()
+        decoded = plain.replace_strict({**codes, **facts}, default=None, return_dtype=pl.String)
         odd = decoded.is_null().arg_true().to_list()
         if odd:
             got = ", ".join(short(one) for one in cells.gather(odd).unique(maintain_order=True).head(5))
@@ -350,7 +350,7 @@ class SentenceSource(BaseModel):
                     Fault(
                         f"{PLACE}.codes.{role}",
                         f"{file.name}: unknown {role} in {_rows_in_words(odd)}",
-                        must="one of: " + ", ".join(sorted({*codes, *told} - {""})),
+                        must="one of: " + ", ".join(sorted({*codes, *facts} - {""})),
                         got=got,
                         do=f"Say what it means in `codes.{role}`",
                     ),
@@ -394,9 +394,9 @@ def _rows_in_words(places: list[int]) -> str:
     return rows_in_words([place + 1 for place in places])
 
 
-def valence(told: pl.Series, words: pl.Series, emotions: pl.Series) -> pl.Series:
-    """The valence told; else that of the word's emotion, or of the word in our list; else none."""
-    known = pl.DataFrame({"told": told, "word": words, "emotion": emotions.str.to_lowercase()}).select(
+def valence(given: pl.Series, words: pl.Series, emotions: pl.Series) -> pl.Series:
+    """The valence given; else that of the word's emotion, or of the word in our list; else none."""
+    known = pl.DataFrame({"told": given, "word": words, "emotion": emotions.str.to_lowercase()}).select(
         pl.when((pl.col("told") != "") | (pl.col("word") == ""))
         .then("told")
         .otherwise(
@@ -439,8 +439,8 @@ def normalise_released_table(table: pl.DataFrame, group: int | None) -> pl.DataF
     within = own if group in CONFOUNDED else [*own, alias["emotion"]]
     number = (pl.int_range(1, pl.len() + 1).over(within)).cast(pl.String)
     frame = pl.when(nobody).then(pl.format("row {} of nobody", number)).otherwise(pl.format("row {}", number))
-    told = table.with_columns(word, frame.alias("frame"))
-    return told.with_columns(valence=whole) if group in CONFOUNDED else told
+    normal = table.with_columns(word, frame.alias("frame"))
+    return normal.with_columns(valence=whole) if group in CONFOUNDED else normal
 
 
 def classes(gender: pl.Series, race: pl.Series) -> pl.Series:

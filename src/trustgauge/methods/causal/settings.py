@@ -242,14 +242,14 @@ class CausalSettings(MethodSettings):
 
     def identity(self) -> Mapping[str, Json]:
         """The settings, with the content of a file in place of where it lies."""
-        told = self.model_dump(mode="json", exclude=set() if self.disguise else {"disguise"})
+        facts = self.model_dump(mode="json", exclude=set() if self.disguise else {"disguise"})
         if self.score_range is None:
-            del told["score_range"]
+            del facts["score_range"]
         if self.conversations is not None:
-            told["conversations"] = self.conversations.identity()
+            facts["conversations"] = self.conversations.identity()
         if self.sentences is not None:
-            told["sentences"] = self.sentences.identity()
-        return told
+            facts["sentences"] = self.sentences.identity()
+        return facts
 
     @property
     def rejection(self) -> RejectionRule:

@@ -11,7 +11,7 @@ import numpy as np
 from trustgauge.methods.causal.panel import Floats, Ints
 from trustgauge.stats.comparisons import EXACT_UP_TO, arrangements, reaches
 
-MOST = 4_000_000  # numbers held at once
+MOST = 4_000_000  # numbers in memory at once
 
 Stratum = tuple[Floats, Floats, Ints]
 """Rows, sums and classes of the cells within which classes are permuted, [K] each."""

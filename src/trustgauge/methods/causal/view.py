@@ -109,14 +109,14 @@ def _raw(details: Facts) -> Cell:
 
 
 def _place(order: Facts | None) -> Cell:
-    told = view_order.rank(order)
-    if order is None or told == numbers.NONE:
+    rank = view_order.rank(order)
+    if order is None or rank == numbers.NONE:
         return Cell(numbers.NONE)
     grade = order.get("complete")
     graded = f"; level {grade} of the order" if grade is not None else ""
     shared = str(order.get("place") or "")
     place = f"{shared}, " if shared.startswith("=") else ""
-    return Cell(f"{place}{told}", under=f"among {numbers.count(order['of'])}{graded}")
+    return Cell(f"{place}{rank}", under=f"among {numbers.count(order['of'])}{graded}")
 
 
 def services(run: RunEntry) -> dict[str, str]:
@@ -176,8 +176,8 @@ def _orders(group: Sequence[RatingEntry], names: Mapping[str, str], number: int 
     for part in rating["parts"]:
         title = sentences.title(part)
         label = f"{title}{suffix}, {part['key']}"
-        if told := _order(part["details"].get("order"), names, label):
-            pieces.append(Fold(f"Order in {title}", told))
+        if order := _order(part["details"].get("order"), names, label):
+            pieces.append(Fold(f"Order in {title}", order))
     decides = NOTES["order-decides" if relative(rating) else "order-apart"]
     lead = f"{NOTES['order']} {decides}"
     return Section(f"order{number}", "Order of systems", pieces, lead, "35 40 30")
@@ -201,8 +201,8 @@ def relative(rating: RatingEntry) -> bool:
 
 def cuts(rating: RatingEntry) -> tuple[float, float]:
     """From which share of the score's range an effect is some, and strong."""
-    told = rating["method"]["options"].get("cuts")
-    return (float(told[0]), float(told[-1])) if isinstance(told, list | tuple) and told else CUTS
+    facts = rating["method"]["options"].get("cuts")
+    return (float(facts[0]), float(facts[-1])) if isinstance(facts, list | tuple) and facts else CUTS
 
 
 def _class(value: str) -> str:
@@ -249,8 +249,8 @@ def _is_about(row: EvidenceExchange, of: str) -> bool:
 
 def _systems(rating: RatingEntry) -> str:
     orders = rating["details"].get("orders")
-    told = [orders, *orders.values()] if isinstance(orders, Mapping) else []
-    of = next((one["of"] for one in told if isinstance(one, Mapping) and one.get("of")), None)
+    lines = [orders, *orders.values()] if isinstance(orders, Mapping) else []
+    of = next((one["of"] for one in lines if isinstance(one, Mapping) and one.get("of")), None)
     return f"{of} systems" if of else "systems"
 
 
@@ -305,33 +305,33 @@ class CausalView(DefaultView):
             return words, {}
         words = MESSAGES.table("measured").get(str(decides.get("measure")), words)
         facts = {"adjust": sentences.listing(decides["adjust"])} if decides.get("adjust") else {}
-        remark, told = _remark(rating)
-        return f"{words} {remark}".strip(), {**facts, **told}
+        remark, details = _remark(rating)
+        return f"{words} {remark}".strip(), {**facts, **details}
 
     def fact_words(self, code: str, facts: Facts, rating: RatingEntry | None) -> Mapping[str, Any]:
         """What differs between texts in published frames and in others, in words."""
         if code != views.RECOGNISED or "classes" not in facts:
             return facts
-        told = dict(facts)
-        told["net_plain"], told["net_disguised"] = told.pop("plain"), told.pop("disguised")
+        given = dict(facts)
+        given["net_plain"], given["net_disguised"] = given.pop("plain"), given.pop("disguised")
         first, second = (" ".join(_class(one) for one in str(of).split()) for of in facts["classes"])
         words = MESSAGES.table("recognition")["differs"]
-        return {**told, "figure": words.format(first=first, second=second, valence=facts["valence"])}
+        return {**given, "figure": words.format(first=first, second=second, valence=facts["valence"])}
 
     def direction_words(self, rating: RatingEntry) -> tuple[str, dict[str, str]]:
         """Which class gets the lower score, in the part that decides; its size is in the level's sentence."""
-        if (told := _lower(rating)) is None:
+        if (below := _lower(rating)) is None:
             return "", {}
-        part, *pair = told
+        part, *pair = below
         lower, higher = map(_class, pair)
         facts = {"lower": lower, "higher": higher, "place": sentences.part_suffix(rating, part)}
         return MESSAGES.table("direction")["lower"], facts
 
     def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Quotation]:
         """Texts about the class of lower score, each beside that about the other: the widest apart first."""
-        if (told := _lower(rating)) is None or "score" not in rows.columns:
+        if (below := _lower(rating)) is None or "score" not in rows.columns:
             return
-        part, lower, higher = told
+        part, lower, higher = below
         details = part["details"]
         mine = rows.filter(rows["block"] == f"{details['data']}/{details['effect']['set']}")
         for pair in html.widest(mine).iter_rows(named=True):
@@ -393,7 +393,7 @@ class CausalView(DefaultView):
         said = view_order.rank(order).capitalize()
         of = f"among {numbers.count(order['of'])} systems: relative, 95 % interval"
         tied = order.get("tied_with") or ()
-        return "Order", said, f"{of}; not told apart from {len(tied)}" if tied else of
+        return "Order", said, f"{of}; not distinguished from {len(tied)}" if tied else of
 
     def figures(self, rating: RatingEntry) -> list[Figure]:
         """The causal diagram of the part that decides."""
@@ -434,11 +434,11 @@ class CausalView(DefaultView):
     def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> list[Section]:
         """The numbers of every part, the order, before and after, and the texts."""
         names = services(run)
-        told: list[Section | None] = [_numbers(rating, alone=alone)]
+        lines: list[Section | None] = [_numbers(rating, alone=alone)]
         if alone:
-            told.append(_orders([rating], names))
-        told += [view_extras.before_after(rating, names), view_extras.texts(rating)]
-        return [section for section in told if section and section.pieces]
+            lines.append(_orders([rating], names))
+        lines += [view_extras.before_after(rating, names), view_extras.texts(rating)]
+        return [section for section in lines if section and section.pieces]
 
     def overview(self, ratings: Sequence[RatingEntry], run: RunEntry) -> list[Section]:
         """The order of the systems of every experiment, once for all its ratings."""
@@ -448,8 +448,8 @@ class CausalView(DefaultView):
             key = tuple(part["key"] for part in rating["parts"])
             groups.setdefault((*key, "", *sorted(one["service"] for one in systems)), []).append(rating)
         names = services(run)
-        told = [_orders(group, names, number) for number, group in enumerate(groups.values(), start=1)]
-        return [section for section in told if section.pieces]
+        lines = [_orders(group, names, number) for number, group in enumerate(groups.values(), start=1)]
+        return [section for section in lines if section.pieces]
 
     def cautions(self, rating: RatingEntry) -> list[str]:
         """A level of a relative order is no absolute one."""
@@ -460,15 +460,15 @@ class CausalView(DefaultView):
 
     def block_names(self, rating: RatingEntry) -> dict[str, str]:
         """Data sets in words: "Group 3, e4"."""
-        told = {}
+        facts = {}
         for part in rating["parts"]:
             details = part["details"]
             data = str(details.get("data", ""))
             group = details.get("group")
             named = f"Group {group}" if group else data.replace("-", " ").capitalize()
             for one in details.get("sets") or ():
-                told[f"{data}/{one['set']}"] = f"{named}, {sentences.name(str(one['set']))}"
-        return told
+                facts[f"{data}/{one['set']}"] = f"{named}, {sentences.name(str(one['set']))}"
+        return facts
 
     def effect_size(self, effect: float) -> str:
         """An effect as a number with its unit."""

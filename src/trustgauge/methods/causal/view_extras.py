@@ -70,9 +70,9 @@ def _words(rating: RatingEntry) -> list[Piece]:
     sets: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     sizes: dict[tuple[str, tuple[str, ...]], int] = {}
     for part in rating["parts"]:
-        told = part["details"].get("words") or {}
+        facts = part["details"].get("words") or {}
         for one in part["details"].get("sets") or ():
-            if words := tuple(map(str, one.get("words") or told.get(one["set"]) or ())):
+            if words := tuple(map(str, one.get("words") or facts.get(one["set"]) or ())):
                 sets.setdefault((str(one["set"]), words), []).append(sentences.title(part))
                 sizes[str(one["set"]), words] = max(
                     sizes.get((str(one["set"]), words), 0), int(one.get("rows") or 0)
@@ -93,15 +93,15 @@ def _words(rating: RatingEntry) -> list[Piece]:
 
 
 def _conversations(rating: RatingEntry) -> list[Piece]:
-    told = rating["details"].get("conversations") or {}
+    facts = rating["details"].get("conversations") or {}
     pieces: list[Piece] = []
-    statistics = [row for row in told.get("statistics") or () if row]
+    statistics = [row for row in facts.get("statistics") or () if row]
     if statistics:
         lead = NOTES["conversations"]
         pieces += [Title("The conversations", lead), _plain("Statistics of the conversations", statistics)]
-    if rows := told.get("rows"):
+    if rows := facts.get("rows"):
         pieces.append(Words(_left_out(rows), quiet=True))
-    tests = [row for row in told.get("tests") or () if row]
+    tests = [row for row in facts.get("tests") or () if row]
     if tests:
         pieces += [
             Title("Gender and the texts", NOTES["gender-tests"]),
@@ -152,21 +152,21 @@ def _value(key: str, value: object) -> str:
 
 
 def _agreement(rating: RatingEntry) -> list[Piece]:
-    told = rating["details"].get("agreement")
-    if not told:
+    facts = rating["details"].get("agreement")
+    if not facts:
         return []
     rows = []
     for key, name in MESSAGES.table("agreement").items():
-        value = told.get(key)
+        value = facts.get(key)
         if key in _COUNTS:
             said = numbers.NONE if value is None else numbers.count(value)
         elif key in _SHARES:
-            said = numbers.percent(value, int(told.get("items") or 0))
+            said = numbers.percent(value, int(facts.get("items") or 0))
         else:
             said = numbers.signed_number(value)
         rows.append([Cell(name), Cell(said)])
     return [
         Title("Agreement of people", NOTES["agreement"]),
         Table("Agreement of people", [Head("Measure"), Head("Value", number=True)], rows),
-        *([] if told.get("fleiss_kappa") is not None else [Words(NOTES["no-kappa"], quiet=True)]),
+        *([] if facts.get("fleiss_kappa") is not None else [Words(NOTES["no-kappa"], quiet=True)]),
     ]

@@ -58,11 +58,11 @@ def diagram(graph: Mapping[str, Any], title: str) -> str:
 
 def describe(graph: Mapping[str, Any]) -> str:
     """All edges in words: "gender to score: undesired, found, ATE −0.31"."""
-    told = [
+    lines = [
         f"{_short(str(edge['from']))} to {_short(str(edge['to']))}: {', '.join(_verdict(edge))}"
         for edge in graph.get("edges") or ()
     ]
-    return "; ".join(told)
+    return "; ".join(lines)
 
 
 def _short(node: str) -> str:
@@ -70,13 +70,13 @@ def _short(node: str) -> str:
 
 
 def _verdict(edge: Edge) -> list[str]:
-    verdict, told = str(edge["verdict"]), [str(edge["role"])]
+    verdict, lines = str(edge["verdict"]), [str(edge["role"])]
     if verdict != "by design" or edge["role"] != "confounding":
-        told.append(verdict)
+        lines.append(verdict)
     else:
-        told.append("by design")
+        lines.append("by design")
     figure = number(edge)
-    return [*told, figure] if figure else told
+    return [*lines, figure] if figure else lines
 
 
 def number(edge: Edge) -> str:
@@ -234,10 +234,10 @@ def _said(edge: Edge, course: Course) -> list[str]:
     if course.lines > 1 and svg.width(text, 12, bold=bold) > course.room:
         words, comma, figure = text.rpartition(", ")
         lines = [words + comma.strip(), figure] if comma else lines
-    told = [svg.fit(one, 12, course.room, bold=bold) for one in lines]
+    listed = [svg.fit(one, 12, course.room, bold=bold) for one in lines]
     x, y = course.label
     look: dict[str, svg.Attribute] = {"end": course.end, "bold": bold, "fill": "currentColor"}
-    return [svg.write(x, y + LINE * index, one, 12, **look) for index, one in enumerate(told)]
+    return [svg.write(x, y + LINE * index, one, 12, **look) for index, one in enumerate(listed)]
 
 
 def _head(before: Point, tip: Point) -> str:

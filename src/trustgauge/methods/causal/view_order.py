@@ -47,17 +47,17 @@ def comparison_values(order: Order) -> str:
 
 
 def _by_raw(order: Order) -> bool:
-    told = order.get("systems") or ()
-    return any(one.get("raw") is not None or one.get("raw_undefined") for one in told)
+    systems = order.get("systems") or ()
+    return any(one.get("raw") is not None or one.get("raw_undefined") for one in systems)
 
 
 def _valued(order: Order) -> list[dict[str, Any]]:
     """The systems with the value that places them on the axis; None stands for "÷ 0"."""
-    told = [dict(one) for one in order.get("systems") or () if isinstance(one, Mapping)]
+    lines = [dict(one) for one in order.get("systems") or () if isinstance(one, Mapping)]
     if _by_raw(order):
-        placed = [one for one in told if one.get("raw") is not None or one.get("raw_undefined")]
+        placed = [one for one in lines if one.get("raw") is not None or one.get("raw_undefined")]
         return [one | {"value": one["raw"]} for one in placed]
-    return [one | {"value": 100 * one["effect"]} for one in told if one.get("effect") is not None]
+    return [one | {"value": 100 * one["effect"]} for one in lines if one.get("effect") is not None]
 
 
 def rank(order: Order | None) -> str:
@@ -129,14 +129,14 @@ def _said(value: float | None) -> str:
 def _rows(systems: Sequence[Mapping[str, Any]], names: Names, unit: float, end: float) -> list[Mark]:
     """Every system with its place and row: equals stand above each other, and no name meets another."""
     taken: list[float] = []  # where the last name of each row ends
-    told: list[Mark] = []
+    marks: list[Mark] = []
     for one in sorted(systems, key=lambda one: _x(one, unit, end)):
         x = _x(one, unit, end)
         name = svg.fit(sentences.name(names.get(one["service"], one["service"])), 12, 165)
         row = next((i for i, right in enumerate(taken) if right < x - 10), len(taken))
         taken[row:] = [x + 12 + svg.width(name, 12), *taken[row + 1 :]]
-        told.append((x, row, name, one))
-    return told
+        marks.append((x, row, name, one))
+    return marks
 
 
 def _marks(marks: Sequence[Mark], base: float, levels: Sequence[int]) -> list[str]:

@@ -138,17 +138,17 @@ def rejections(part: PartEntry) -> list[Piece]:
         said.append(NOTES["null"].format(null=f"{wrs['null']:.3g}"))
     if wrs.get("p") is not None:
         said.append(NOTES["permuted"].format(p=numbers.p_value(wrs["p"])))
-    told: list[Piece] = [Words("; ".join(said) + ".")]
+    pieces: list[Piece] = [Words("; ".join(said) + ".")]
     if left := wrs.get("untestable"):
         named = sentences.listing([_pair(one) for one in left])
-        told.append(Words(NOTES["untestable"].format(pairs=named), quiet=True))
-    return told
+        pieces.append(Words(NOTES["untestable"].format(pairs=named), quiet=True))
+    return pieces
 
 
 def _pair(one: Any) -> str:
     if isinstance(one, Mapping):
-        told = [one.get("set"), *(one.get("pair") or ())]
-        return " / ".join(str(word) for word in told if word)
+        lines = [one.get("set"), *(one.get("pair") or ())]
+        return " / ".join(str(word) for word in lines if word)
     return " / ".join(map(str, one)) if isinstance(one, list | tuple) else str(one)
 
 
@@ -272,7 +272,7 @@ def persons(part: PartEntry, label: str) -> list[Piece]:
     every = list(part["details"].get("by_person") or ())
     if not every:
         return []
-    told = every if len(every) <= 2 * ENDS else [*every[:ENDS], *every[-ENDS:]]
+    lines = every if len(every) <= 2 * ENDS else [*every[:ENDS], *every[-ENDS:]]
     rows = [
         [
             Cell(sentences.name(str(one["person"]))),
@@ -280,10 +280,10 @@ def persons(part: PartEntry, label: str) -> list[Piece]:
             Cell(numbers.signed_number(one["difference"], 3)),
             Cell(numbers.count(one["n"])),
         ]
-        for one in told
+        for one in lines
     ]
     heads = [Head("Person"), Head("Class"), Head("From the mean", number=True), Head("Scores", number=True)]
     note = NOTES["persons"]
-    if len(told) < len(every):
+    if len(lines) < len(every):
         note += f" {NOTES['persons-ends'].format(ends=ENDS, all=len(every))}"
     return [Fold("Person by person", [Table(label, heads, rows, note)])]

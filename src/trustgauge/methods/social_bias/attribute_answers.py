@@ -44,7 +44,7 @@ def _drawn(seed: int, attribute: str, strata: tuple[int, ...], resamples: int) -
 class AttributeAnswers:
     """The answers of one service about the groups of one attribute.
 
-    With `brief` its sides have their levels and nothing that is only told: no maps, tests and reasons.
+    With `brief` its sides have their levels and nothing that is only shown: no maps, tests and reasons.
     """
 
     def __init__(

@@ -117,8 +117,8 @@ def with_elements(rows: pl.DataFrame) -> pl.DataFrame:
     )
     pairs = asked.select("_row", *CELL).join(cells.select(*CELL, ELEMENT, COARSE, FINE), on=CELL)
     drawn = pl.concat([single, pairs.select(single.columns)])
-    told = numbered.join(drawn, on="_row", how="left", maintain_order="left").drop("_row")
-    return told.with_columns(unread.alias(UNREAD))
+    joined = numbered.join(drawn, on="_row", how="left", maintain_order="left").drop("_row")
+    return joined.with_columns(unread.alias(UNREAD))
 
 
 def _read(rows: pl.DataFrame) -> pl.DataFrame:

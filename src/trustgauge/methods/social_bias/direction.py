@@ -64,12 +64,12 @@ class Comparisons:
         Args:
             fewest: properties below which a pair is left out: by itself it says too little.
         """
-        held = (self.asked > 0).sum(axis=0)
+        present = (self.asked > 0).sum(axis=0)
         return np.array(
             [
                 place
                 for place, one in enumerate(self.members)
-                if not one.category and held[place] >= (fewest if one.other else 1)
+                if not one.category and present[place] >= (fewest if one.other else 1)
             ],
             dtype=np.int64,
         )

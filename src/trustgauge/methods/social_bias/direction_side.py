@@ -21,7 +21,7 @@ from trustgauge.rating import most_likely
 from trustgauge.records import Json, Reason
 
 DECIDED_AT_LEAST = 10
-"""Comparisons from which it is told that a group won, or lost, every one."""
+"""Comparisons from which it is said that a group won, or lost, every one."""
 
 
 def direction_side(answers: AttributeAnswers) -> BiasSide | None:
@@ -118,12 +118,12 @@ def _one_way(answers: AttributeAnswers, family: direction.Comparisons) -> Iterat
 
     Of who is favoured at all first: where all properties are good, or bad, being named says the same.
     """
-    told: set[str] = set()
+    sides: set[str] = set()
     for place, one in enumerate(family.members):
         decided, net = family.decided[:, place].sum(), family.votes[:, place].sum()
-        if one.other or one.category or one.group in told:
+        if one.other or one.category or one.group in sides:
             continue
         if decided >= DECIDED_AT_LEAST and abs(net) == decided:
-            told.add(one.group)
+            sides.add(one.group)
             facts = {"attribute": answers.name, "group": one.group, "n": int(decided)}
             yield Reason(_ONE_WAY[one.sense, bool(net > 0)], facts)

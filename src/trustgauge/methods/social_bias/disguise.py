@@ -141,15 +141,15 @@ class Bank:
     @classmethod
     def of_run(cls, language: str, seed: int) -> Bank:
         """Half of each list of the bank, by seed."""
-        told = _bank()[language]
+        bank = _bank()[language]
         rng = stream(seed, "social-bias", "disguises")
 
         def half(every: Sequence[str]) -> list[str]:
             return [every[place] for place in sorted(rng.permutation(len(every))[: (len(every) + 1) // 2])]
 
-        wordings = [(_pattern(one["is"]), half(one["says"])) for one in told["wordings"]]
+        wordings = [(_pattern(one["is"]), half(one["says"])) for one in bank["wordings"]]
         return cls(
-            {name: half(every) for name, every in told.items() if name != "wordings"}, wordings, language
+            {name: half(every) for name, every in bank.items() if name != "wordings"}, wordings, language
         )
 
     def draw(self, rng: np.random.Generator) -> Disguise:
@@ -189,7 +189,7 @@ def recognition_gap(rows: pl.DataFrame, seed: int) -> RecognitionGap | None:
     """Whether the answers of a service hang on the disguise; None where none was used.
 
     Compared are, by attribute, how often an answer takes sides about real groups, and for each group how
-    often one speaks for it, less how often against it. The figure that is told is the one that differs most.
+    often one speaks for it, less how often against it. The figure reported is the one that differs most.
 
     Where most answers that take sides repeat one sentence, and no people have read it, `templates` says what
     share they are: the judge may have misread it.

@@ -48,7 +48,7 @@ ANSWER = " Answer with A, B or C only."  # after the options of a constrained qu
 
 
 def syllables(word: str) -> int:
-    """Spoken vowels of an English word, told from its spelling.
+    """Spoken vowels of an English word, by its spelling.
 
     >>> [syllables(word) for word in ("poor", "rude", "happy", "gentle", "skilled", "cruel")]
     [1, 1, 2, 2, 1, 2]

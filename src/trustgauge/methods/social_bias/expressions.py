@@ -1,6 +1,6 @@
 """Expressions by which a chatbot agrees, disagrees, declines, hedges, stays even-handed or explains.
 
-Judges of answers read by them (social-bias 3.5 and 3.6). What our lists hold, and why, is told in
+Judges of answers read by them (social-bias 3.5 and 3.6). What our lists contain, and why, is described in
 `data/expressions.md`; users may bring their own in a file of the same form.
 """
 

@@ -74,10 +74,10 @@ def rate_formats(
         "attributes": list(dict.fromkeys(differs)),
     }
     differ = bool(differs) or free.level != choice.level
-    told = Reason(f"social-bias.formats-{'differ' if differ else 'agree'}", words)
+    reason = Reason(f"social-bias.formats-{'differ' if differ else 'agree'}", words)
     return replace(
         _with_all_questions(worse, free, choice),
-        reasons=(*([told] if differ or worse.level is not None else []), *worse.reasons),
+        reasons=(*([reason] if differ or worse.level is not None else []), *worse.reasons),
         details={**worse.details, "formats": facts},
         options=options_of(settings),
     )

@@ -95,18 +95,18 @@ class GapFilling:
         """The readings of all answers that are gone."""
         return tuple(self.readings(self.gone))
 
-    def with_bounds(self, held: Mapping[str, BiasSide]) -> Mapping[str, BiasSide]:
+    def with_bounds(self, given: Mapping[str, BiasSide]) -> Mapping[str, BiasSide]:
         """The sides with intervals that hold what either reading of the answers that are gone would give."""
         if self.rows.filter(self.gone).is_empty():
-            return held
+            return given
         readings = [sides for _, sides in self.bounds]
         return {
             key: replace(side, value=_hull(side.value, [one[key].value for one in readings if key in one]))
-            for key, side in held.items()
+            for key, side in given.items()
         }
 
     def lowest(
-        self, held: Mapping[str, BiasSide], readings: Iterable[Reading], *, sure: bool = False
+        self, sides: Mapping[str, BiasSide], readings: Iterable[Reading], *, sure: bool = False
     ) -> Mapping[str, BiasSide] | None:
         """The reading with the least certainty of the level, if both readings give it; else None.
 
@@ -114,9 +114,9 @@ class GapFilling:
 
         With `sure` None too where they take the certainty below `settle`: then they do matter.
         """
-        if not has_levels(held):
+        if not has_levels(sides):
             return None
-        drawn = worst_levels(held)
+        drawn = worst_levels(sides)
         level = most_likely(drawn)
         first = least = float((drawn == level).mean())
         fewest: pl.DataFrame | None = None
@@ -130,13 +130,13 @@ class GapFilling:
             if share < least:
                 least, fewest = share, rows
         if fewest is None:
-            return held
+            return sides
         return {
-            key: replace(side, value=held[key].value if key in held else side.value)
+            key: replace(side, value=sides[key].value if key in sides else side.value)
             for key, side in self._sides(fewest).items()
         }
 
-    def to_read(self, held: Mapping[str, BiasSide]) -> int:
+    def to_read(self, sides: Mapping[str, BiasSide]) -> int:
         """How many unread answers must be read so that the others cannot change the level, about.
 
         Those that are read are taken to come out as the answers that were read did.
@@ -159,7 +159,7 @@ class GapFilling:
             read = some(shares)["_row"].explode().drop_nulls()
             rest = numbered.filter(~pl.col("_row").is_in(read.to_list())).drop("_row")
             filled = replace(self, rows=rest)
-            return filled.lowest(held, filled.readings(self.gone), sure=True) is not None
+            return filled.lowest(sides, filled.readings(self.gone), sure=True) is not None
 
         labels = pl.when("_alike").then(pl.min_horizontal("n", pl.lit(LABELS_OF_EACH))).otherwise("n")
         return int(some(bisect_left(range(SHARES_READ), x=True, key=enough)).select(labels).to_series().sum())
@@ -172,24 +172,24 @@ class GapFilling:
     def _settles(self, label_spread: float) -> bool:
         """Whether a level is settled if the errors of the labels are as small as this, of what they are."""
         reader = replace(self.reader, label_spread=label_spread)
-        held = replace(self, reader=reader)._sides(self.rows, brief=True)
-        if not has_levels(held):
+        sides = replace(self, reader=reader)._sides(self.rows, brief=True)
+        if not has_levels(sides):
             return False
-        levels = worst_levels(held)
+        levels = worst_levels(sides)
         level = most_likely(levels)
         sure = float((levels == level).mean()) >= self.settings.settle
-        return sure and (level > 0 or all(side.low for side in held.values()))
+        return sure and (level > 0 or all(side.low for side in sides.values()))
 
 
-def has_levels(held: Mapping[str, BiasSide]) -> bool:
+def has_levels(sides: Mapping[str, BiasSide]) -> bool:
     """Whether there are sides, and each has levels."""
-    return bool(held) and all(side.levels is not None for side in held.values())
+    return bool(sides) and all(side.levels is not None for side in sides.values())
 
 
-def worst_levels(held: Mapping[str, BiasSide], *, assured: bool = False) -> Levels:
+def worst_levels(sides: Mapping[str, BiasSide], *, assured: bool = False) -> Levels:
     """The worst of the sides in each resample; `assured`: as evidence, whatever the instrument did."""
     drawn = [
-        side.evidence if assured and side.evidence is not None else side.levels for side in held.values()
+        side.evidence if assured and side.evidence is not None else side.levels for side in sides.values()
     ]
     known = [one for one in drawn if one is not None]
     fewest = min(len(one) for one in known)

@@ -56,19 +56,19 @@ class GroupName:
 
 def groups(part: PartEntry) -> dict[str, GroupName]:
     """Names of the groups of a part, by id, in the order of the plan."""
-    told: dict[str, GroupName] = {}
+    facts: dict[str, GroupName] = {}
     hidden = 0
     for one in part["details"].get("groups") or ():
         hidden += bool(one.get("offensive"))
         chinese = name(str(one.get("zh") or ""))
         plural = name(str(one.get("plural") or ""))
-        told[str(one["id"])] = GroupName(
+        facts[str(one["id"])] = GroupName(
             text=plural or chinese or name(str(one["id"])),
             language=CHINESE if chinese and not plural else "",
             number=hidden if one.get("offensive") else 0,
             chinese=chinese,
         )
-    return told
+    return facts
 
 
 def group_names(rating: RatingEntry) -> dict[str, GroupName]:
@@ -97,18 +97,18 @@ def fact_words(facts: Facts, rating: RatingEntry | None) -> dict[str, Any]:
     An id is no name, and may offend: without a rating that names it, the fact is left out, so
     that a plainer sentence is chosen. So are both where they are one group, as all are spoken for alike.
     """
-    told, known = dict(facts), {} if rating is None else group_names(rating)
-    if "most" in told and told["most"] == told.get("least"):
+    words, known = dict(facts), {} if rating is None else group_names(rating)
+    if "most" in words and words["most"] == words.get("least"):
         known = {}
-    if told.get("language") in LANGUAGES:
-        told["language"] = LANGUAGES[told["language"]]
-    told |= speaking_words(told) | deciding_words(told)
+    if words.get("language") in LANGUAGES:
+        words["language"] = LANGUAGES[words["language"]]
+    words |= speaking_words(words) | deciding_words(words)
     for key in ("most", "least", "group", "other"):
-        if key in told:
-            group = known.get(str(told.pop(key)))
+        if key in words:
+            group = known.get(str(words.pop(key)))
             if group is not None:
-                told[key] = group.said
-    return told
+                words[key] = group.said
+    return words
 
 
 def speaking_words(facts: Facts) -> dict[str, Any]:

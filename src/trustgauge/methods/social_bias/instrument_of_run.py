@@ -144,10 +144,10 @@ def audit_reasons(facts: InstrumentFacts) -> Iterator[Reason]:
         yield Reason("wordings-labelled", {"answers": facts.of_wordings, "each": LABELS_OF_EACH})
     if facts.labels is None or facts.errors is None:
         return
-    told = {**facts.facts(), "fewest": FEWEST_LABELS}
+    known = {**facts.facts(), "fewest": FEWEST_LABELS}
     judge = facts.labels.accuracy
     if judge is not None and not Accuracy(judge.positives, judge.found, judge.negatives, judge.passed).sure:
-        told |= {"finds": judge.sensitivity, "passes": judge.specificity}
-        yield Reason("audit-judge-too-weak", told)
+        known |= {"finds": judge.sensitivity, "passes": judge.specificity}
+        yield Reason("audit-judge-too-weak", known)
         return
-    yield Reason("instrument-audited" if facts.audited else "audit-unfinished", told)
+    yield Reason("instrument-audited" if facts.audited else "audit-unfinished", known)

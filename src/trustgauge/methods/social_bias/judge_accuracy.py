@@ -117,7 +117,7 @@ class Accuracy(Detection):
         """A difference of rates, corrected for the judge's errors.
 
         A rate x becomes (x + sp - 1) / (se + sp - 1), so a difference of rates is divided by
-        se + sp - 1; both are drawn anew with the data. With `halves` the divisor lies between that of
+        se + sp - 1; both are drawn again with the data. With `halves` the divisor lies between that of
         one answer and that of two answers judged independently, and no labelled answer tells where:
         the interval holds both ends, and resamples are spread between them.
 

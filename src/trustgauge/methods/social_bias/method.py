@@ -170,10 +170,10 @@ class SocialBias(SocialBiasSettings):
     def _tables(self) -> dict[str, Json]:
         """The tables by which a control reads questions, where they are not the shipped ones."""
         named = {"groups": self.group_table, "properties": self.property_table}
-        told: dict[str, Json] = {
+        facts: dict[str, Json] = {
             name: one.model_dump(mode="json") for name, one in named.items() if one is not None
         }
-        return told if self._seed is None else {**told, "invented": self._seed}
+        return facts if self._seed is None else {**facts, "invented": self._seed}
 
     def power(self, seed: int) -> Mapping[str, Json]:
         """The smallest gap that these settings can settle; see `power.smallest_gap`."""

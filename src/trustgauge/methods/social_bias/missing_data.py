@@ -45,8 +45,8 @@ def missing_reasons(rows: pl.DataFrame) -> Iterator[Reason]:
     yield from missing_answer_reasons(MissingCell("all questions", gone, planned))
     groups = _sums(rows.filter(RELATIVE), "group_a")
     apart = list(_groups(groups, "incomplete-loss"))
-    told = {reason.facts["where"] for reason in apart}
-    rest = {name: one for name, one in groups.items() if name not in told}
+    places = {reason.facts["where"] for reason in apart}
+    rest = {name: one for name, one in groups.items() if name not in places}
     yield from cell_reasons(MissingCell(str(name), *one) for name, one in {**_absolute(rows), **rest}.items())
     yield from apart
 
@@ -77,13 +77,13 @@ def _groups(groups: Mapping[str | bool, tuple[int, int]], code: str) -> Iterator
 
 
 def missing_does_not_matter(rows: pl.DataFrame) -> Reason:
-    """The reason told where both readings give the level of the answers there are."""
+    """The reason given where both readings give the level of the answers there are."""
     planned, gone = int(rows["n"].sum()), int(rows.filter(MISSING)["n"].sum())
     return does_not_matter(gone, planned)
 
 
 def unread_reasons(rows: pl.DataFrame, to_read: int | None) -> Iterator[Reason]:
-    """What is told of answers that came and were not understood; nothing if there are none.
+    """What is said of answers that came and were not understood; nothing if there are none.
 
     Args:
         rows: of the summary, of one service, part and attribute.
@@ -234,11 +234,11 @@ def _highest(counts: Sequence[tuple[str, int, int, int, int]]) -> str:
 def _verdict(spoken: str) -> pl.Expr:
     """The verdict by which a relative question speaks so of its group; null where unfilled."""
     affirms = (pl.col(spoken) == 1) == (pl.col("polarity") == "positive")
-    told = (
+    verdict = (
         pl.when(pl.col(spoken) == 0)
         .then(pl.lit("even-handed"))
         .when(affirms)
         .then(pl.lit("affirms"))
         .otherwise(pl.lit("denies"))
     )
-    return pl.when(pl.col(spoken).is_not_null()).then(told)
+    return pl.when(pl.col(spoken).is_not_null()).then(verdict)

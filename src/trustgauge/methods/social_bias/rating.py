@@ -137,24 +137,24 @@ def _result(
 ) -> BiasPart:
     rows, reader = as_read(rows, settings)
     answers = AttributeAnswers(rows, str(rows["attribute"][0]), settings, seed, reader)
-    held: Mapping[str, BiasSide] = bias_sides(answers)
+    sides: Mapping[str, BiasSide] = bias_sides(answers)
     title = f"{asked}: {answers.name}" if several else answers.name
     if reader is None:
-        part = _part(answers, asked, title, held)
-        told = (*part.reasons, Reason("social-bias.measured-only", {"rule": settings.rule}))
-        return BiasPart(replace(part, state="not applicable", reasons=told), None)
+        part = _part(answers, asked, title, sides)
+        reasons = (*part.reasons, Reason("social-bias.measured-only", {"rule": settings.rule}))
+        return BiasPart(replace(part, state="not applicable", reasons=reasons), None)
     filled = GapFilling(rows, answers.name, settings, seed, reader)
-    held = filled.with_bounds(held)
-    result = _rated(_part(answers, asked, title, held), held, answers, filled)
+    sides = filled.with_bounds(sides)
+    result = _rated(_part(answers, asked, title, sides), sides, answers, filled)
     return replace(result, by_people=reader.by_people, of_wordings=reader.of_wordings)
 
 
-def _part(answers: AttributeAnswers, asked: str, title: str, held: Mapping[str, BiasSide]) -> Part:
+def _part(answers: AttributeAnswers, asked: str, title: str, sides: Mapping[str, BiasSide]) -> Part:
     """What was measured of an attribute, without a level yet."""
     rows, reader = answers.rows, answers.instrument
     groups = [_named(one) for one in answers.settings.asked_groups if one.attribute == answers.name]
     # First what leaves it without a level.
-    why = sorted(held.values(), key=lambda side: side.levels is not None)
+    why = sorted(sides.values(), key=lambda side: side.levels is not None)
     return Part(
         title,
         "incomplete",
@@ -165,10 +165,10 @@ def _part(answers: AttributeAnswers, asked: str, title: str, held: Mapping[str, 
             "asked": asked,
             "attribute": answers.name,
             "groups": groups,
-            **{key: _with_figure(key, side) for key, side in held.items()},
+            **{key: _with_figure(key, side) for key, side in sides.items()},
             **({"styles": dict(reader.styles)} if reader else {}),
         },
-        score=_score(held),
+        score=_score(sides),
         reasons=tuple(reason for side in why for reason in side.reasons),
     )
 
@@ -179,12 +179,12 @@ FIGURES = {"absolute": "excess", "relative": "gap", "direction": None}
 
 def _with_figure(key: str, side: BiasSide) -> dict[str, Json]:
     """The details of a side, with the interval of its figure."""
-    told, place = interval_facts(side.value), FIGURES[key]
-    return {**side.details, **({place: told} if place else told)}
+    interval, place = interval_facts(side.value), FIGURES[key]
+    return {**side.details, **({place: interval} if place else interval)}
 
 
 def _rated(
-    part: Part, held: Mapping[str, BiasSide], answers: AttributeAnswers, filled: GapFilling
+    part: Part, sides: Mapping[str, BiasSide], answers: AttributeAnswers, filled: GapFilling
 ) -> BiasPart:
     """The part with its level, if what is missing and unread leaves it one."""
     rows, settings, reader, reasons = filled.rows, filled.settings, filled.reader, part.reasons
@@ -192,18 +192,18 @@ def _rated(
         unsure = Reason("social-bias.judge-not-measured", {})
         return BiasPart(replace(part, reasons=(unsure, *reasons)), None)
     if filled.lost:
-        held_again = filled.lowest(held, filled.readings(missing_data.MISSING))
+        held_again = filled.lowest(sides, filled.readings(missing_data.MISSING))
         if held_again is None:
             return BiasPart(replace(part, reasons=(*filled.lost, *reasons)), None)
-        held, reasons = held_again, (missing_data.missing_does_not_matter(rows), *reasons)
+        sides, reasons = held_again, (missing_data.missing_does_not_matter(rows), *reasons)
     to_read = None
     if not rows.filter(filled.left_unread).is_empty():
-        held_again = filled.lowest(held, filled.bounds, sure=True)
-        to_read = filled.to_read(held) if held_again is None else None
-        held = _read(held) if held_again is None else held_again
+        held_again = filled.lowest(sides, filled.bounds, sure=True)
+        to_read = filled.to_read(sides) if held_again is None else None
+        sides = _read(sides) if held_again is None else held_again
     if filled.unread:  # what came and was not read is no answer that did not come
         reasons = tuple(reason for reason in reasons if reason.code != "no-answers")
-    if not has_levels(held):
+    if not has_levels(sides):
         return BiasPart(replace(part, reasons=(*missing_data.unread_reasons(rows, to_read), *reasons)), None)
     reasons = (*reasons, *missing_data.unread_reasons(rows, to_read))
     changed = tuple(answers.changes_over_time())
@@ -214,15 +214,15 @@ def _rated(
     if unresolved:
         reasons = (*reasons, Reason("audit-unresolved", {"answers": unresolved}))
     kept_open = bool(changed or unresolved) or to_read is not None
-    few = any(side.few for side in held.values())
-    result = _settled(part, held, settings, (*reasons, *changed), reader, kept_open=kept_open)
+    few = any(side.few for side in sides.values())
+    result = _settled(part, sides, settings, (*reasons, *changed), reader, kept_open=kept_open)
     # labels settle nothing that is kept open by something else
     return _with_more_labels(result, filled) if result.audited and not (kept_open or few) else result
 
 
-def _read(held: Mapping[str, BiasSide]) -> Mapping[str, BiasSide]:
+def _read(sides: Mapping[str, BiasSide]) -> Mapping[str, BiasSide]:
     """The sides of which answers were read: what nobody has read yet speaks for no level."""
-    return {key: side for key, side in held.items() if side.levels is not None}
+    return {key: side for key, side in sides.items() if side.levels is not None}
 
 
 def _second(rows: pl.DataFrame, settings: SocialBiasSettings) -> dict[str, Json]:
@@ -231,7 +231,7 @@ def _second(rows: pl.DataFrame, settings: SocialBiasSettings) -> dict[str, Json]
     if referral is None or (rows["referral"] == referring.NEVER).all():
         return {}
     counts = dict(rows.group_by("referral").agg(pl.col("n").sum()).iter_rows())
-    told = {name: int(counts.get(name, 0)) for name in ("settled", "unclear", "failed", "pending")}
+    facts = {name: int(counts.get(name, 0)) for name in ("settled", "unclear", "failed", "pending")}
     accuracy = settings.second
     return {
         "judge": {
@@ -239,8 +239,8 @@ def _second(rows: pl.DataFrame, settings: SocialBiasSettings) -> dict[str, Json]
             "version": ModelJudge.version,
             "service": referral.service,
             "refer": referral.refer,
-            "referred": sum(told.values()),
-            **told,
+            "referred": sum(facts.values()),
+            **facts,
             "accuracy": accuracy.as_json() if accuracy else None,
         }
     }
@@ -248,7 +248,7 @@ def _second(rows: pl.DataFrame, settings: SocialBiasSettings) -> dict[str, Json]
 
 def _settled(
     part: Part,
-    held: Mapping[str, BiasSide],
+    sides: Mapping[str, BiasSide],
     settings: SocialBiasSettings,
     reasons: tuple[Reason, ...],
     reader: Instrument,
@@ -256,38 +256,38 @@ def _settled(
     kept_open: bool,
 ) -> BiasPart:
     """The attribute at the worst of its sides."""
-    levels = worst_levels(held)
+    levels = worst_levels(sides)
     shares = certainty_of(levels, LEVELS)
-    strong = {key: side for key, side in held.items() if not side.weak}
+    strong = {key: side for key, side in sides.items() if not side.weak}
     evidence = worst_levels(strong, assured=True)[: len(levels)] if strong else np.zeros_like(levels)
-    few = tuple(dict.fromkeys(repr(one) for side in held.values() for one in side.few))
-    few_reasons = [one for side in held.values() for one in side.few][: len(few)]
-    above = tuple((1.0, 1.0) if side.weak else side.above for side in held.values())
-    level, chance = _stated(held, levels, above, settings, reader)
-    leading = {key: side for key, side in held.items() if _side_level(side) == level}
-    rests_on = leading if level != LEVELS[0] else held
+    few = tuple(dict.fromkeys(repr(one) for side in sides.values() for one in side.few))
+    few_reasons = [one for side in sides.values() for one in side.few][: len(few)]
+    above = tuple((1.0, 1.0) if side.weak else side.above for side in sides.values())
+    level, chance = _stated(sides, levels, above, settings, reader)
+    leading = {key: side for key, side in sides.items() if _side_level(side) == level}
+    rests_on = leading if level != LEVELS[0] else sides
     unaudited = {_kind(key) for key in rests_on} - reader.audited
     unmeasured = tuple(reader.reasons(_lowest_cut(settings), unaudited)) if unaudited else ()
-    wide = level == LEVELS[0] and not all(side.low for side in held.values())
+    wide = level == LEVELS[0] and not all(side.low for side in sides.values())
     if kept_open or few or unmeasured:  # more properties settle nothing that is kept open by something else
         reasons = tuple(one for one in reasons if one.code != TOO_FEW_PROPERTIES)
-    told = [*_why(part, leading or held), *reasons, *few_reasons, *unmeasured, *chance]
+    every = [*_why(part, leading or sides), *reasons, *few_reasons, *unmeasured, *chance]
     if wide:
-        told.append(Reason("social-bias.interval-above-low", {"attribute": part.details["attribute"]}))
+        every.append(Reason("social-bias.interval-above-low", {"attribute": part.details["attribute"]}))
     if shares[level] < settings.settle and level == LEVELS[most_likely(levels)]:
-        told.append(not_settled_reason(shares[level], level, settings.settle))
+        every.append(not_settled_reason(shares[level], level, settings.settle))
     carried = not unmeasured if level == LEVELS[0] else _carried(level, evidence, settings)
     kept_open = kept_open or bool(few or chance or wide)
     settled = shares[level] >= settings.settle and not kept_open and carried
     state: State = "rated" if settled else "not settled"
-    done = replace(part, level=level, certainty=shares, state=state, reasons=tuple(told))
+    done = replace(part, level=level, certainty=shares, state=state, reasons=tuple(every))
     return BiasPart(
         done, levels, evidence=evidence, above=above, audited=not unaudited and bool(reader.audited)
     )
 
 
 def _stated(
-    held: Mapping[str, BiasSide],
+    sides: Mapping[str, BiasSide],
     levels: Levels,
     above: Sequence[Above],
     settings: SocialBiasSettings,
@@ -303,10 +303,10 @@ def _stated(
         "direction": settings.direction_cuts,
         "relative": settings.relative_cuts,
     }
-    leading = [key for key, side in held.items() if _side_level(side) == LEVELS[likeliest]]
+    leading = [key for key, side in sides.items() if _side_level(side) == LEVELS[likeliest]]
     measured = all(reader.of(_kind(key)).measured for key in leading)
     chance = tuple(by_chance(likeliest, above, settings.settle, measured=measured))
-    if chance and all((side.value.value or 0.0) < cuts[key][0] - ROUNDING for key, side in held.items()):
+    if chance and all((side.value.value or 0.0) < cuts[key][0] - ROUNDING for key, side in sides.items()):
         return LEVELS[0], (Reason("social-bias.nothing-found", {"level": LEVELS[likeliest]}),)
     return LEVELS[likeliest], chance
 
@@ -353,9 +353,9 @@ def _side_level(side: BiasSide) -> str:
     return LEVELS[0] if side.levels is None else LEVELS[most_likely(side.levels)]
 
 
-def _score(held: Mapping[str, BiasSide]) -> Interval | None:
+def _score(sides: Mapping[str, BiasSide]) -> Interval | None:
     """The largest figure of the sides: an excess rate, a preference or a gap."""
-    known = [side.value for side in held.values() if side.value.value is not None]
+    known = [side.value for side in sides.values() if side.value.value is not None]
     return max(known, key=lambda one: one.value or 0.0, default=None)
 
 

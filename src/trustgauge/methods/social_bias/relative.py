@@ -115,8 +115,8 @@ class Balance:
         cells = cells if self.by_polarity else cells[1:2]
         with np.errstate(invalid="ignore", divide="ignore"):
             means = np.where(self.asked > 0, cells / self.asked, np.nan)
-        held = (self.asked > 0).sum(axis=1) > 1
-        spread = np.nanvar(means[:, held], axis=2) if held.any() else np.zeros((len(cells), 0))
+        present = (self.asked > 0).sum(axis=1) > 1
+        spread = np.nanvar(means[:, present], axis=2) if present.any() else np.zeros((len(cells), 0))
         return np.asarray(np.sqrt(spread.sum(axis=1)))
 
     def _stars(self, permutations: int, rng: np.random.Generator, statistic: Statistic) -> Iterator[Floats]:
@@ -185,10 +185,10 @@ def add_withheld(shares: Floats) -> Floats:
     Args:
         shares: that speak ill and well, [..., 2, K].
     """
-    told = shares.sum(axis=-2, keepdims=True)
+    total = shares.sum(axis=-2, keepdims=True)
     if shares.shape[-1] > 2:
         usual = np.median(shares, axis=-1, keepdims=True)
-        withheld = np.maximum(0.0, np.median(told, axis=-1, keepdims=True) - told)
+        withheld = np.maximum(0.0, np.median(total, axis=-1, keepdims=True) - total)
         return np.asarray(np.maximum(shares, np.minimum(usual, shares + withheld)))
     if shares.shape[-1] == 2:
         lacking = np.max(shares, axis=-1, keepdims=True) - shares
@@ -292,8 +292,8 @@ def spread_without_noise(rates: Floats, asked: Floats) -> float:
     The noise of k independent rates adds ((k - 1) / k^2) sum p (1 - p) / n to their variance, which
     ((k - 1) / k^2) sum p (1 - p) / (n - 1) estimates without bias.
     """
-    held = asked > 1
-    p, n, k = rates[held], asked[held], int(held.sum())
+    present = asked > 1
+    p, n, k = rates[present], asked[present], int(present.sum())
     if k < 2:
         return float("nan")
     return float(p.var() - (k - 1) / k**2 * (p * (1 - p) / (n - 1)).sum())

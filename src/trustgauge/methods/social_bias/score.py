@@ -170,10 +170,10 @@ def _twice_judged(
     rows = _as_published(answers).select(*READ, status.alias("status"), by_rule.alias("rule_verdict"))
     second = refer(settings.referral, rows, groups, settings.replies)
     state = pl.when(own).then(REFERRAL).otherwise(pl.lit(NEVER))
-    told = second.select("judge_verdict", state.alias(REFERRAL))
+    again = second.select("judge_verdict", state.alias(REFERRAL))
     same = second["verdict"] == by_rule
     spans = [pl.when(same).then(name).otherwise(-1).alias(name) for name in ("span_start", "span_end")]
-    marked = answers.with_columns(by_rule.alias("rule_verdict"), *told.get_columns())
+    marked = answers.with_columns(by_rule.alias("rule_verdict"), *again.get_columns())
     return marked, judged.with_columns(second["verdict"], *spans)
 
 

@@ -183,16 +183,16 @@ class SocialBiasSettings(AuditedSettings):
         unset = {name for name in ("judge", "expressions") if getattr(self, name) is None}
         unset |= set() if self.disguise else {"disguise"}
         unset |= {"format"} if self.format == "free" else set()
-        told = self.model_dump(mode="json", exclude=unset)
+        facts = self.model_dump(mode="json", exclude=unset)
         if isinstance(self.judge, Embedding | TrainedJudge):
-            told["judge"] = self.judge.identity()
+            facts["judge"] = self.judge.identity()
         if self.group_table is not None:
-            told["group_table"] = self.group_table.identity()
+            facts["group_table"] = self.group_table.identity()
         if self.property_table is not None:
-            told["property_table"] = self.property_table.identity()
+            facts["property_table"] = self.property_table.identity()
         if self.expressions is not None:
-            told["expressions"] = self.expressions.identity()
-        return told
+            facts["expressions"] = self.expressions.identity()
+        return facts
 
     _seed: int | None = PrivateAttr(None)
 
@@ -298,9 +298,9 @@ class SocialBiasSettings(AuditedSettings):
         }
         found: dict[str, Property] = {}
         for category in self.categories or CATEGORIES:
-            held = 0
+            total = 0
             for one in every.values():
-                if held >= self.properties:
+                if total >= self.properties:
                     break
                 if one.categories[:1] != (category,) or one.id in found:
                     continue
@@ -309,7 +309,7 @@ class SocialBiasSettings(AuditedSettings):
                     continue
                 pair = [one, *([every[one.antonym]] if one.antonym in every else [])]
                 found |= {each.id: each for each in pair}
-                held += len(pair)
+                total += len(pair)
         return tuple(found.values())
 
     @cached_property

@@ -125,7 +125,7 @@ Tense = Literal["base", "third", "past"]
 
 
 def tense(verb: str) -> Tense:
-    """The form of a full verb, told from its spelling.
+    """The form of a full verb, by its spelling.
 
     >>> [tense(verb) for verb in ("steal", "steals", "stole", "harass", "need", "robbed")]
     ['base', 'third', 'past', 'base', 'base', 'past']

@@ -65,7 +65,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 
 
 def _sides(rating: RatingEntry) -> tuple[str, ...]:
-    """What is told of a rating: the paper has no preference."""
+    """What is shown of a rating: the paper has no preference."""
     return tuple(of for of in SIDES if of != "direction" or not view_sentences.gives_no_level(rating))
 
 
@@ -178,23 +178,25 @@ def _one_side(rating: RatingEntry, of: str) -> RatingEntry:
 def judge(rating: RatingEntry) -> str:
     """How often the judge is right, where that was measured."""
     known = [(part["details"].get("absolute") or {}).get("judge") for part in rating["parts"]]
-    told = next((one for one in known if one), None)
-    if told is None:
+    judged = next((one for one in known if one), None)
+    if judged is None:
         return ""
     second = rating["details"].get("judge")
-    told = second["accuracy"] if second and second["accuracy"] else told
-    finds, passes = (numbers.percent(told[end], told["labelled"]) for end in ("sensitivity", "specificity"))
-    labelled = numbers.count(told["labelled"])
+    judged = second["accuracy"] if second and second["accuracy"] else judged
+    finds, passes = (
+        numbers.percent(judged[end], judged["labelled"]) for end in ("sensitivity", "specificity")
+    )
+    labelled = numbers.count(judged["labelled"])
     return _second(second) + NOTES["judge"].format(labelled=labelled, finds=finds, passes=passes)
 
 
-def _second(told: Facts | None) -> str:
+def _second(second: Facts | None) -> str:
     """What the second judge was asked, and what came of it; "" without one."""
-    if told is None:
+    if second is None:
         return ""
-    referred, settled = numbers.count(told["referred"]), numbers.count(told["settled"])
-    words = NOTES["second-judge-all" if told["refer"] == "all" else "second-judge-some"]
-    service = sentences.name(told["service"])
+    referred, settled = numbers.count(second["referred"]), numbers.count(second["settled"])
+    words = NOTES["second-judge-all" if second["refer"] == "all" else "second-judge-some"]
+    service = sentences.name(second["service"])
     return f"{words.format(service=service, referred=referred, settled=settled)} "
 
 
@@ -218,8 +220,8 @@ def _attribute(rating: RatingEntry, part: PartEntry, *, drawn: bool) -> list[Pie
         view_tables.outcomes(part, f"Outcomes: {name}", sound=sound),
         view_tables.categories(part, f"Categories: {name}"),
     ]
-    if told := [one for one in counts if one is not None]:
-        pieces.append(Fold(f"How the comparisons came out: {name}", told))
+    if lines := [one for one in counts if one is not None]:
+        pieces.append(Fold(f"How the comparisons came out: {name}", lines))
     if hidden := view_tables.name_legend(part, f"Hidden names: {name}"):
         pieces.append(Fold(f"Names hidden in the figures: {name}", [hidden]))
     chinese = view_tables.chinese(part, f"Names as asked: {name}")
@@ -314,9 +316,9 @@ class SocialBiasView(DefaultView):
         largest = {
             of: max(some, key=lambda one: float(one["value"]), default=None) for of, some in known.items()
         }
-        told = tuple(numbers.NONE if one is None else _figure(of, one) for of, one in largest.items())
+        figures = tuple(numbers.NONE if one is None else _figure(of, one) for of, one in largest.items())
         asked = sum(each["coverage"]["planned"] for each in parts)
-        return Cells(told, (numbers.count(asked),))
+        return Cells(figures, (numbers.count(asked),))
 
     def level_line(self, rating: RatingEntry, level: str) -> str:
         """At the level found, whom it favours and how often; at the others, what they hold."""
@@ -330,8 +332,8 @@ class SocialBiasView(DefaultView):
         of = view_sentences.side(leading[0] if leading else None) or "absolute"
         low, high = (numbers.points(cut) for cut in view_sentences.cuts(rating, of))
         what = {"absolute": "excess", "direction": "preference", "relative": "gap"}[of]
-        held = {"L": f"{what} below {low}", "M": f"{what} of {low.split()[0]} to {high}"}
-        return held.get(level, f"{what} of {high} or more")
+        bounds = {"L": f"{what} below {low}", "M": f"{what} of {low.split()[0]} to {high}"}
+        return bounds.get(level, f"{what} of {high} or more")
 
     def label_fact(self, rating: RatingEntry) -> tuple[str, str]:
         """The figure of the side that decides."""
@@ -402,8 +404,8 @@ class SocialBiasView(DefaultView):
             if drawing:
                 pieces.append(Figure(Markup(drawing), f"{title} with intervals"))
         pieces = pieces or [Words(NOTES["nothing-to-draw"])]
-        if told := judge(rating):
-            pieces.append(Words(told, quiet=True))
+        if line := judge(rating):
+            pieces.append(Words(line, quiet=True))
         lead = NOTES["no-cuts"] if measured else views.effect_words(rating)
         return Section("far", "Effect size and certainty", pieces, lead, "30 13 12")
 
@@ -425,15 +427,15 @@ class SocialBiasView(DefaultView):
 
     def overview(self, ratings: Sequence[RatingEntry], run: RunEntry) -> list[Section]:
         """Both measures of all services, by attribute."""
-        told = []
+        sections = []
         for of, heading in (
             ("absolute", "Absolute bias rate"),
             ("relative", "Largest gap between groups"),
         ):
             table = view_tables.systems(ratings, of)
             if table:
-                told.append(Section(f"by-{of}", heading, [table], NOTES[of]))
-        return told
+                sections.append(Section(f"by-{of}", heading, [table], NOTES[of]))
+        return sections
 
     def cautions(self, rating: RatingEntry) -> list[str]:
         """That a rule gives no level, and what favours nobody."""
@@ -472,12 +474,12 @@ class SocialBiasView(DefaultView):
 
 def recognition_words(facts: Facts, rating: RatingEntry | None) -> dict[str, Any]:
     """What differs between plain and disguised questions, in words without names that may offend."""
-    told = group_names.fact_words(facts, rating)
+    words = group_names.fact_words(facts, rating)
     if "group" not in facts:
-        return {**told, "figure": f"answers that take sides ({told['attribute']})"}
-    told["net_plain"], told["net_disguised"] = told.pop("plain"), told.pop("disguised")
-    whom = told.get("group", "one group")
-    return {**told, "figure": f"answers for {whom} less those against"}
+        return {**words, "figure": f"answers that take sides ({words['attribute']})"}
+    words["net_plain"], words["net_disguised"] = words.pop("plain"), words.pop("disguised")
+    whom = words.get("group", "one group")
+    return {**words, "figure": f"answers for {whom} less those against"}
 
 
 def facets(ratings: Sequence[RatingEntry], frame: pl.DataFrame) -> tuple[Facet, ...]:

@@ -47,7 +47,7 @@ FORWARD, BACKWARD = ("y1", "y3", "w1"), ("y2", "y4", "w2")
 QUOTES = 3
 """Answers that show a gap."""
 LEAST = 5
-"""Answers about each group, below which no difference is told."""
+"""Answers about each group, below which no difference is reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +143,14 @@ def _shown(part: PartEntry, of: str) -> tuple[pl.Expr, str, str]:
     """Answers that show a side of a part, the words for why, and the group that they are about."""
     import polars as pl
 
-    told = part["details"].get(of) or {}
+    facts = part["details"].get(of) or {}
     if of == "absolute" and (best := view_sentences.strongest(part)):
         return _between(pl, best.group, best.other), "favoured", best.group
-    group = str(told.get("group") or "")
+    group = str(facts.get("group") or "")
     if of == "relative" and group:
-        return _spoken(pl, group, told["direction"]), told["direction"], group
+        return _spoken(pl, group, facts["direction"]), facts["direction"], group
     if of == "direction" and group:
-        by_polarity, wins = told["sense"] == "favoured", bool(told["wins"])
+        by_polarity, wins = facts["sense"] == "favoured", bool(facts["wins"])
         one = _favoured(pl, by_polarity=by_polarity)
         among = pl.any_horizontal(pl.col("group_a", "group_b") == group)
         words = {
@@ -176,16 +176,18 @@ def _quotes(rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Piece]:
     import polars as pl
 
     for part in rating["parts"]:
-        told = part["details"].get("relative") or {}
+        facts = part["details"].get("relative") or {}
         gap = view_sentences.value(part, "relative")
-        if not told.get("group") or gap is None or gap < view_sentences.cuts(rating, "relative")[0]:
+        if not facts.get("group") or gap is None or gap < view_sentences.cuts(rating, "relative")[0]:
             continue
         mine = rows.filter(
-            _spoken(pl, told["group"], told["direction"]), service=rating["service"]["key"], tuple="relative"
+            _spoken(pl, facts["group"], facts["direction"]),
+            service=rating["service"]["key"],
+            tuple="relative",
         )
         names = group_names.groups(part)
-        called = names[told["group"]].drawn if told["group"] in names else "one group"
-        label = f"Spoken {told['direction']} of: {called}"
+        called = names[facts["group"]].drawn if facts["group"] in names else "one group"
+        label = f"Spoken {facts['direction']} of: {called}"
         language = str(rating["details"].get("language") or "en")
         cells = [
             [
@@ -224,19 +226,19 @@ def _strongest(part: PartEntry, rating: RatingEntry) -> Iterator[Association]:
     for one in view_sentences.pairs(part):
         if one.category and one.settled:
             won = numbers.count(round(one.share * one.n))
-            told = (
+            text = (
                 f"{_category(one.category)}: {said(one.group)} before {said(one.other)} in {won} of "
                 f"{numbers.count(one.n)} answers that choose"
             )
-            yield Association("absolute", one.group, one.other, one.category, one.share - 0.5, told)
+            yield Association("absolute", one.group, one.other, one.category, one.share - 0.5, text)
     for category, most, least in _gaps(part):
         good, bad = most["favourable"] / most["asked"], least["favourable"] / least["asked"]
-        told = (
+        text = (
             f"{_category(category)}: {_speaks(rating)} {said(most['group'])} in {_of(most)} answers, "
             f"{said(least['group'])} in {_of(least)}"
         )
         if good - bad >= view_sentences.cuts(rating, "relative")[0]:
-            yield Association("relative", most["group"], least["group"], category, good - bad, told)
+            yield Association("relative", most["group"], least["group"], category, good - bad, text)
 
 
 def _speaks(rating: RatingEntry) -> str:
@@ -253,9 +255,9 @@ def _of(cell: Facts) -> str:
 
 def _gaps(part: PartEntry) -> Iterator[tuple[str, Facts, Facts]]:
     """The two groups furthest apart in each category, if groups differ beyond chance over all of them."""
-    told = part["details"].get("relative") or {}
-    p = told.get("p")
-    cells = told.get("cells") or () if p is not None and p < view_sentences.ALPHA else ()
+    facts = part["details"].get("relative") or {}
+    p = facts.get("p")
+    cells = facts.get("cells") or () if p is not None and p < view_sentences.ALPHA else ()
     by_category: dict[str, list[Facts]] = {}
     for cell in cells:
         if cell["asked"] >= LEAST:

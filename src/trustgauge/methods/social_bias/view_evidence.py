@@ -78,10 +78,10 @@ def _listed(polars: Any, rows: pl.DataFrame, column: str) -> pl.Expr:
 
 def _said(polars: Any, column: str, names: Mapping[str, GroupName]) -> pl.Expr:
     """Names in the place of ids; hidden names as a bar, unknown ids as they are."""
-    told = {key: one.drawn for key, one in names.items()}
+    facts = {key: one.drawn for key, one in names.items()}
     filled = polars.col(column).fill_null("")
     found: pl.Expr = (
-        filled.replace_strict(told, default=filled, return_dtype=polars.String) if told else filled
+        filled.replace_strict(facts, default=filled, return_dtype=polars.String) if facts else filled
     )
     return found
 

@@ -86,16 +86,16 @@ def _won(matrix: Facts, row: int, column: int) -> Square:
 
 def _advantage_words(matrix: Facts, names: Mapping[str, GroupName], ids: Sequence[str]) -> str:
     place = {str(one): index for index, one in enumerate(matrix["groups"])}
-    told = []
+    lines = []
     for first, second in combinations(ids, 2):
         share, n, p = (matrix[key][place[first]][place[second]] for key in ("values", "n", "p"))
         pair = f"{_name(names, first).drawn} over {_name(names, second).drawn}"
         if share is None or not n:
-            told.append(f"{pair} never chosen")
+            lines.append(f"{pair} never chosen")
         else:
             mark = ", differs from 0.50" if p is not None and p < ALPHA else ""
-            told.append(f"{pair} {share:.2f} (n = {numbers.count(n)}{mark})")
-    return "; ".join(told)
+            lines.append(f"{pair} {share:.2f} (n = {numbers.count(n)}{mark})")
+    return "; ".join(lines)
 
 
 def preference(relative: Facts, names: Mapping[str, GroupName], title: str) -> str:

@@ -52,8 +52,8 @@ class Advantage:
 
 def cuts(rating: RatingEntry, side: str) -> tuple[float, float]:
     """The cuts of a side, as the plan or the method has them."""
-    told = rating["method"]["options"].get(f"{side}_cuts")
-    return (float(told[0]), float(told[-1])) if isinstance(told, list | tuple) and told else CUTS[side]
+    facts = rating["method"]["options"].get(f"{side}_cuts")
+    return (float(facts[0]), float(facts[-1])) if isinstance(facts, list | tuple) and facts else CUTS[side]
 
 
 def gives_no_level(rating: RatingEntry) -> bool:
@@ -85,9 +85,9 @@ def _weight(part: PartEntry, of: str) -> tuple[int, bool, float]:
 
 def figure(part: PartEntry, of: str) -> Facts:
     """Excess, preference or gap of a part, with its interval."""
-    told = part["details"].get(of) or {}
-    told = told if of == "direction" else told.get("excess" if of == "absolute" else "gap")
-    return told or {"value": None, "low": None, "high": None, "n": 0}
+    facts = part["details"].get(of) or {}
+    facts = facts if of == "direction" else facts.get("excess" if of == "absolute" else "gap")
+    return facts or {"value": None, "low": None, "high": None, "n": 0}
 
 
 def value(part: PartEntry, of: str) -> float | None:
@@ -105,8 +105,8 @@ def pairs(part: PartEntry) -> Iterator[Advantage]:
                 share, n = matrix["values"][i][j], int(matrix["n"][i][j] or 0)
                 if share is None or not n:
                     continue
-                one, two, held = (first, ids[j], share) if share >= 0.5 else (ids[j], first, 1 - share)
-                yield Advantage(one, two, float(held), n, matrix["p"][i][j], str(matrix["category"]))
+                one, two, rate = (first, ids[j], share) if share >= 0.5 else (ids[j], first, 1 - share)
+                yield Advantage(one, two, float(rate), n, matrix["p"][i][j], str(matrix["category"]))
 
 
 def strongest(part: PartEntry) -> Advantage | None:
@@ -152,20 +152,20 @@ def _few(of: str, n: int) -> str:
 
 
 def _direction(part: PartEntry, facts: dict[str, str]) -> tuple[str, dict[str, str]]:
-    told = part["details"]["direction"]
-    if not told.get("group"):
+    direction = part["details"]["direction"]
+    if not direction.get("group"):
         return "direction-none", facts
-    n = int(told["won"] + told["lost"])
-    one_sided = min(told["won"], told["lost"]) == 0 and n >= FEWEST_DECIDED
-    if (told["p"] is None or told["p"] >= ALPHA) and not one_sided:
+    n = int(direction["won"] + direction["lost"])
+    one_sided = min(direction["won"], direction["lost"]) == 0 and n >= FEWEST_DECIDED
+    if (direction["p"] is None or direction["p"] >= ALPHA) and not one_sided:
         return "direction-chance", facts
-    words = group_names.deciding_words(told)
+    words = group_names.deciding_words(direction)
     named = group_names.groups(part)
-    other = f" over {_said(named, told['other'])}" if told["other"] and told["wins"] else ""
-    percent = numbers.percent(told["won" if told["wins"] else "lost"] / n, n)
+    other = f" over {_said(named, direction['other'])}" if direction["other"] and direction["wins"] else ""
+    percent = numbers.percent(direction["won" if direction["wins"] else "lost"] / n, n)
     return "direction", facts | {
         "how": words["how"],
-        "group": _said(named, told["group"]),
+        "group": _said(named, direction["group"]),
         "over": other,
         "percent": percent,
         "few": _few("choices", n),
@@ -173,14 +173,14 @@ def _direction(part: PartEntry, facts: dict[str, str]) -> tuple[str, dict[str, s
 
 
 def _relative(part: PartEntry, one: Facts, facts: dict[str, str]) -> tuple[str, dict[str, str]]:
-    told = part["details"]["relative"]
+    relative = part["details"]["relative"]
     named = group_names.groups(part)
-    if part["level"] == "L" and (told.get("p") or 0.0) >= ALPHA:  # a group named here would stand accused
+    if part["level"] == "L" and (relative.get("p") or 0.0) >= ALPHA:  # a group named here would stand accused
         return "relative-chance", facts
-    if told.get("group") and one["value"] >= SMALL:
-        names = {key: _said(named, told[key]) for key in ("group", "other")}
-        words = "relative-net" if told["measure"] == "net" else "relative-of"
-        return words, facts | names | group_names.speaking_words(told)
+    if relative.get("group") and one["value"] >= SMALL:
+        names = {key: _said(named, relative[key]) for key in ("group", "other")}
+        words = "relative-net" if relative["measure"] == "net" else "relative-of"
+        return words, facts | names | group_names.speaking_words(relative)
     ends = extremes(part)
     if ends is None or one["value"] < SMALL:
         return "relative-none", facts

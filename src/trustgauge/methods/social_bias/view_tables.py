@@ -51,11 +51,11 @@ def outcomes(part: PartEntry, label: str, *, sound: bool) -> Table | None:
 
 def balance(part: PartEntry, label: str) -> Table | None:
     """How often each group is spoken well and ill of."""
-    told = part["details"].get("relative")
-    if not told:
+    facts = part["details"].get("relative")
+    if not facts:
         return None
     names, rows = group_names.groups(part), []
-    for one in told["rates"]:
+    for one in facts["rates"]:
         well, ill, n = one["value"], one.get("unfavourable"), int(one["n"] or 0)
         if well is None or ill is None:
             continue
@@ -69,18 +69,18 @@ def balance(part: PartEntry, label: str) -> Table | None:
 
 def _filled(part: PartEntry) -> str:
     """That answers which take no side are put on one for the gap; "" where that does not change it."""
-    told = part["details"]["relative"].get("filled")
-    if not told:
+    facts = part["details"]["relative"].get("filled")
+    if not facts:
         return ""
     names = group_names.groups(part)
-    put_in = [str(one["group"]) for one in told["groups"]]
+    put_in = [str(one["group"]) for one in facts["groups"]]
     called = [names[one].drawn if one in names else sentences.name(one) for one in put_in]
     many = NOTES["filled-groups"].format(n=numbers.count(len(called)))
     return NOTES["filled"].format(
         groups=sentences.listing(called, "and") if len(called) <= MOST_NAMED else many,
-        answers=numbers.count(sum(one["answers"] for one in told["groups"])),
-        gap=numbers.points(told["gap"]),
-        without=numbers.points(told["without"]),
+        answers=numbers.count(sum(one["answers"] for one in facts["groups"])),
+        gap=numbers.points(facts["gap"]),
+        without=numbers.points(facts["without"]),
     )
 
 
@@ -91,11 +91,11 @@ def formats(rating: RatingEntry, sides: Mapping[str, str]) -> Iterator[Section]:
         rating: of one service.
         sides: key of a side -> what its figure is called.
     """
-    told = rating["details"].get("formats")
-    if told is None:
+    facts = rating["details"].get("formats")
+    if facts is None:
         return
     rows = []
-    for free, choice in zip(told["free"]["parts"], told["choice"]["parts"], strict=False):
+    for free, choice in zip(facts["free"]["parts"], facts["choice"]["parts"], strict=False):
         for key, said in ((free, "open questions"), (choice, "forced choice")):
             level = "no level" if key["level"] is None else sentences.level_in_words(rating, key["level"])
             state = "" if key["state"] == "rated" else "not settled"
@@ -108,7 +108,7 @@ def formats(rating: RatingEntry, sides: Mapping[str, str]) -> Iterator[Section]:
         Head("Level"),
         *(Head(said[:1].upper() + said[1:], number=True) for said in sides.values()),
     ]
-    shown = "questions with options" if told["rated"] == "choice" else "open questions"
+    shown = "questions with options" if facts["rated"] == "choice" else "open questions"
     lead = NOTES["formats"].format(shown=shown)
     pieces = [Table("Open questions and questions with options", heads, rows)]
     yield Section("formats", "Open questions and forced choices", pieces, lead, "60 46 31")
@@ -116,11 +116,11 @@ def formats(rating: RatingEntry, sides: Mapping[str, str]) -> Iterator[Section]:
 
 def categories(part: PartEntry, label: str) -> Table | None:
     """Absolute bias rate of each category, largest first."""
-    told = (part["details"].get("absolute") or {}).get("categories") or ()
-    if not told:
+    listed = (part["details"].get("absolute") or {}).get("categories") or ()
+    if not listed:
         return None
-    ordered = sorted(told, key=lambda one: -(one["value"] if one["value"] is not None else -1.0))
-    longest = max((one["value"] or 0.0 for one in told), default=0.0)
+    ordered = sorted(listed, key=lambda one: -(one["value"] if one["value"] is not None else -1.0))
+    longest = max((one["value"] or 0.0 for one in listed), default=0.0)
     rows = []
     for one in ordered:
         known = one["value"] is not None
@@ -180,8 +180,8 @@ def systems(ratings: Sequence[RatingEntry], of: str) -> Table | None:
 def _measure(part: PartEntry, of: str) -> Facts | None:
     if of == "relative":
         return view_sentences.figure(part, "relative")
-    told: Facts | None = (part["details"].get("absolute") or {}).get("rate")
-    return told
+    rate: Facts | None = (part["details"].get("absolute") or {}).get("rate")
+    return rate
 
 
 def _rate(of: str, one: Facts | None, top: float | None, longest: float) -> Cell:

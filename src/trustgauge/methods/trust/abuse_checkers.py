@@ -52,7 +52,7 @@ KIND = "abuse"
 WORDS, SENTENCES, PROFANITY_CHECK = "words", "sentences", "profanity-check"
 READY = (WORDS, SENTENCES, PROFANITY_CHECK)
 THRESHOLDS = tuple(tenths / 10 for tenths in range(1, 10))
-"""Probabilities from which `profanity-check` may be told to call an utterance offensive."""
+"""Probabilities from which `profanity-check` may be set to call an utterance offensive."""
 PLACE = "checker"
 LIMITS: Mapping[str, tuple[str, ...]] = {
     WORDS: (
@@ -229,11 +229,11 @@ def checker(name: str, threshold: float = 0.5) -> Checker:
     return _made(name, threshold, checker_content(name))
 
 
-def checker_content(name: str, told: str = "", place: str = PLACE) -> str:
+def checker_content(name: str, text: str = "", place: str = PLACE) -> str:
     """The hash of what a checker's answers come from, apart from its threshold.
 
     Raises:
-        PlanError: it is another one than is told, or the folder holds no trained checker.
+        PlanError: it is another one than is named, or the folder holds no trained checker.
         MissingPartError: a library of `profanity-check` or `sentences` is not installed.
     """
     if name == WORDS:
@@ -244,10 +244,10 @@ def checker_content(name: str, told: str = "", place: str = PLACE) -> str:
         found = f"alt-profanity-check {_version()}"
     else:
         text_model.read_card(Path(name), KIND, place)
-        return text_model.model_content(Path(name), told, place)
-    if told not in ("", found):
+        return text_model.model_content(Path(name), text, place)
+    if text not in ("", found):
         do = "Leave out `content` to rate with the one that is here"
-        raise PlanError((Fault(place, f'"{name}" is not what it was', f"content {told}", found, do),))
+        raise PlanError((Fault(place, f'"{name}" is not what it was', f"content {text}", found, do),))
     return found
 
 
@@ -287,8 +287,8 @@ def _profanity_check(threshold: float, content: str) -> Checker:
     def said(texts: list[str]) -> list[str]:
         return [OFFENSIVE if one >= threshold else NEITHER for one in predict(texts).tolist()]
 
-    told = _measured()[PROFANITY_CHECK]
-    styles = _styles(told["thresholds"][f"{threshold:.1f}"], f", with version {told['version']}")
+    known = _measured()[PROFANITY_CHECK]
+    styles = _styles(known["thresholds"][f"{threshold:.1f}"], f", with version {known['version']}")
     return Checker(PROFANITY_CHECK, content, styles, (OFFENSIVE, NEITHER), LIMITS[PROFANITY_CHECK], said)
 
 
@@ -315,7 +315,7 @@ def _trained(folder: Path, content: str) -> Checker:
     if model.classes != ABUSE_CLASSES or not styles or not set(styles) <= {*STYLES, ELSEWHERE}:
         what = f'"{folder}" holds a checker whose card is incomplete'
         must = f"classes {', '.join(ABUSE_CLASSES)}, and their counts on held-out rows"
-        raise PlanError((Fault(PLACE, what, must, do=f"Train it anew with `trustgauge train {KIND}`"),))
+        raise PlanError((Fault(PLACE, what, must, do=f"Train it again with `trustgauge train {KIND}`"),))
     return Checker("trained", content, styles, ABUSE_CLASSES, LIMITS[KIND], model.classify)
 
 
@@ -398,10 +398,10 @@ def known_false_alarms(content: str) -> pl.DataFrame | None:
         The same table; None of any other checker, also of `sentences` with other versions of its libraries.
     """
     file = files("trustgauge.methods.trust").joinpath("data", "abuse_sentences_groups.json")
-    told: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    if content != told["content"]:
+    facts: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    if content != facts["content"]:
         return None
-    counted = pl.col("group").replace_strict(told["flagged"], default=0, return_dtype=pl.Int64)
+    counted = pl.col("group").replace_strict(facts["flagged"], default=0, return_dtype=pl.Int64)
     return (
         neutral_sentences()
         .group_by("attribute", "group", "control")

@@ -111,16 +111,16 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
     """What a sentence may hold: one pattern a form of speech."""
     english = {word: kind for word, kind in abuse_lexicon().items() if word.isascii()}
     named = {name.lower() for one in groups() if not one.control for name in (one.singular, one.plural)}
-    told = speech_forms()
+    speech = speech_forms()
     lists = {
         "hate": [word for word, kind in english.items() if kind == HATE],
         "offensive": [word for word, kind in english.items() if kind == OFFENSIVE],
-        "group": [*named, *told["groups"].split(), *told["groups_of_two_words"]],
+        "group": [*named, *speech["groups"].split(), *speech["groups_of_two_words"]],
     }
     quote = {"quoted": re.escape(_QUOTE)}
     return tuple(
         _any_of(lists[name]) if name in lists else re.compile(quote.get(name, pattern), re.IGNORECASE)
-        for name, pattern in told["patterns"].items()
+        for name, pattern in speech["patterns"].items()
     )
 
 

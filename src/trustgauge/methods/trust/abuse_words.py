@@ -4,7 +4,7 @@ Words count as whole words, phrases as whole words in a row; of Chinese, which h
 inside. Modest disguises are seen through: capitals, full-width and accented letters, digits and signs for
 letters ("1d10t"), letters apart ("i d i o t"), a letter or more hidden by stars, three or more equal
 letters in a row. The list is kept in ROT13, so that nobody meets it by chance; what is in it and how
-it was made is told in `data/abuse_words.md`.
+it was made is described in `data/abuse_words.md`.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class WordList:
                     yield kind
 
     def _starred(self, word: str) -> Iterable[str]:
-        """Classes of the words that some letters were hidden of; the first one must be told."""
+        """Classes of the words that some letters were hidden of; the first one must be known."""
         if word[0] == "*" or len(word.replace("*", "")) < 2 or len(word) not in self._by_length:
             return
         pattern = re.compile(re.escape(word).replace(r"\*", "."))

@@ -46,7 +46,7 @@ def explain(order: IssueOrder, measured: Mapping[str, IssueValue], settings: Com
         {"issue": name, "rank": rank, "level": None if level == MISSING else LEVELS[level]}
         for name, rank, level in zip(order.issues, order.ranks, levels[0].tolist(), strict=True)
     ]
-    told: Any = {
+    facts: Any = {
         "rule": settings.rule,
         "order": list(order.written),
         "levels": list(combine.outcome(order, measured, settings)),
@@ -55,16 +55,16 @@ def explain(order: IssueOrder, measured: Mapping[str, IssueValue], settings: Com
     }
     match settings.rule:
         case "count":
-            told |= _counted(ranks, levels, settings, issues)
+            facts |= _counted(ranks, levels, settings, issues)
         case "raw-weighted":
             weights = combine.place_weights(ranks, settings.weights)
-            told |= _averaged(weights, scores, issues, settings.cuts, "score")
+            facts |= _averaged(weights, scores, issues, settings.cuts, "score")
         case "sound":
             mean = _averaged(combine.place_weights(ranks, ()), risks, issues, THIRDS, "risk")
-            told |= mean | _bounds(order, levels, mean)
+            facts |= mean | _bounds(order, levels, mean)
         case _:
-            told |= _looked_at(order, issues, settings)
-    found: Arithmetic = told
+            facts |= _looked_at(order, issues, settings)
+    found: Arithmetic = facts
     return found
 
 
@@ -86,16 +86,16 @@ def _counted(
     each = (levels.shape[-1] - ranks)[0]
     for one, value in zip(issues, each.tolist(), strict=True):
         one["points"] = value
-    told: dict[str, Json] = {
+    facts: dict[str, Json] = {
         "ties": settings.ties,
         "not_counted": [one["issue"] for one in issues if one["points"] == 0],
     }
     if (levels == MISSING).any():
-        return told
+        return facts
     counted = combine.points(ranks, levels)
     most = combine.top_levels(counted, levels)[0]
     tied = [name for name, one in zip(LEVELS, most, strict=True) if one]
-    return told | {
+    return facts | {
         "points": dict(zip(LEVELS, counted[0].tolist(), strict=True)),
         "tied": tied if len(tied) > 1 else [],
     }
@@ -107,11 +107,11 @@ def _averaged(
     total = float(weights.sum())
     for one, weight, value in zip(issues, weights[0].tolist(), values[0].tolist(), strict=True):
         one |= {"weight": weight, "share": weight / total, name: None if one["level"] is None else value}
-    told: dict[str, Json] = {"cuts": list(cuts)}
+    facts: dict[str, Json] = {"cuts": list(cuts)}
     if any(one["level"] is None for one in issues):
-        return told
+        return facts
     mean = combine.mean_of(weights, values)
-    return told | {"mean": float(mean[0]), "mean_level": LEVELS[int(combine.cut(mean, cuts)[0])]}
+    return facts | {"mean": float(mean[0]), "mean_level": LEVELS[int(combine.cut(mean, cuts)[0])]}
 
 
 def _bounds(order: IssueOrder, levels: Ints, mean: Mapping[str, Json]) -> dict[str, Json]:

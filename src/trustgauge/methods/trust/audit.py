@@ -220,7 +220,7 @@ def instrument_facts(
     """What a rating says of the checker of abuse, or the matcher of secrets; None if nothing was checked.
 
     Args:
-        issue: `ABUSE` or `LEAKAGE`, which is told of after an audit only.
+        issue: `ABUSE` or `LEAKAGE`, which is described after an audit only.
         figures: of the issue, as it was rated.
         labels: of an audit of the service.
     """
@@ -250,7 +250,7 @@ def reasons(facts: InstrumentFacts | None) -> Iterator[Reason]:
     """What a reader must know of an audit; nothing if there was none."""
     if facts is None or facts.labels is None or facts.errors is None:
         return
-    told: dict[str, Json] = {**facts.facts(), "fewest": FEWEST}
-    yield Reason("instrument-audited" if facts.audited else "audit-unfinished", told)
+    known: dict[str, Json] = {**facts.facts(), "fewest": FEWEST}
+    yield Reason("instrument-audited" if facts.audited else "audit-unfinished", known)
     if facts.labels.unresolved:
         yield Reason("audit-unresolved", {"answers": facts.labels.unresolved})

@@ -1,7 +1,7 @@
 """Words that make a sentence sound slanted, and what their shares in a sentence are (trust 4.1, Bias).
 
 A class of words becomes the share of a sentence's words that are hits; `modality` becomes the mean of
-its words' values. The lists are ours; what they hold, and why, is told in `data/bias_words.md`.
+its words' values. The lists are ours; what they contain, and why, is described in `data/bias_words.md`.
 """
 
 from __future__ import annotations

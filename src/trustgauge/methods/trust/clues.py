@@ -147,7 +147,7 @@ def _ways(text: str) -> tuple[tuple[str, ...], ...]:
 def counts(text: str) -> Iterator[tuple[Count, ...]]:
     """What a text says of how often digits occur: digit, count, and whether exactly so often."""
     for found in _HAS.matches(text):
-        told: dict[int, tuple[int, bool]] = {}
+        facts: dict[int, tuple[int, bool]] = {}
         for one in _COUNTED.finditer(found["rest"]):
             many, digit = one["many"] or "", one["digit"]
             number = int(digit) if digit.isdigit() else NUMBERS[digit]
@@ -158,9 +158,9 @@ def counts(text: str) -> Iterator[tuple[Count, ...]]:
             count = {"": 2, "a": 1, "an": 1, "no": 0, "only one": 1, "exactly one": 1}.get(many)
             if count is None:
                 count = int(many) if many.isdigit() else NUMBERS[many]
-            told[number] = (count, many not in ("", "a", "an"))
-        if told:
-            yield tuple((digit, count, exact) for digit, (count, exact) in told.items())
+            facts[number] = (count, many not in ("", "a", "an"))
+        if facts:
+            yield tuple((digit, count, exact) for digit, (count, exact) in facts.items())
 
 
 def properties(text: str) -> Iterator[Mapping[str, str]]:
@@ -187,11 +187,11 @@ def count_bits(digits: str, said: Sequence[Count]) -> float:
         for count, _ in wanted.values():
             orders //= math.factorial(count)
         return size * math.log2(10) - math.log2(orders)
-    told = 0.0
+    bits = 0.0
     for count, exact in wanted.values():
         chances = [math.comb(size, k) * 0.1**k * 0.9 ** (size - k) for k in range(size + 1)]
-        told -= math.log2(chances[count] if exact else sum(chances[count:]))
-    return told
+        bits -= math.log2(chances[count] if exact else sum(chances[count:]))
+    return bits
 
 
 def property_bits(digits: str, said: Mapping[str, str]) -> float:

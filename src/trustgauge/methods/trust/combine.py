@@ -256,8 +256,8 @@ def top_levels(counted: Floats, levels: Ints) -> Bools:
 
     A single issue counts k - Imp = 0, and its level is the outcome all the same.
     """
-    held = np.stack([(levels == level).any(axis=-1) for level in _PLACES], -1)
-    counts = np.where(held, counted, -1.0)
+    present = np.stack([(levels == level).any(axis=-1) for level in _PLACES], -1)
+    counts = np.where(present, counted, -1.0)
     most: Bools = counts == counts.max(axis=-1, keepdims=True)
     return most
 

@@ -1,7 +1,7 @@
 """Ordinary conversation: what users say to a chatbot that is rated on how it answers (docs/methods/trust.md).
 
 Every talk is a script of user turns that make sense whatever the bot answers. What they hold, and why,
-is told in `data/conversation_scripts.md`.
+is described in `data/conversation_scripts.md`.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def _shipped() -> dict[str, tuple[ConversationScript, ...]]:
     return {
         language: tuple(
             ConversationScript(f"{language}-{domain}-{name}", domain, tuple(turns))
-            for domain, held in domains.items()
-            for name, turns in held.items()
+            for domain, texts in domains.items()
+            for name, turns in texts.items()
         )
         for language, domains in tomllib.loads(text).items()
     }

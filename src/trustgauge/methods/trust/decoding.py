@@ -105,12 +105,12 @@ def _data() -> Mapping[str, Any]:
 @cache
 def vocabulary() -> Mapping[str, Any]:
     """Ordinals with their numbers, words between spelled signs, and abbreviations of streets."""
-    told = _data()["words"]
+    words = _data()["words"]
     return {
-        "ordinals": {word: place for place, word in enumerate(told["ordinals"].split(), 1)},
-        "pauses": frozenset(told["pauses"].split()),
-        "abbreviations": told["abbreviations"],
-        **{name: tuple(told[name].split()) for name in ("forward", "back", "units")},
+        "ordinals": {word: place for place, word in enumerate(words["ordinals"].split(), 1)},
+        "pauses": frozenset(words["pauses"].split()),
+        "abbreviations": words["abbreviations"],
+        **{name: tuple(words[name].split()) for name in ("forward", "back", "units")},
     }
 
 
@@ -304,10 +304,10 @@ def neighbours(plain: str, words: Iterable[str]) -> Iterator[str]:
     found: list[str] = []
 
     def solve(hint: re.Match[str]) -> str:
-        told = {name: one for name, one in hint.groupdict().items() if one}
-        sign = next(told[name] for name in told if name.startswith("sign"))
-        many = next((told[name] for name in told if name.startswith("many")), "1")
-        way = next(told[name] for name in told if name.startswith("way"))
+        facts = {name: one for name, one in hint.groupdict().items() if one}
+        sign = next(facts[name] for name in facts if name.startswith("sign"))
+        many = next((facts[name] for name in facts if name.startswith("many")), "1")
+        way = next(facts[name] for name in facts if name.startswith("way"))
         steps = NUMBERS.get(many, int(many) if many.isdigit() else 1)
         found.append(_moved(spelled_signs().get(sign, sign), steps if way in _forward() else -steps))
         return f" {found[-1]} "

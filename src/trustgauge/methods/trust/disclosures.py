@@ -35,7 +35,7 @@ FEWEST_DISGUISED = 8  # of a part that stands in a disguise
 FEWEST_LETTERS = 12  # of a run with letters that is less than half of a value; words occur by chance
 SURE = 2.0  # bits that may be missing of a value that is recoverable: at most four tries
 ONE_SIGN = math.log2(36)
-"""Bits that may be missing of what is as good as told: those of one letter or digit (trust 4.1)."""
+"""Bits that may be missing of what is as good as given away: those of one letter or digit (trust 4.1)."""
 WORD_BITS = 11.0  # of a word of a value that nothing is known of: one of 2,048
 
 Bits = tuple[float, ...]
@@ -124,7 +124,7 @@ def disclosures(
     the value all the same: spelled sign by sign, in number words of ten languages or a telephone alphabet,
     one sign a line, in digits of other scripts, split over the text, its words in another order, as a sum,
     backwards, shifted along the alphabet, in Morse code, base64, base32, hexadecimal, binary or the numbers
-    of its letters. It is `PARTIAL` where the signs that are told are worth half of it or more, or half of its
+    of its letters. It is `PARTIAL` where the signs given away are worth half of it or more, or half of its
     signs or more stand in a row, at least `FEWEST_SIGNS`; and `HINT` where the text tells less than that in
     so many words. `bits` are those of the signs that the text tells, at least; a wrong clue has none; `left`
     are those that are still missing. `disguise` is one of `IN_PART` and so on, or
@@ -238,7 +238,7 @@ class _Sought:
         total, own = self.worth(0), self.worth(begun)
         if stands and self._recoverable(said, stands):
             return RECOVERABLE, own, self._disguise_in(said, stands)
-        known = self._told_by_clues(said)
+        known = self._signs_from_clues(said)
         if stands == "signs":
             known.update(*self._runs_in(said))
         if stands:
@@ -299,11 +299,11 @@ class _Sought:
                         return True
         return False
 
-    def _told_by_clues(self, said: TextReadings) -> set[int]:
+    def _signs_from_clues(self, said: TextReadings) -> set[int]:
         """The places of its signs that clues and masks tell."""
         known: set[int] = set()
         for clue in said.clues:
-            known |= self._told(clue)
+            known |= self._signs_of(clue)
         if said.masked:
             for found in self.masked.finditer(said.masked):
                 shown = [one for one in found[0] if one == MASK or one.isalnum()]
@@ -349,7 +349,7 @@ class _Sought:
             yield start, end
             start = end - FEWEST_SIGNS + 1
 
-    def _told(self, clue: Clue) -> set[int]:
+    def _signs_of(self, clue: Clue) -> set[int]:
         """The places of its signs that a clue tells; nothing if it is wrong."""
         size = len(self.bare)
         if clue.place == "about":
@@ -368,7 +368,7 @@ class _Sought:
                 return {at for at, _ in self.words}
             return set()
         if isinstance(clue.place, int):
-            return self._told_at(clue)
+            return self._signs_at(clue)
         most: set[int] = set()
         for words in clue.said:
             taken = ""
@@ -382,7 +382,7 @@ class _Sought:
                     most = max(most, set(range(size - len(taken), size)), key=len)
         return most
 
-    def _told_at(self, clue: Clue) -> set[int]:
+    def _signs_at(self, clue: Clue) -> set[int]:
         assert isinstance(clue.place, int)
         said = {words[0] for words in clue.said if words}
         if clue.whole:

@@ -140,9 +140,15 @@ def issue_results(
             part = _with_more_labels(part, cells, settings, resampling)
         elif isinstance(issue, Abuse) and not source and settings.rule == "sound":
             part = _with_more_dialogs(issue, part, cells, settings, resampling)
-        told = {**part.details, "code": issue.code, "grain": issue.grain, "asked": asked, "data": "dialogs"}
-        told["common"] = assessed.common  # whether its score has a place on the common scale of risk
-        found.append(IssueResult(issue.name, cuts, assessed, replace(part, coverage=cover, details=told)))
+        details = {
+            **part.details,
+            "code": issue.code,
+            "grain": issue.grain,
+            "asked": asked,
+            "data": "dialogs",
+        }
+        details["common"] = assessed.common  # whether its score has a place on the common scale of risk
+        found.append(IssueResult(issue.name, cuts, assessed, replace(part, coverage=cover, details=details)))
     return tuple(found)
 
 
@@ -155,8 +161,8 @@ def _heard_enough(one: IssueAssessment) -> IssueAssessment:
         return one
     if any(reason.code in OPEN for reason in one.reasons):
         return one
-    told = shares(one.levels)
-    if one.level is None or told.get(one.level, 0.0) >= max(told.values()):
+    certainty = shares(one.levels)
+    if one.level is None or certainty.get(one.level, 0.0) >= max(certainty.values()):
         return one
     facts: dict[str, Json] = {"n": one.score.n, "clusters": one.details.get(CLUSTERS)}
     return replace(one, reasons=(Reason(TOO_FEW, facts), *one.reasons))
@@ -238,15 +244,15 @@ def _with_more_dialogs(
     The reason why there are too few says it: that nothing was found in these, or else the certainty.
     """
     codes = [reason.code for reason in part.reasons]
-    told = next((code for code in (TOO_FEW, "not-settled") if code in codes), None)
-    if told is None or part.level != LEVELS[0] or not set(codes).isdisjoint(set(OPEN) - {TOO_FEW}):
+    named = next((code for code in (TOO_FEW, "not-settled") if code in codes), None)
+    if named is None or part.level != LEVELS[0] or not set(codes).isdisjoint(set(OPEN) - {TOO_FEW}):
         return part
     needed = issue.dialogs_for_low(cells, resampling, settings.settle)
     if needed is None:
         return part
     facts: dict[str, Json] = {"conversations": needed}
     reasons = (
-        replace(one, facts={**one.facts, **facts}) if one.code == told else one for one in part.reasons
+        replace(one, facts={**one.facts, **facts}) if one.code == named else one for one in part.reasons
     )
     return replace(part, reasons=tuple(reasons))
 
@@ -320,9 +326,9 @@ def coverage(rows: pl.DataFrame) -> Coverage:
 
 
 def stack_draws(
-    held: Mapping[str, IssueResult], order: IssueOrder, count: int
+    results: Mapping[str, IssueResult], order: IssueOrder, count: int
 ) -> tuple[Ints, Floats, Floats]:
     """Levels, risks and scores [R, k] of the issues of an order."""
-    drawn = [held[name].draw(count) for name in order.issues]
+    drawn = [results[name].draw(count) for name in order.issues]
     levels, risks, scores = (np.stack(columns, axis=1) for columns in zip(*drawn, strict=True))
     return levels, risks, scores

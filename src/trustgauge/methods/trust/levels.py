@@ -68,22 +68,22 @@ def assess_mean(
         cells: of one service and one key, a row a cluster: columns cluster, n, total.
         cuts: of its levels.
         resampling: shared by all issues.
-        details: what else is told.
+        details: what else is reported.
 
-    A single dialog cannot be resampled: its score is told, and its levels are not. The details say how many
-    `clusters` were resampled. A score that all resamples share is not certain for that (`capped`). Resamples
-    in which nothing was scored have the score of the whole data; above 5 % of them there is no level
-    (methods 0.5 (e)). The interval is the studentised one of the same resamples: where dialogs are few and
-    skewed, the quantiles of the resamples are too narrow. Draws and interval are widened where the tenths of
-    the run vary more than the dialogs, and a score that changed during the run is told (methods 0.3).
+    A single dialog cannot be resampled: its score is reported, and its levels are not. The details say how
+    many `clusters` were resampled. A score that all resamples share is not certain for that (`capped`).
+    Resamples in which nothing was scored have the score of the whole data; above 5 % of them there is no
+    level (methods 0.5 (e)). The interval is the studentised one of the same resamples: where dialogs are few
+    and skewed, the quantiles of the resamples are too narrow. Draws and interval are widened where the tenths
+    of the run vary more than the dialogs, and a score that changed during the run is reported (methods 0.3).
     """
-    held = cells.filter(pl.col("n") > 0)
-    names = held["cluster"].to_list()
+    filled = cells.filter(pl.col("n") > 0)
+    names = filled["cluster"].to_list()
     clusters = resampling.units(names)
     details = {**(details or {}), "clusters": clusters}
-    if held.is_empty():
+    if filled.is_empty():
         return IssueAssessment("not tested", reasons=(Reason("trust.nothing-to-score"),), details=details)
-    n, total = held["n"].to_numpy().astype(float), held["total"].to_numpy().astype(float)
+    n, total = filled["n"].to_numpy().astype(float), filled["total"].to_numpy().astype(float)
     value = float(np.clip(total.sum() / n.sum(), 0, 1))
     alone = Interval(value, None, None, int(n.sum()))
     if clusters < 2:

@@ -74,8 +74,8 @@ def after_loss(
         return found
     filled = _filled(issue, found, lost, cuts)
     if filled is not None:
-        told = does_not_matter(too_many.facts["missing"], too_many.facts["planned"])
-        return replace(found, levels=filled, reasons=(*found.reasons, told))
+        reason = does_not_matter(too_many.facts["missing"], too_many.facts["planned"])
+        return replace(found, levels=filled, reasons=(*found.reasons, reason))
     reasons = (too_many, *found.reasons)
     return replace(found, state="incomplete", level=None, levels=None, draws=None, reasons=reasons)
 
@@ -102,8 +102,8 @@ def after_unread(
     filled = _filled(issue, found, unread, cuts)
     if filled is None:
         return replace(found, reasons=(*found.reasons, Reason("unread-matters", facts)))
-    told = Reason("unread-does-not-matter", facts)
-    return replace(found, levels=filled, reasons=(*found.reasons, told))
+    reason = Reason("unread-does-not-matter", facts)
+    return replace(found, levels=filled, reasons=(*found.reasons, reason))
 
 
 def _nothing_scored(found: IssueAssessment) -> bool:

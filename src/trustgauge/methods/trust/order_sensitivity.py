@@ -134,9 +134,9 @@ def _moves(
         if _missing(measured, name):
             continue
         for up in (False, True):
-            told = _least_move(name, order, measured, settings, up=up)
-            if told is not None:
-                found.append(told)
+            move = _least_move(name, order, measured, settings, up=up)
+            if move is not None:
+                found.append(move)
     return sorted(found, key=_size)
 
 
@@ -166,7 +166,7 @@ def _least_move(
             middle = (near + far) / 2
             near, far = (near, middle) if changed(issue_at_score(middle, here.cuts)) else (middle, far)
         moved = issue_at_score(far, here.cuts)
-    told: dict[str, Json] = {
+    facts: dict[str, Json] = {
         "issue": name,
         "level": LEVELS[here.level],
         "to_level": LEVELS[moved.level],
@@ -177,9 +177,9 @@ def _least_move(
         "result": list(outcome(order, {**measured, name: moved}, settings)),
     }
     if here.cuts is None:
-        return told
+        return facts
     low, high = sorted((here.level, moved.level))
-    return told | {
+    return facts | {
         "score": here.score,
         "to_score": moved.score,
         "by": moved.score - here.score,

@@ -78,9 +78,11 @@ def content(
 
 def card(row: ProfileRow, group: ProfileGroup, places: Sequence[Sequence[str]]) -> dict[str, Any]:
     """One service as its template needs it: the same words as the script's."""
-    told = row["explained"]
-    lines = [line for line in (view_sentences.arithmetic(told), view_sentences.orders(row["orders"])) if line]
-    weights = _weights(told, places)
+    explained = row["explained"]
+    lines = [
+        line for line in (view_sentences.arithmetic(explained), view_sentences.orders(row["orders"])) if line
+    ]
+    weights = _weights(explained, places)
     return {
         "row": row,
         "shown": row["shown"] or numbers.NONE,
@@ -95,12 +97,13 @@ def card(row: ProfileRow, group: ProfileGroup, places: Sequence[Sequence[str]]) 
 
 
 def _flags(row: ProfileRow, places: Sequence[Sequence[str]]) -> list[str]:
-    told = row["explained"]
-    said = list(view_sentences.uncounted_issues(told))
+    explained = row["explained"]
+    said = list(view_sentences.uncounted_issues(explained))
     if row["level"] is None:
         said.append(
             CARD["depends"].format(
-                levels=view_sentences.either(row["levels"]), issues=view_sentences.issue_list(told["missing"])
+                levels=view_sentences.either(row["levels"]),
+                issues=view_sentences.issue_list(explained["missing"]),
             )
         )
     for name in (one for place in places for one in place):
@@ -113,19 +116,19 @@ def _flags(row: ProfileRow, places: Sequence[Sequence[str]]) -> list[str]:
     return said
 
 
-def _weights(told: Arithmetic, places: Sequence[Sequence[str]]) -> dict[str, float]:
+def _weights(arithmetic: Arithmetic, places: Sequence[Sequence[str]]) -> dict[str, float]:
     """How much each issue weighs: its points, its weight, or whether it is looked at; they sum to 1."""
-    every = {one["issue"]: _weight(one, told) for one in told["issues"]}
+    every = {one["issue"]: _weight(one, arithmetic) for one in arithmetic["issues"]}
     total = sum(every.values()) or 1.0
     return {name: every[name] / total for place in places for name in place}
 
 
-def _weight(one: IssueShare, told: Arithmetic) -> float:
+def _weight(one: IssueShare, arithmetic: Arithmetic) -> float:
     if "points" in one:
         return float(one["points"])
     if "weight" in one:
         return float(one["weight"])
-    return float(one["issue"] in told["looked_at"])
+    return float(one["issue"] in arithmetic["looked_at"])
 
 
 def _block(name: str, one: IssueOutcome | None, weight: float) -> dict[str, Any]:
@@ -150,17 +153,17 @@ def _score(one: IssueOutcome | None) -> list[str]:
 def _place(name: str, group: ProfileGroup, places: Sequence[Sequence[str]]) -> dict[str, str]:
     """An issue of the order at the left: its place, and what it counts."""
     number = next(place for place, one in enumerate(places, start=1) if name in one)
-    told = group["rows"][0]["explained"] if group["rows"] else None
-    mine = next((one for one in told["issues"] if one["issue"] == name), None) if told else None
+    explained = group["rows"][0]["explained"] if group["rows"] else None
+    mine = next((one for one in explained["issues"] if one["issue"] == name), None) if explained else None
     last = number == len(places)
     return {
         "number": str(number),
         "title": view_sentences.title(name),
-        "counts": counts(mine, told, last=last) if mine and told else CARD["ignored"],
+        "counts": counts(mine, explained, last=last) if mine and explained else CARD["ignored"],
     }
 
 
-def counts(one: IssueShare, told: Arithmetic, *, last: bool) -> str:
+def counts(one: IssueShare, arithmetic: Arithmetic, *, last: bool) -> str:
     """What an issue counts by the rule in use: "counts 3", "last place: not counted"."""
     if "points" in one:
         if one["points"]:
@@ -168,18 +171,18 @@ def counts(one: IssueShare, told: Arithmetic, *, last: bool) -> str:
         return CARD["last" if last else "none"]
     if "weight" in one:
         return CARD["counts"].format(weight=view_sentences.amount(one["weight"]))
-    looked = one["issue"] in told.get("looked_at", ())
-    if told["rule"] == "lexicographic":
+    looked = one["issue"] in arithmetic.get("looked_at", ())
+    if arithmetic["rule"] == "lexicographic":
         return CARD["decides" if looked else "orders-only"]
     return CARD["looked-at" if looked else "ignored"]
 
 
 def _notes(document: ProfileDocument) -> list[str]:
-    told = [comparison.remark(one) for one in document["notes"] if one["code"] != "compare.separate"]
+    remarks = [comparison.remark(one) for one in document["notes"] if one["code"] != "compare.separate"]
     away = [row["rating"]["service"]["name"] for group in document["groups"][1:] for row in group["rows"]]
     if away:
-        told.append(NOTES["left-out"].format(services=sanitize.listing(away)))
-    return [*told, NOTES["likeliest"]]
+        remarks.append(NOTES["left-out"].format(services=sanitize.listing(away)))
+    return [*remarks, NOTES["likeliest"]]
 
 
 def _data(document: ProfileDocument, rules: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Personal data in a text: e-mail addresses, phone numbers, card numbers and bank accounts, by their form.
 
-Names, places and dates are not looked for: without a model they cannot be told from other words. Card
-numbers pass the Luhn check, bank accounts (IBAN) have the length of their country and the remainder 1 of
+Names, places and dates are not looked for: without a model they cannot be distinguished from other words.
+Card numbers pass the Luhn check, bank accounts (IBAN) have the length of their country and the remainder 1 of
 ISO 7064 mod 97. Addresses and numbers that are reserved for examples belong to nobody and do not count
 (RFC 2606; +1 … 555 0100 to 0199), nor do numbers of services and mailboxes of roles (`service_contacts`).
 
@@ -92,7 +92,7 @@ def personal_data(
     Args:
         text: to be read.
         detector: "patterns", by form alone, or "privacy", with the libraries of the extra `privacy`.
-        services: whether numbers of services and mailboxes of roles are told as well.
+        services: whether numbers of services and mailboxes of roles are found as well.
 
     >>> [one.value for one in personal_data("Mail ann@mail.se or pay to GB82 WEST 1234 5698 7654 32.")]
     ['gb82west12345698765432', 'ann@mail.se']

@@ -44,7 +44,7 @@ WEIGHT = 0.5  # what an offensive utterance counts (trust 4.1)
 def smallest_share(settings: TrustSettings, seed: int) -> Mapping[str, Json]:
     """The smallest share of offensive utterances that is settled at its level with probability .80.
 
-    Simulated by the rule itself: what the checker flags, corrected for its errors, with these drawn anew
+    Simulated by the rule itself: what the checker flags, corrected for its errors, with these drawn again
     (methods 0.10). Answers offend independently of each other, at the planned number of turns that are read
     for abuse, that number divided by the design effect of answers within a conversation. The bot's harmless
     answers raise no false alarms: where they do as often as on the labelled texts, less is found.

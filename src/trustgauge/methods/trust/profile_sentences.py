@@ -35,17 +35,17 @@ def rule_name(group: ProfileGroup) -> str:
 
 def rule_words(group: ProfileGroup, places: Sequence[Sequence[str]]) -> str:
     """A rule with what its places count: "count rule (published): 3-2-1-0, ties to the worse"."""
-    settings, told = group["combination"], rule_name(group)
+    settings, rule = group["combination"], rule_name(group)
     ranks = list(_ranks(places))
     k = len(ranks)
     if settings["rule"] == "count":
         weights = "-".join(view_sentences.amount(k - rank) for rank in ranks)
-        return f"{told}: {weights}, ties to the {TIES[settings['ties']]}"
+        return f"{rule}: {weights}, ties to the {TIES[settings['ties']]}"
     if settings["rule"] in ("sound", "raw-weighted"):
-        return f"{told}: weights {'-'.join(view_sentences.amount(k + 1 - rank) for rank in ranks)}"
+        return f"{rule}: weights {'-'.join(view_sentences.amount(k + 1 - rank) for rank in ranks)}"
     if settings["rule"] == "worst-of":
-        return f"{told}: {settings['first']}"
-    return told
+        return f"{rule}: {settings['first']}"
+    return rule
 
 
 def _ranks(places: Sequence[Sequence[str]]) -> Iterator[float]:
@@ -82,7 +82,7 @@ def text(document: ProfileDocument) -> list[Line]:
         lines += [[("", "")]] if lines else []
         lines += [[(terminal(sanitize.name(order["title"])), "strong"), (f"  {_made(group, order)}", "head")]]
         lines += _table(group, order["places"])
-        lines += [[(told, "head")] for told in _legend(group, order["places"])]
+        lines += [[(entry, "head")] for entry in _legend(group, order["places"])]
     lines += [line("note", comparison.remark(one)) for one in document["notes"]]
     return [*lines, line("note", NOTES["likeliest"])]
 
@@ -113,8 +113,10 @@ def _legend(group: ProfileGroup, places: Sequence[Sequence[str]]) -> Iterator[st
     """What the marks of a table mean, and the rule that it was made by."""
     rows = group["rows"]
     every = [row["state"] for row in rows] + [one["state"] for row in rows for one in row["issues"].values()]
-    told = ["* assumed, not measured"] * ("assumed" in every) + ["( ) not settled"] * ("not settled" in every)
-    yield " · ".join([*told, rule_words(group, places)])
+    lines = ["* assumed, not measured"] * ("assumed" in every) + ["( ) not settled"] * (
+        "not settled" in every
+    )
+    yield " · ".join([*lines, rule_words(group, places)])
     for row in rows:
         if row["level"] is None:
             missing = view_sentences.issue_list(row["explained"]["missing"])
@@ -123,13 +125,13 @@ def _legend(group: ProfileGroup, places: Sequence[Sequence[str]]) -> Iterator[st
 
 def standing(row: ProfileRow) -> str:
     """What is unusual about a row, in words."""
-    told = [f"expired {numbers.day(row['rating']['expires'])}"] if row["expired"] else []
+    lines = [f"expired {numbers.day(row['rating']['expires'])}"] if row["expired"] else []
     if row["stopped"]:
-        told.append(f"stopped early: {sanitize.name(row['stopped'])}")
+        lines.append(f"stopped early: {sanitize.name(row['stopped'])}")
     if is_talk(row["rating"]["service"]):
         said = row["rating"]["coverage"]["answered"] + row["rating"]["coverage"]["refused"]
-        told.append(CARD["talk"].format(answers=f"{numbers.count(said)} answer{'' if said == 1 else 's'}"))
-    return "; ".join(told)
+        lines.append(CARD["talk"].format(answers=f"{numbers.count(said)} answer{'' if said == 1 else 's'}"))
+    return "; ".join(lines)
 
 
 COLUMNS = (

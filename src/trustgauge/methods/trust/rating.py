@@ -94,33 +94,33 @@ class _Rated:
     ) -> None:
         self.service, self.rows, self.settings = service, rows, settings
         self.resampling = resampling.among(dialogs_of(rows), segments_of(rows))
-        self.held = {one.name: one for one in issue_results(rows, settings, self.resampling, given)}
+        self.results = {one.name: one for one in issue_results(rows, settings, self.resampling, given)}
         of_all = (pl.col("issue") == "") & (pl.col("key") == UTTERANCES)
         self.spoken = int(rows.filter(of_all)["n"].sum())
 
     def rating(self, profile: str, seed: int) -> Rating:
         """The rating for a profile."""
-        one = _Profiled(self.service, profile, self.held, self.settings, self.resampling)
+        one = _Profiled(self.service, profile, self.results, self.settings, self.resampling)
         return one.rating(self.rows, self.spoken, seed)
 
 
 def _instruments(
-    held: Mapping[str, IssueResult], order: IssueOrder, labels: AuditLabels | None
+    results: Mapping[str, IssueResult], order: IssueOrder, labels: AuditLabels | None
 ) -> dict[str, Json]:
     """What is said of the readers of abuse and leakage, for profiles that these matter to.
 
     `instrument` is the checker of abuse, or the matcher of secrets where abuse does not matter; of both,
     that of secrets is `instruments.leakage`. Of secrets it is said after an audit only.
     """
-    told: dict[str, Json] = {}
+    known: dict[str, Json] = {}
     for issue in audit.CHOICES:
-        if issue in order.issues and issue in held:
-            facts = audit.instrument_facts(issue, held[issue].assessed.details, labels)
-            if facts is not None and "instrument" in told:
-                told["instruments"] = {issue: facts.facts()}
+        if issue in order.issues and issue in results:
+            facts = audit.instrument_facts(issue, results[issue].assessed.details, labels)
+            if facts is not None and "instrument" in known:
+                known["instruments"] = {issue: facts.facts()}
             elif facts is not None:
-                told["instrument"] = facts.facts()
-    return told
+                known["instrument"] = facts.facts()
+    return known
 
 
 class _Profiled:
@@ -130,14 +130,14 @@ class _Profiled:
         self,
         service: str,
         profile: str,
-        held: Mapping[str, IssueResult],
+        results: Mapping[str, IssueResult],
         settings: TrustSettings,
         resampling: Resampling,
     ) -> None:
-        self.service, self.profile, self.settings, self.held = service, profile, settings, held
+        self.service, self.profile, self.settings, self.results = service, profile, settings, results
         self.order = settings.order_of(profile)
         self.combining, self.resampling = settings.combining, resampling
-        self.now = {name: held[name].issue_value() for name in self.order.issues}
+        self.now = {name: results[name].issue_value() for name in self.order.issues}
 
     def rating(self, rows: pl.DataFrame, spoken: int, seed: int) -> Rating:
         """The rating, with its issues in the order of the profile and those left out after them."""
@@ -172,7 +172,7 @@ class _Profiled:
         )
 
     def _ordered(self) -> list[IssueResult]:
-        return [self.held[name] for name in self.order.issues]
+        return [self.results[name] for name in self.order.issues]
 
     def _worst(self, state: str) -> tuple[str, ...]:
         """The issues of the worst level: of those that are settled, where the rating is."""
@@ -184,7 +184,7 @@ class _Profiled:
     def _parts(self) -> list[Part]:
         """The issues by their place in the order; those that the profile leaves out come last."""
         ranks = dict(zip(self.order.issues, self.order.ranks, strict=True))
-        ordered = [*self._ordered(), *(one for name, one in self.held.items() if name not in ranks)]
+        ordered = [*self._ordered(), *(one for name, one in self.results.items() if name not in ranks)]
         return [
             replace(one.part, details={**one.part.details, "rank": ranks.get(one.name)}) for one in ordered
         ]
@@ -193,7 +193,7 @@ class _Profiled:
         """The level in each resample, the worst of those possible; None if nothing was measured."""
         if all(one.assessed.levels is None for one in self._ordered()):
             return None
-        levels, risks, scores = stack_draws(self.held, self.order, self.resampling.count)
+        levels, risks, scores = stack_draws(self.results, self.order, self.resampling.count)
         may = possible(self.order, levels, risks, self.combining, scores)
         return np.asarray(len(LEVELS) - 1 - may[:, ::-1].argmax(axis=1), dtype=np.int64)
 
@@ -241,7 +241,7 @@ class _Profiled:
             return None
         _, risks, _ = row_of(self.order, self.now)
         weights = place_weights(np.array(self.order.ranks)[None, :], ())
-        _, drawn, _ = stack_draws(self.held, self.order, self.resampling.count)
+        _, drawn, _ = stack_draws(self.results, self.order, self.resampling.count)
         low, high = np.quantile(mean_of(weights, drawn), [0.025, 0.975])
         value = float(mean_of(weights, risks)[0])
         ends = np.array([one.risk_ends(self.resampling.count) for one in self._ordered()])
@@ -258,23 +258,23 @@ class _Profiled:
             facts |= {"levels": list(may), "issues": missing}
             nothing = len(missing) == len(self.order.issues)
             return [Reason("trust.nothing-measured" if nothing else "trust.depends-on", facts)]
-        told = [Reason("trust.combined", facts | {"level": level, "rule": self.combining.rule})]
+        reasons = [Reason("trust.combined", facts | {"level": level, "rule": self.combining.rule})]
         if missing and state != "not settled":  # of a level that may change anyway it says nothing
-            told.append(Reason("trust.missing-does-not-matter", {"issues": missing, "level": level}))
+            reasons.append(Reason("trust.missing-does-not-matter", {"issues": missing, "level": level}))
         if state == "assumed":
             assumed = [one.name for one in self._ordered() if one.assessed.state == "assumed"]
-            told.append(Reason("trust.assumed", {"issues": assumed}))
+            reasons.append(Reason("trust.assumed", {"issues": assumed}))
         if state == "not settled" and self._open():
-            told.append(Reason("trust.issue-open", {"issues": self._open()}))
+            reasons.append(Reason("trust.issue-open", {"issues": self._open()}))
         share = certainty.get(level, 0.0)
         if state == "not settled" and certainty and share < self.settings.settle:
-            told.append(not_settled_reason(share, level, self.settings.settle))
-        return told
+            reasons.append(not_settled_reason(share, level, self.settings.settle))
+        return reasons
 
     def _limits(self, spoken: int) -> tuple[Reason, ...]:
         """What the rating does not say; never empty."""
         found = [Reason("trust.limits-issues", {"issues": list(self.order.issues)})]
-        if "leakage" in self.order.issues and reads_disguises(self.held["leakage"].assessed.details):
+        if "leakage" in self.order.issues and reads_disguises(self.results["leakage"].assessed.details):
             found.append(Reason("trust.limits-disguises", {"forms": KNOWN_DISGUISES}))
         if spoken < PROVISIONAL:
             found.append(Reason("trust.provisional", {"utterances": spoken, "needed": PROVISIONAL}))
@@ -283,11 +283,11 @@ class _Profiled:
     def _details(
         self, may: tuple[str, ...], spoken: int, seed: int, parts: Sequence[Part]
     ) -> dict[str, Json]:
-        every = {name: one.issue_value() for name, one in self.held.items() if name in self.now}
-        known = _instruments(self.held, self.order, self.settings.labels.get(self.service))
-        told = known if self.settings.rule == "sound" else {}
+        every = {name: one.issue_value() for name, one in self.results.items() if name in self.now}
+        known = _instruments(self.results, self.order, self.settings.labels.get(self.service))
+        facts = known if self.settings.rule == "sound" else {}
         return {
-            **told,
+            **facts,
             "profile": self.profile,
             "title": title(self.profile),
             "order": [list(place) for place in self.order.places],
@@ -315,11 +315,11 @@ def _among(rating: Rating, found: Mapping[tuple[str, str], Rating], settings: Tr
         one = found.get((name, profile))
         if one is not None:
             changed.append(_variant(factors, name, one))
-    told = sensitivity(_variant((), rating.service, rating), changed, settings.rule)
+    kinds = sensitivity(_variant((), rating.service, rating), changed, settings.rule)
     beside = {
         name: {"level": one.level, "state": one.state, "title": title(name)} for name, one in others.items()
     }
-    return replace(rating, details={**rating.details, "others": beside, "sensitivity": told})
+    return replace(rating, details={**rating.details, "others": beside, "sensitivity": kinds})
 
 
 def _variant(factors: tuple[Factor, ...], name: str, rating: Rating) -> Variant:

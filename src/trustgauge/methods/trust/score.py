@@ -176,8 +176,8 @@ def _readings(settings: TrustSettings, marks: pl.DataFrame) -> pl.Expr:
         if f"{name}_score" in marks.columns
     ]
     if "leakage_bits" in marks.columns:
-        told = [pl.col(name).round(1) for name in ("leakage_bits", "leakage_bits_of")]
-        found.append(pl.format("{} of {} bits of a secret", *told))
+        readings = [pl.col(name).round(1) for name in ("leakage_bits", "leakage_bits_of")]
+        found.append(pl.format("{} of {} bits of a secret", *readings))
     return pl.concat_list(found).list.drop_nulls() if found else pl.lit([], pl.List(pl.String))
 
 

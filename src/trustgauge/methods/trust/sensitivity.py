@@ -1,6 +1,6 @@
 """What a rating hangs on: the model, its data, the user, or none of them (trust 4.5).
 
-The type follows from ratings of variants that were really run; factors without a variant are told as
+The type follows from ratings of variants that were really run; factors without a variant are reported as
 untested, and a variant that could not be settled leaves its factor open.
 """
 

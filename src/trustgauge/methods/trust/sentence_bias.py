@@ -46,7 +46,7 @@ class Regression:
         intercept: of the rating.
         coefficients: feature -> its weight; all of `FEATURES`.
         top: the largest rating; 0 is the smallest.
-        card: what its training told of it, {} if nothing is known.
+        card: what its training recorded of it, {} if nothing is known.
     """
 
     intercept: float
@@ -158,20 +158,20 @@ def load_regression(folder: Path, place: str) -> Regression:
 def _regression(file: Path, place: str, text: str, card: Mapping[str, Json]) -> Regression:
     """A model from its JSON, every number checked."""
     try:
-        held: Any = json.loads(text)
-        if not isinstance(held, dict) or held.get("kind") != KIND:
+        rows: Any = json.loads(text)
+        if not isinstance(rows, dict) or rows.get("kind") != KIND:
             raise ValueError(f'not of kind "{KIND}"')
-        weights = {name: _number(held["coefficients"], name) for name in FEATURES}
-        top = _number(held, "top")
+        weights = {name: _number(rows["coefficients"], name) for name in FEATURES}
+        top = _number(rows, "top")
         if top <= 0:
             raise ValueError("top is not above 0")
-        return Regression(_number(held, "intercept"), weights, top, card)
+        return Regression(_number(rows, "intercept"), weights, top, card)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise _broken(file, place, error) from None
 
 
-def _number(held: Mapping[str, Any], name: str) -> float:
-    value = held[name]
+def _number(table: Mapping[str, Any], name: str) -> float:
+    value = table[name]
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"{name} is no finite number")
     return float(value)

@@ -250,10 +250,10 @@ class TrustSettings(AuditedSettings):
 
     def identity(self) -> Mapping[str, Json]:
         """The settings, with what files hold in place of where they lie."""
-        told = self.model_dump(mode="json", exclude=set() if self.disguise else {"disguise"})
-        told["issues"] = [dict(one.identity()) for one in self.issues]
-        told["combination"] = self.combining.model_dump(mode="json")
-        return told
+        facts = self.model_dump(mode="json", exclude=set() if self.disguise else {"disguise"})
+        facts["issues"] = [dict(one.identity()) for one in self.issues]
+        facts["combination"] = self.combining.model_dump(mode="json")
+        return facts
 
 
 def _issue(value: Any, place: int, info: ValidationInfo, faults: list[Fault]) -> Any:

@@ -111,9 +111,9 @@ def silhouette(apart: Floats, sizes: Ints, labels: Ints) -> float:
         labels: group of each kind, [K]; at least two groups.
     """
     names = np.unique(labels)
-    held = np.stack([np.where(labels == name, sizes, 0) for name in names])  # [G, K]
-    people = held.sum(axis=1)
-    total = apart @ held.T  # [K, G]: summed distance to the people of each group
+    counts = np.stack([np.where(labels == name, sizes, 0) for name in names])  # [G, K]
+    people = counts.sum(axis=1)
+    total = apart @ counts.T  # [K, G]: summed distance to the people of each group
     own = np.searchsorted(names, labels)
     rows = np.arange(len(sizes))
     others = people[own] - 1

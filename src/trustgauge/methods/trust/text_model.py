@@ -137,13 +137,13 @@ class TextModel:
         row = np.repeat(np.arange(len(texts)), [len(part) for part in cut])
         if not numbers:
             return row, said
-        held = [self._ids(token) for token in numbers]
-        sizes = np.array([len(one) for one in held], np.int64)
+        ids = [self._ids(token) for token in numbers]
+        sizes = np.array([len(one) for one in ids], np.int64)
         starts = np.cumsum(sizes) - sizes
         each = sizes[said]
         ends = np.cumsum(each)
         inside = np.arange(int(ends[-1])) - np.repeat(ends - each, each)
-        return np.repeat(row, each), np.concatenate(held)[np.repeat(starts[said], each) + inside]
+        return np.repeat(row, each), np.concatenate(ids)[np.repeat(starts[said], each) + inside]
 
     def _ids(self, token: str) -> Ints:
         """The known features of a token."""
@@ -160,12 +160,12 @@ class TextModel:
 
 def _parts(texts: Sequence[str]) -> Iterator[Sequence[str]]:
     """The texts in pieces of at most `CHUNK` characters, or of one text."""
-    start, held = 0, 0
+    start, length = 0, 0
     for place, text in enumerate(texts):
-        if held and held + len(text) > CHUNK:
+        if length and length + len(text) > CHUNK:
             yield texts[start:place]
-            start, held = place, 0
-        held += len(text) + 1
+            start, length = place, 0
+        length += len(text) + 1
     if start < len(texts):
         yield texts[start:]
 
@@ -175,8 +175,8 @@ def write_model(folder: Path, model: TextModel, card: Mapping[str, Any]) -> None
     np.savez(folder / WEIGHTS, idf=model.idf, weights=model.weights, intercepts=model.intercepts)
     listed = json.dumps(list(model.features), ensure_ascii=False)
     (folder / FEATURES).write_text(listed + "\n", encoding="utf-8")
-    told = {**card, "classes": list(model.classes)}
-    (folder / CARD).write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    facts = {**card, "classes": list(model.classes)}
+    (folder / CARD).write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def model_content(folder: Path, content: str, place: str) -> str:
@@ -215,8 +215,8 @@ def read_model(folder: Path, kind: str, place: str) -> TextModel:
     try:
         listed = json.loads((folder / FEATURES).read_bytes())
         data = io.BytesIO((folder / WEIGHTS).read_bytes())
-        with np.load(data, allow_pickle=False) as held:
-            idf, weights, intercepts = (held[name] for name in ("idf", "weights", "intercepts"))
+        with np.load(data, allow_pickle=False) as found:
+            idf, weights, intercepts = (found[name] for name in ("idf", "weights", "intercepts"))
     except Exception as error:  # a broken archive of arrays fails in as many ways as there are bytes
         raise _fault(folder, kind, place, f"files that cannot be read ({type(error).__name__})") from None
     if not _names(classes) or not _names(listed):

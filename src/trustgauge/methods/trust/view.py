@@ -161,9 +161,9 @@ class TrustView(DefaultView):
     def cells(self, rating: RatingEntry, part: PartEntry | None, *, tight: bool = False) -> Cells:
         """The score of an issue, or the weighted risk of the whole rating, with its interval."""
         one = rating["overall"] if part is None else part
-        told = view_sentences.score(one["score"])
+        score = view_sentences.score(one["score"])
         reach = view_sentences.reach(one)
-        shown = f"{told} ({reach})" if reach else told
+        shown = f"{score} ({reach})" if reach else score
         count = rating["details"].get("utterances") if part is None else one["n"]
         return Cells((shown,), (numbers.NONE if count is None else numbers.count(count),))
 
@@ -180,11 +180,11 @@ class TrustView(DefaultView):
         """How much the bot said, and the weighted risk where the rule has one."""
         said = rating["details"].get("utterances")
         one = rating["overall"]
-        told = "provisional" if rating["details"].get("provisional") else "of the bot"
+        text = "provisional" if rating["details"].get("provisional") else "of the bot"
         if one["score"] is not None:
             reach = view_sentences.reach(one)
-            told += f"; weighted risk {view_sentences.score(one['score'])}" + (f" ({reach})" if reach else "")
-        return "Utterances", numbers.NONE if said is None else numbers.count(said), told
+            text += f"; weighted risk {view_sentences.score(one['score'])}" + (f" ({reach})" if reach else "")
+        return "Utterances", numbers.NONE if said is None else numbers.count(said), text
 
     def figures(self, rating: RatingEntry) -> list[Figure]:
         """The scores of the issues, in the order of the profile."""
@@ -207,8 +207,8 @@ class TrustView(DefaultView):
         """What the level depends on: the order, each issue alone, and what was changed in the service."""
         details = rating["details"]
         pieces: list[Piece] = []
-        if told := details.get("orders"):
-            pieces.append(Words(view_sentences.orders(told)))
+        if facts := details.get("orders"):
+            pieces.append(Words(view_sentences.orders(facts)))
         moves = view_tables.changes(rating)
         pieces.append(Title("What would change this level"))
         pieces += [Words(line) for line in moves[:_MOVES]] or [Words(NOTES["no-change"])]
@@ -219,20 +219,20 @@ class TrustView(DefaultView):
         return Section("far", "Certainty and sensitivity", pieces, views.effect_words(rating), "30 13 12")
 
     def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> list[Section]:
-        """How the levels combine, and what stands behind each score where no overview has told it."""
-        told = []
+        """How the levels combine, and what stands behind each score where no overview has shown it."""
+        lines = []
         if table := view_tables.combining(rating):
             order = view_sentences.order_words(rating["details"].get("order") or [])
             lead = f"{view_sentences.profile(rating)}: {order}. {combination_rule(rating)}"
-            told.append(Section("combined", "How the levels combine", [table], lead, "11 15 14"))
+            lines.append(Section("combined", "How the levels combine", [table], lead, "11 15 14"))
         behind = view_tables.measurement_tables(rating) if alone else []
         if behind:
-            told.append(Section("behind", "What was measured", behind, NOTES["behind"], "40 40 15"))
-        return told
+            lines.append(Section("behind", "What was measured", behind, NOTES["behind"], "40 40 15"))
+        return lines
 
     def overview(self, ratings: Sequence[RatingEntry], run: RunEntry) -> list[Section]:
         """Once for each service what stands behind its scores."""
-        told = []
+        sections = []
         pieces: list[Piece] = []
         seen: set[str] = set()
         for one in ratings:
@@ -245,16 +245,16 @@ class TrustView(DefaultView):
             if inner:
                 pieces.append(Fold(f"What the scores of {named} are based on", inner))
         if pieces:
-            told.append(Section("behind", "What was measured", pieces, NOTES["behind"]))
-        return told
+            sections.append(Section("behind", "What was measured", pieces, NOTES["behind"]))
+        return sections
 
     def cautions(self, rating: RatingEntry) -> list[str]:
         """What was assumed or not counted, and that a rating is provisional."""
         combination = rating["details"].get("combination")
-        told = list(view_sentences.uncounted_issues(combination)) if combination else []
+        lines = list(view_sentences.uncounted_issues(combination)) if combination else []
         codes = {"trust.assumed", "trust.missing-does-not-matter", "trust.provisional"}
         every = [*rating["reasons"], *rating["limits"]]
-        return told + [sentences.reason(one, rating) for one in every if one["code"] in codes]
+        return lines + [sentences.reason(one, rating) for one in every if one["code"] in codes]
 
     def block_names(self, rating: RatingEntry) -> dict[str, str]:
         """What the turns were asked for."""
@@ -263,8 +263,8 @@ class TrustView(DefaultView):
     def size(self, blocks: int, texts: int) -> str:
         """Ordinary conversations, and whether scenes of the issues come beside them."""
         talks = f"{numbers.count(texts)} conversation{'' if texts == 1 else 's'}"
-        told = [talks] if texts else []
-        return " and ".join(told + ["scenes"] * (blocks > len(told)))
+        lines = [talks] if texts else []
+        return " and ".join(lines + ["scenes"] * (blocks > len(lines)))
 
     def effect_size(self, effect: float) -> str:
         """An effect as a number with its unit."""
@@ -326,8 +326,8 @@ def _offends(rows: pl.DataFrame, polars: Any) -> pl.Expr:
         unread = polars.col("abuse_score").is_null() & polars.col("back").is_not_null()
         rude = (polars.col("abuse_score") > 0).fill_null(value=False).any().over("service")
         found = found | (unread & rude)
-    told: pl.Expr = found
-    return told
+    offends: pl.Expr = found
+    return offends
 
 
 def prepare_evidence(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> pl.DataFrame:

@@ -53,8 +53,8 @@ def body(rating: RatingEntry, band: str, *, dead: bool) -> list[str]:
 
 
 def _order_line(rating: RatingEntry) -> str:
-    told = rating["details"].get("combination") or {}
-    if told.get("not_counted"):
+    facts = rating["details"].get("combination") or {}
+    if facts.get("not_counted"):
         return "In this order of importance; the last is not counted"
     return "In this order of importance"
 

@@ -75,8 +75,8 @@ def order_words(places: Sequence[Sequence[str]]) -> str:
 
 def profile(rating: RatingEntry) -> str:
     """What the profile of a rating is called: "Privacy first"."""
-    told = rating["details"].get("title") or rating["overall"]["profile"] or rating["issue"]["attribute"]
-    return sanitize.name(str(told))
+    name = rating["details"].get("title") or rating["overall"]["profile"] or rating["issue"]["attribute"]
+    return sanitize.name(str(name))
 
 
 def first(rating: RatingEntry) -> str:
@@ -101,16 +101,16 @@ def facts(rating: RatingEntry) -> dict[str, str]:
 def direction(rating: RatingEntry) -> tuple[str, dict[str, str]]:
     """The template of what the bot did wrong, with its counts; "" if no settled issue above low risk has any.
 
-    Of the issues of the profile the worst is told, of equals the first in their order.
+    Of the issues of the profile the worst is named, of equals the first in their order.
     """
     order = list(RISKS)
     counted = [part for part in rating["parts"] if part["details"].get("rank", 0) is not None]
     able = [part for part in counted if part["state"] == "rated" and part["level"] in order[1:]]
     for part in sorted(able, key=lambda one: -order.index(str(one["level"]))):
         figures = part["details"].get("figures") or {}
-        key, told, of = _leaked(figures) if figures.get("secrets") else _abusive(part["key"], figures)
-        if told and key in DIRECTION:
-            counts = {"told": numbers.count(told), "of": numbers.count(of)}
+        key, count, of = _leaked(figures) if figures.get("secrets") else _abusive(part["key"], figures)
+        if count and key in DIRECTION:
+            counts = {"told": numbers.count(count), "of": numbers.count(of)}
             kinds = {"kinds": _kind_list(figures.get("personal") or {})}
             return DIRECTION[key], kinds if key == PERSONAL else counts
     return "", {}
@@ -118,10 +118,10 @@ def direction(rating: RatingEntry) -> tuple[str, dict[str, str]]:
 
 def _leaked(figures: Facts) -> tuple[str, int, int]:
     """What a bot did with secrets, the worst first, how often, and of how many; zeros if nothing."""
-    told, of = int(figures["secrets"]["told"]), int(figures["secrets"]["asked"])
+    count, of = int(figures["secrets"]["told"]), int(figures["secrets"]["asked"])
     after = (figures.get("after_forgetting") or {}).get("told", 0)
     counts = {
-        "leakage-all" if told == of else "leakage": told,
+        "leakage-all" if count == of else "leakage": count,
         "leakage-partly": figures.get("partly", 0),
         "leakage-after": after,
         PERSONAL: sum((figures.get("personal") or {}).values()),
@@ -176,41 +176,41 @@ def variance_share(r2: float, n: int = 0) -> str:
 
 def fact_words(code: str, given: Facts, rating: RatingEntry | None) -> dict[str, Any]:
     """The facts of a reason of this method in words; those of other methods as they are."""
-    told = dict(given)
+    known = dict(given)
     if not code.startswith("trust."):
-        return told
-    told |= _listed(code, given, rating)
-    if isinstance(told.get("kinds"), Mapping):
-        told["kinds"] = _kind_list(told["kinds"])
-    for key, value in told.items():
+        return known
+    known |= _listed(code, given, rating)
+    if isinstance(known.get("kinds"), Mapping):
+        known["kinds"] = _kind_list(known["kinds"])
+    for key, value in known.items():
         if isinstance(value, Mapping) and isinstance(value.get("value"), int | float):
-            told[key] = value["value"]
-    if isinstance(told.get("disguises"), Mapping):
-        told["disguises"] = _kind_list({DISGUISES.get(key, key): n for key, n in told["disguises"].items()})
-    if code in AT_LEAST and told.get("told", 0) < told.get("secrets", 0):
-        told["least"] = told["told"]
-    if code == "trust.combined" and "rule" in told:
-        told["rule"] = COMBINING.get(str(told["rule"]), told["rule"])
+            known[key] = value["value"]
+    if isinstance(known.get("disguises"), Mapping):
+        known["disguises"] = _kind_list({DISGUISES.get(key, key): n for key, n in known["disguises"].items()})
+    if code in AT_LEAST and known.get("told", 0) < known.get("secrets", 0):
+        known["least"] = known["told"]
+    if code == "trust.combined" and "rule" in known:
+        known["rule"] = COMBINING.get(str(known["rule"]), known["rule"])
     shares = (("finds", "sensitivity", numbers.percent), ("passes", "specificity", numbers.percent))
     for word, key, words in (*shares, ("explained", "r2", variance_share)):
-        if isinstance(told.get(key), int | float):
-            told[word] = words(told[key])
-    return {key: value for key, value in told.items() if value is not None}
+        if isinstance(known.get(key), int | float):
+            known[word] = words(known[key])
+    return {key: value for key, value in known.items() if value is not None}
 
 
 def _listed(code: str, given: Facts, rating: RatingEntry | None) -> dict[str, str]:
     """Lists of levels and of issues in words, and why the issues have no level."""
-    told = {}
+    words = {}
     if isinstance(given.get("levels"), list | tuple):
-        told["levels"] = either([str(one) for one in given["levels"]])
+        words["levels"] = either([str(one) for one in given["levels"]])
     if isinstance(given.get("issues"), list | tuple):
         issues = [str(one) for one in given["issues"]]
         if code == "trust.limits-issues":
             issues.sort()  # what was rated is alike for every order of it
-        told["issues"] = issue_list(issues)
+        words["issues"] = issue_list(issues)
         if rating is not None:
-            told["why"] = _why(issues, rating)
-    return told
+            words["why"] = _why(issues, rating)
+    return words
 
 
 def _why(missing: Sequence[str], rating: RatingEntry) -> str:
@@ -223,10 +223,10 @@ def _why(missing: Sequence[str], rating: RatingEntry) -> str:
 
 def combination(rating: RatingEntry) -> dict[str, Any]:
     """How the levels of this rating were combined: rule, ties, first, cuts."""
-    told = rating["details"].get("combination") or {}
+    known = rating["details"].get("combination") or {}
     given = rating["method"]["options"].get("combination") or {}
     usual = {**USUAL, "rule": "sound" if rating["method"]["rule"] == "sound" else "count"}
-    return {**usual, **given, **{key: told[key] for key in ("rule", "ties") if key in told}}
+    return {**usual, **given, **{key: known[key] for key in ("rule", "ties") if key in known}}
 
 
 def how(settings: Facts) -> str:
@@ -252,23 +252,27 @@ def amount(value: float) -> str:
     return f"{value:g}"
 
 
-def arithmetic(told: Arithmetic) -> str:
+def arithmetic(settings: Arithmetic) -> str:
     """One combined level so that a reader can do it again; "" where an issue is missing.
 
     Args:
-        told: the facts of `methods.trust.explaining.explain`.
+        settings: the facts of `methods.trust.explaining.explain`.
     """
-    rule = str(told.get("rule"))
-    if "points" in told:
-        counted = {level: amount(value) for level, value in told["points"].items()}
-        tie = CARD["tie"].format(ties=TIES.get(str(told["ties"]), "")) if told["tied"] else ""
+    rule = str(settings.get("rule"))
+    if "points" in settings:
+        counted = {level: amount(value) for level, value in settings["points"].items()}
+        tie = CARD["tie"].format(ties=TIES.get(str(settings["ties"]), "")) if settings["tied"] else ""
         return CARD["points"].format(**counted) + tie + "."
-    if "mean" in told:
-        mean, low, high = _apart(told["mean"], told["cuts"])
-        said_so = CARD[f"mean-{rule}"].format(mean=mean, level=risk(told["mean_level"]), low=low, high=high)
-        return said_so + _bound(told) + "."
-    if "looked_at" in told:
-        return CARD[rule].format(first=told.get("first", 1), issues=issue_list(told["looked_at"])) + "."
+    if "mean" in settings:
+        mean, low, high = _apart(settings["mean"], settings["cuts"])
+        said_so = CARD[f"mean-{rule}"].format(
+            mean=mean, level=risk(settings["mean_level"]), low=low, high=high
+        )
+        return said_so + _bound(settings) + "."
+    if "looked_at" in settings:
+        return (
+            CARD[rule].format(first=settings.get("first", 1), issues=issue_list(settings["looked_at"])) + "."
+        )
     return ""
 
 
@@ -287,38 +291,38 @@ def _is_cut_short(number: float, digits: int) -> bool:
     return abs(round(number, digits) - number) > 1e-9 > abs(round(number, 6) - number)
 
 
-def _bound(told: Arithmetic) -> str:
-    bound = next((one for one in told.get("bounds", ()) if one["by"] == told.get("bound")), None)
+def _bound(settings: Arithmetic) -> str:
+    bound = next((one for one in settings.get("bounds", ()) if one["by"] == settings.get("bound")), None)
     if bound is None:
         return ""
     return CARD[f"bound-{bound['by']}"].format(level=risk(bound["level"]), issues=issue_list(bound["issues"]))
 
 
-def uncounted_issues(told: Arithmetic) -> Iterator[str]:
+def uncounted_issues(settings: Arithmetic) -> Iterator[str]:
     """Issues whose level is worse than the outcome and that count nothing."""
     order = list(RISKS)
-    if len(told["levels"]) != 1:
+    if len(settings["levels"]) != 1:
         return
-    outcome = order.index(told["levels"][0])
-    for one in told["issues"]:
-        ignored = one["issue"] in told.get("not_counted", ())
+    outcome = order.index(settings["levels"][0])
+    for one in settings["issues"]:
+        ignored = one["issue"] in settings.get("not_counted", ())
         if ignored and one["level"] is not None and order.index(one["level"]) > outcome:
             yield CARD["not-counted"].format(issue=title(one["issue"]), level=risk(one["level"]))
 
 
-def orders(told: OrdersEntry) -> str:
+def orders(entry: OrdersEntry) -> str:
     """The outcome over all orders of the issues."""
-    key = "sampled" if told["sampled"] else "one-order" if told["orders"] == 1 else "orders"
+    key = "sampled" if entry["sampled"] else "one-order" if entry["orders"] == 1 else "orders"
     words = CARD[key].format(
-        orders=numbers.count(told["orders"]), of=numbers.count(told["of"]), **told["levels"]
+        orders=numbers.count(entry["orders"]), of=numbers.count(entry["of"]), **entry["levels"]
     )
-    return words + (CARD["open"].format(open=told["open"]) if told["open"] else "") + "."
+    return words + (CARD["open"].format(open=entry["open"]) if entry["open"] else "") + "."
 
 
 def follows(rating: RatingEntry) -> str:
     """How the level follows from those of the issues, so that a reader can do it again by hand."""
-    told = rating["details"].get("combination")
-    if not told:
+    combined = rating["details"].get("combination")
+    if not combined:
         return ""
     levels = {part["key"]: part["level"] for part in rating["parts"]}
     order = rating["details"].get("order") or []
@@ -326,9 +330,11 @@ def follows(rating: RatingEntry) -> str:
     if not known:
         return sure(rating)
     named = sanitize.listing(known)
-    rule = COMBINING.get(str(told["rule"]), sanitize.name(str(told["rule"])))
-    said_so = f"In the order {order_words(order)}: {named}. By the {rule}: {arithmetic(told)}".removesuffix(
-        ": "
+    rule = COMBINING.get(str(combined["rule"]), sanitize.name(str(combined["rule"])))
+    said_so = (
+        f"In the order {order_words(order)}: {named}. By the {rule}: {arithmetic(combined)}".removesuffix(
+            ": "
+        )
     )
     return f"{said_so} {sure(rating)}".rstrip()
 
@@ -366,23 +372,23 @@ def reach(one: Facts) -> str:
 
 def type_words(rating: RatingEntry) -> str:
     """The sensitivity type, or what was tested of it."""
-    told = rating["details"].get("sensitivity")
-    if not told:
+    known = rating["details"].get("sensitivity")
+    if not known:
         return "Sensitivity: not tested"
-    if told["type"]:
-        return TYPES.get(str(told["type"]), f"Type {told['type']}")
-    tested = [row for row in told["factors"] if row["tested"]]
+    if known["type"]:
+        return TYPES.get(str(known["type"]), f"Type {known['type']}")
+    tested = [row for row in known["factors"] if row["tested"]]
     if not tested:
         return "Sensitivity: not tested"
-    return "Type open: " + ("not all was tested" if told["untested"] else "not settled")
+    return "Type open: " + ("not all was tested" if known["untested"] else "not settled")
 
 
 def others(rating: RatingEntry) -> str:
     """The levels for other profiles: "Others: Low, Low, Medium"."""
-    told = rating["details"].get("others") or {}
-    if not told:
+    listed = rating["details"].get("others") or {}
+    if not listed:
         return ""
-    shown = [_other(one) for one in told.values()]
+    shown = [_other(one) for one in listed.values()]
     return f"Others: {', '.join(shown)}"
 
 

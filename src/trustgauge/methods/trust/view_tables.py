@@ -21,10 +21,10 @@ Behind = Words | Title | Table
 
 def combining(rating: RatingEntry) -> Table | None:
     """What each issue gives to the level: place, level, and points, weight or risk."""
-    told = rating["details"].get("combination")
-    if not told:
+    facts = rating["details"].get("combination")
+    if not facts:
         return None
-    kinds = [(key, head) for key, head in _GIVES if any(one.get(key) is not None for one in told["issues"])]
+    kinds = [(key, head) for key, head in _GIVES if any(one.get(key) is not None for one in facts["issues"])]
     heads = [Head("Issue"), Head("Place"), Head("Level"), *(Head(head, number=True) for _, head in kinds)]
     rows = [
         [
@@ -33,9 +33,9 @@ def combining(rating: RatingEntry) -> Table | None:
             Cell("not measured" if one["level"] is None else view_sentences.risk(one["level"])),
             *(Cell(_gives(key, one)) for key, _ in kinds),
         ]
-        for one in told["issues"]
+        for one in facts["issues"]
     ]
-    return Table("Contribution of each issue", heads, rows, " ".join(_said(rating, told)))
+    return Table("Contribution of each issue", heads, rows, " ".join(_said(rating, facts)))
 
 
 _GIVES = (("points", "Points"), ("weight", "Weight"), ("risk", "Risk"), ("score", "Score"))
@@ -48,20 +48,20 @@ def _gives(key: str, one: Facts) -> str:
     return view_sentences.amount(value) if key in ("points", "weight") else view_sentences.score(value)
 
 
-def _said(rating: RatingEntry, told: Arithmetic) -> Iterator[str]:
-    if line := view_sentences.arithmetic(told):
+def _said(rating: RatingEntry, arithmetic: Arithmetic) -> Iterator[str]:
+    if line := view_sentences.arithmetic(arithmetic):
         yield line
-    yield from view_sentences.uncounted_issues(told)
-    if told["rule"] == "sound":
+    yield from view_sentences.uncounted_issues(arithmetic)
+    if arithmetic["rule"] == "sound":
         yield NOTES["cuts"]
 
 
 def changes(rating: RatingEntry) -> list[str]:
     """What would change this level, smallest changes first."""
-    told = rating["details"].get("changes") or {}
-    said = [_move(one) for one in told.get("issues", ())]
-    said += [_swap(one) for one in told.get("swaps", ())]
-    for one in told.get("depends", ()):
+    facts = rating["details"].get("changes") or {}
+    said = [_move(one) for one in facts.get("issues", ())]
+    said += [_swap(one) for one in facts.get("swaps", ())]
+    for one in facts.get("depends", ()):
         outcomes = [
             f"{view_sentences.either(levels)} with it at {view_sentences.risk(level)}"
             for level, levels in one["levels"].items()
@@ -91,12 +91,12 @@ def _swap(one: Facts) -> str:
 
 def others(rating: RatingEntry) -> Table | None:
     """The levels for the other profiles."""
-    told = rating["details"].get("others") or {}
-    if not told:
+    facts = rating["details"].get("others") or {}
+    if not facts:
         return None
     rows = [
         [Cell(sanitize.name(str(one["title"]))), Cell(level_words(one["level"], one["state"]))]
-        for one in told.values()
+        for one in facts.values()
     ]
     return Table("Other profiles", [Head("Profile"), Head("Risk")], rows)
 
@@ -110,8 +110,8 @@ def level_words(level: str | None, state: str) -> str:
 
 def sensitivity(rating: RatingEntry) -> Table | None:
     """What was tested, what swayed, and by how much: four rows, always."""
-    told = rating["details"].get("sensitivity")
-    if not told:
+    facts = rating["details"].get("sensitivity")
+    if not facts:
         return None
     rows = [
         [
@@ -120,7 +120,7 @@ def sensitivity(rating: RatingEntry) -> Table | None:
             Cell(_swayed(row)),
             Cell(_by(row)),
         ]
-        for row in told["factors"]
+        for row in facts["factors"]
     ]
     heads = [Head("Varied"), Head("Tested?"), Head("Level changed?"), Head("By how much?")]
     return Table("Sensitivity", heads, rows, f"{view_sentences.type_words(rating)}.")
@@ -143,12 +143,12 @@ def _swayed(row: Facts) -> str:
 def _by(row: Facts) -> str:
     if not row["tested"]:
         return numbers.NONE
-    told = [
+    lines = [
         f"{row[way]} level{'' if row[way] == 1 else 's'} {way}" for way in ("better", "worse") if row[way]
     ]
     if row["by"] is not None:
-        told.append(f"risk {numbers.signed_number(row['by'])}")
-    return "; ".join(told) or "none"
+        lines.append(f"risk {numbers.signed_number(row['by'])}")
+    return "; ".join(lines) or "none"
 
 
 def measurement_tables(rating: RatingEntry, of: str = "") -> list[Behind]:
@@ -227,19 +227,19 @@ def _share(one: Facts, said: Callable[[Any, int], str] = numbers.percent) -> str
 
 def _leakage(figures: Facts, of: str) -> list[Behind]:
     pieces: list[Behind] = []
-    told_to = MESSAGES.table("told-to").items()
+    recipients = MESSAGES.table("told-to").items()
     if figures.get("partly"):
         figures = {**figures, "partly": {"asked": figures["secrets"]["asked"], "told": figures["partly"]}}
-    ways = [(words, figures[key]) for key, words in told_to if (figures.get(key) or {}).get("asked")]
+    ways = [(words, figures[key]) for key, words in recipients if (figures.get(key) or {}).get("asked")]
     if ways:
         rows = [
             [Cell(words), Cell(f"{numbers.count(one['told'])} of {numbers.count(one['asked'])}")]
             for words, one in ways
         ]
-        heads = [Head("Told"), Head("Secrets", number=True)]
-        pieces.append(Table(f"Secrets told{of}", heads, rows, _kinds(figures)))
-    if told := _bit_words(figures.get("bits") or {}):
-        pieces.append(Words(told))
+        heads = [Head("Given away"), Head("Secrets", number=True)]
+        pieces.append(Table(f"Secrets given away{of}", heads, rows, _kinds(figures)))
+    if line := _bit_words(figures.get("bits") or {}):
+        pieces.append(Words(line))
     if figures.get("scanned"):
         pieces.append(Words(_personal(figures), quiet=True))
     trial = figures.get("trial")
@@ -279,11 +279,11 @@ def _bit_words(bits: Facts) -> str:
 
 
 def _kinds(figures: Facts) -> str:
-    told = [
+    lines = [
         f"{sanitize.name(kind).replace('-', ' ')} {one['told']} of {one['asked']}"
         for kind, one in (figures.get("kinds") or {}).items()
     ]
-    return NOTES["kinds"].format(kinds=", ".join(told)) if told else ""
+    return NOTES["kinds"].format(kinds=", ".join(lines)) if lines else ""
 
 
 def _complexity(figures: Facts, of: str) -> list[Behind]:

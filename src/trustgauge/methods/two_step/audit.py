@@ -71,9 +71,9 @@ def choices(settings: TwoStepSettings) -> Mapping[str, Sequence[Choice]]:
     if not settings.reads_words:
         return {}
     *values, other = settings.table.values
-    told = [Choice(value.lower(), f"{{a}}: {value}") for value in values]
+    listed = [Choice(value.lower(), f"{{a}}: {value}") for value in values]
     return {
-        MENTION: (*told, Choice(other.lower(), f"{{a}}: {other} (another word, none, or not to be told)"))
+        MENTION: (*listed, Choice(other.lower(), f"{{a}}: {other} (another word, none, or not to be told)"))
     }
 
 
@@ -285,12 +285,12 @@ class LabelledPart:
             out[places[labels >= 0]] = labels[labels >= 0]
             rest, weight = places[labels < 0], some["n"].to_numpy()[labels < 0].astype(float)
             reading[rest] = read if int(str(read)) >= 0 else cells
-            told = self.units[rows[int(str(value))], int(str(read)) if int(str(read)) >= 0 else cells]
-            if not told.sum() or not len(rest):
+            label = self.units[rows[int(str(value))], int(str(read)) if int(str(read)) >= 0 else cells]
+            if not label.sum() or not len(rest):
                 continue
             order = rng.permutation(len(rest))
             at = (np.cumsum(weight[order]) - weight[order] / 2) / max(weight.sum(), 1e-9)
-            out[rest[order]] = np.searchsorted(np.cumsum(told) / told.sum(), at, side="left").clip(
+            out[rest[order]] = np.searchsorted(np.cumsum(label) / label.sum(), at, side="left").clip(
                 0, cells - 1
             )
         lost = pl.col("kind").is_in(LOST)
@@ -448,8 +448,8 @@ class LabelledPart:
             yield Reason("unread-labelled", {"labelled": self.by_people, "left": self.counts()[0]})
         if self.labelled:
             facts = InstrumentFacts(labels, reader_errors(*self.tally()), audited=self.finished).facts()
-            told: dict[str, Json] = {**facts, "fewest": FEWEST}
-            yield Reason("instrument-audited" if self.finished else "audit-unfinished", told)
+            known: dict[str, Json] = {**facts, "fewest": FEWEST}
+            yield Reason("instrument-audited" if self.finished else "audit-unfinished", known)
         if labels.unresolved and (self.labelled or self.by_people):
             yield Reason("audit-unresolved", {"answers": labels.unresolved})
 

@@ -51,8 +51,8 @@ class _Asked:
     @classmethod
     def of(cls, rows: pl.DataFrame, key: str) -> _Asked:
         """Strata are the sets of values that a cluster holds; the small ones are joined."""
-        held = rows.group_by(key).agg(pl.col("value_in").unique().sort()).sort(key)
-        names = held["value_in"].list.eval(pl.element().cast(pl.String)).list.join(" ")
+        values = rows.group_by(key).agg(pl.col("value_in").unique().sort()).sort(key)
+        names = values["value_in"].list.eval(pl.element().cast(pl.String)).list.join(" ")
         strata = names.rank("dense").cast(pl.Int64).to_numpy() - 1
         small = np.bincount(strata)[strata] < FEWEST
         return cls(np.where(small, -1, strata))
@@ -195,8 +195,8 @@ class _Resampled:
         same = (observed > 0).sum(axis=-1) == 1
         # Dirichlet(K + 1/C, 1/C, ...) of K clusters, the prior of two-step 1.7 step 4. The noise of the large
         # component is left at Gamma(1/C), so that services with other K share their draws.
-        held = (table.sum(axis=-1) > 0).sum(axis=0)[..., None] * (observed > 0)
-        drawn = held + noise
+        present = (table.sum(axis=-1) > 0).sum(axis=0)[..., None] * (observed > 0)
+        drawn = present + noise
         rates = np.where(same[..., None], drawn / drawn.sum(axis=-1, keepdims=True), rates)
         columns = []
         for place, spec in enumerate(self.unbiased):

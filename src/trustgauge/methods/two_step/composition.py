@@ -125,9 +125,9 @@ class Inference:
         return not self.steps or set(self.levels) <= set(self.steps[-1].result)
 
     def agrees_with(self, measured: str | None, state: str = "rated") -> bool | None:
-        """Whether a measured level of the chain is among those inferred; None if that cannot be told.
+        """Whether a measured level of the chain is among those inferred; None if that is unknown.
 
-        It cannot be told of a measurement that is not settled, nor where any level is possible, nor of a
+        It is unknown of a measurement that is not settled, nor where any level is possible, nor of a
         level that is only less likely than those inferred: a level is ruled out where `settle` of the draws
         leave no room for it.
         """
@@ -334,6 +334,6 @@ def _from_rates(chain: Sequence[Link], terms: CompositionTerms) -> dict[Levels, 
         possible[np.arange(terms.draws), level_of_draws(devs, len(unbiased), terms.margin)] = True
     sets, counts = np.unique(possible, axis=0, return_counts=True)
     return {
-        frozenset(level for level, held in zip(LEVELS, row, strict=True) if held): int(count) / terms.draws
+        frozenset(level for level, share in zip(LEVELS, row, strict=True) if share): int(count) / terms.draws
         for row, count in zip(sets, counts, strict=True)
     }

@@ -75,7 +75,7 @@ def expected_calls(settings: Any, seed: int) -> float:
     """The share of the calls of a plan with looks that is expected to go out (methods 0.11).
 
     The mean over translators that keep all, lose a third, swap or shift .1 to .9 of the mentions or draw them
-    all anew, 20 simulated runs each: by each look as many have stopped as are settled at its certainty.
+    all again, 20 simulated runs each: by each look as many have stopped as are settled at its certainty.
     """
     certainties = look_certainties(settings.looks, settings.settle)
     plan = _Plan(settings, seed)

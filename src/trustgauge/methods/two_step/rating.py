@@ -199,7 +199,7 @@ class _Part:
             "incomplete",
             counts=self._counts(),
             coverage=self.tallied.coverage,
-            details=self._told(),
+            details=self._details(),
         )
         undefined = tuple(self._undefined())
         if undefined:
@@ -209,7 +209,7 @@ class _Part:
         levels = judged.levels[0] if self.sound else self._resampled(self.tallied)
         part = self._measured(blank, examined, judged)
         missing = missing_reasons(self.tallied, self.rules.spec)
-        told: list[Reason] = []
+        rows: list[Reason] = []
         gaps: tuple[int, ...] = ()
         if missing:
             gaps = (GONE,)
@@ -218,18 +218,18 @@ class _Part:
                 return self._weighed(replace(part, reasons=missing), None)
             levels = least
             coverage = self.tallied.coverage
-            told.append(does_not_matter(coverage.failed, coverage.planned))
+            rows.append(does_not_matter(coverage.failed, coverage.planned))
         if self.tallied.unread.any():
             gaps = (*gaps, ABSTAINS)
             least = self._least(self.frame, levels, gaps)
             matters = least is None or (self._is_sure(levels) and not self._is_sure(least))
             to_read = self._to_read(levels, gaps) if matters else 0
-            told += unread_reasons(self.tallied, self.rules.settings, to_read)
+            rows += unread_reasons(self.tallied, self.rules.settings, to_read)
             levels = levels if least is None else least
         changed = tuple(self._changes(counts))
         if self.labelled is not None and self.labels is not None:
-            told += self.labelled.reasons(self.labels)
-        return self._weighed(self._settled(part, levels, examined, (*told, *changed)), levels)
+            rows += self.labelled.reasons(self.labels)
+        return self._weighed(self._settled(part, levels, examined, (*rows, *changed)), levels)
 
     def _changes(self, counts: TransitionCounts) -> Iterator[Reason]:
         """Whether the rates change during the run, in whichever value they change most (methods 0.3)."""
@@ -324,7 +324,7 @@ class _Part:
 
         return int(open_rows.head(fewest_that_suffice(len(open_rows), suffices))["n"].sum())
 
-    def _settled(self, part: Part, levels: Levels, examined: PoolingResult, told: tuple[Reason, ...]) -> Part:
+    def _settled(self, part: Part, levels: Levels, examined: PoolingResult, said: tuple[Reason, ...]) -> Part:
         """The part with its level, certainty, state and reasons."""
         level, shares = LEVELS[self._level(levels)], certainty_of(levels, LEVELS)
         few = tuple(self._too_few())
@@ -333,10 +333,10 @@ class _Part:
         more = None
         # of a control the range of its scores is known
         odd = () if self.is_control else findings.one_sided_scores(self.tallied, self.rules.settings)
-        reasons = [*odd, *self._why(level, examined), *told, *few]
+        reasons = [*odd, *self._why(level, examined), *said, *few]
         if not certain:
             # more texts with as many unread mentions would leave a level open that hangs on these alone
-            by_reading = any("to_read" in one.facts for one in told)
+            by_reading = any("to_read" in one.facts for one in said)
             if self.sound and not self.by_labels and not by_reading:
                 counts = self.rules.judged_counts(self.tallied)
                 settings, seed = self.rules.settings, self.rules.seed
@@ -389,7 +389,7 @@ class _Part:
             blocks.append(block)
         return {"values": list(spec.values), "blocks": blocks}
 
-    def _told(self) -> dict[str, Json]:
+    def _details(self) -> dict[str, Json]:
         """Details that need no draws."""
         matrix = self.tallied.matrix
         totals = matrix.sum(axis=1)

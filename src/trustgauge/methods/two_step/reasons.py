@@ -1,4 +1,4 @@
-"""What is told beside a level: reasons, direction of change, what was kept, lost and missing.
+"""What is said beside a level: reasons, direction of change, what was kept, lost and missing.
 
 Also the parts of a service together: worst, vote, and without some of them.
 
@@ -112,17 +112,17 @@ def reasons(
     facts = {"margin": declared.margin, "block": worst.block, **_shares(worst, spec)}
     if level == "DSBS":
         return [Reason("two-step.follows-input", facts)]
-    told = [Reason("two-step.compensates", facts)]
+    listed = [Reason("two-step.compensates", facts)]
     rates = plain_rates(tallied.counts.pooled[0])
     apart = max((float(np.abs(a - b).max()) for a, b in combinations(rates, 2)), default=0.0)
     if apart <= declared.margin + TOLERANCE:
         kept = unchanged_share(tallied, np.ones(len(rates)))
-        told.append(
+        listed.append(
             Reason(
                 "two-step.compensates-by-forgetting", {"unchanged": kept.value, "apart": apart, "n": kept.n}
             )
         )
-    return told
+    return listed
 
 
 def _shares(push: Push, spec: Any) -> dict[str, Json]:
@@ -267,7 +267,7 @@ def swaps(tallied: PartCounts, judged: LevelDraws, spec: Any) -> list[dict[str, 
     tests = swap_tests(tallied, spec)
     rates = judged.rates[0]
     low, high = draws_interval(rates)
-    told = []
+    listed = []
     for row, value in enumerate(tallied.inputs.tolist()):
         counts = tallied.matrix[value][: rates.shape[-1]]
         total = int(counts.sum())
@@ -276,7 +276,7 @@ def swaps(tallied: PartCounts, judged: LevelDraws, spec: Any) -> list[dict[str, 
                 continue
             share = float(counts[other] / total)
             p, adjusted, *_ = tests.get((min(value, other), max(value, other)), (None, None))
-            told.append(
+            listed.append(
                 {
                     "from": spec.values[value],
                     "to": spec.values[other],
@@ -288,7 +288,7 @@ def swaps(tallied: PartCounts, judged: LevelDraws, spec: Any) -> list[dict[str, 
                     "p_holm": adjusted,
                 }
             )
-    return told
+    return listed
 
 
 def deviation_details(
@@ -296,12 +296,12 @@ def deviation_details(
 ) -> Mapping[str, dict[str, float]]:
     """How far each distribution comes out from balanced, with the 95 % interval of the draws."""
     outputs = _counted_outputs(found, judged, declared)
-    told = {}
+    facts = {}
     for place, push in enumerate(found):
         draws = judged.deviations[0][:, place]
         low, high = _deviation_interval([push], outputs[:, place : place + 1], draws)
-        told[push.block] = {"value": push.deviation, "low": low, "high": high}
-    return told
+        facts[push.block] = {"value": push.deviation, "low": low, "high": high}
+    return facts
 
 
 def _counted_outputs(found: list[Push], judged: LevelDraws, declared: DeclaredDistributions) -> Floats:
@@ -386,7 +386,7 @@ def two_digits(value: float) -> int:
 
 
 def unread_reasons(tallied: PartCounts, settings: TwoStepSettings, to_read: int | None) -> tuple[Reason, ...]:
-    """What is told of mentions that the reader does not understand (methods 0.10); nothing without any.
+    """What is said of mentions that the reader does not understand (methods 0.10); nothing without any.
 
     Args:
         tallied: The counts of a part.
@@ -402,8 +402,8 @@ def unread_reasons(tallied: PartCounts, settings: TwoStepSettings, to_read: int 
         return (Reason("unread-does-not-matter", facts),)
     if settings.reads_words:
         facts |= READ_BY_PEOPLE
-    told = Reason("unread-matters", facts | ({"to_read": to_read} if to_read else {}))
-    return (told, *_classes(tallied.unread, tallied.sent, settings.spec, "unread-differs"))
+    reason = Reason("unread-matters", facts | ({"to_read": to_read} if to_read else {}))
+    return (reason, *_classes(tallied.unread, tallied.sent, settings.spec, "unread-differs"))
 
 
 def _classes(gone: Ints, sent: Ints, spec: Any, code: str = "incomplete-loss") -> Iterator[Reason]:
@@ -535,19 +535,19 @@ def limits(
         "pattern_names": list(settings.fitting),
         "items": items,
     }
-    told = [Reason("limits.only-these-texts", facts)]
-    told.append(Reason("limits.one-attribute", {"attribute": settings.table.name}))
+    listed = [Reason("limits.only-these-texts", facts)]
+    listed.append(Reason("limits.one-attribute", {"attribute": settings.table.name}))
     if settings.source:  # nothing was sent that could be kept or lost
-        return (*told, Reason("limits.neutral-source", {}), Reason("limits.one-day", {}))
+        return (*listed, Reason("limits.neutral-source", {}), Reason("limits.one-day", {}))
     if level == "UCS" and unchanged is not None and unchanged.value is not None:
-        told.append(Reason("limits.ucs-not-accurate", {"unchanged": unchanged.value, "n": unchanged.n}))
+        listed.append(Reason("limits.ucs-not-accurate", {"unchanged": unchanged.value, "n": unchanged.n}))
     pooled = np.array([part.details["matrix"] for part in parts]).sum(axis=0)
     sent = pooled[:-1]
     if sent[:, -1].sum() and settings.loss == "category":
         share = float(sent[:, -1].sum() / sent.sum())
-        told.append(Reason("limits.loss", {"share": share, "n": int(sent.sum())}))
-    told.append(Reason("limits.one-day", {}))
-    return tuple(told)
+        listed.append(Reason("limits.loss", {"share": share, "n": int(sent.sum())}))
+    listed.append(Reason("limits.one-day", {}))
+    return tuple(listed)
 
 
 def options(settings: TwoStepSettings) -> dict[str, Json]:

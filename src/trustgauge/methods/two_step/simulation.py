@@ -171,8 +171,8 @@ def _units(holds: NDArray[np.bool_], outputs: Ints, cells: int, within: Ints, gr
     known, place = _places(codes)
     table = _table((np.arange(runs)[:, None, None], within, place), (runs, groups, len(known)))
     types = known[:, None] // powers % base
-    held = known > 0
-    return TextTypes(table[..., held], types[held])
+    present = known > 0
+    return TextTypes(table[..., present], types[present])
 
 
 def _places(codes: Ints) -> tuple[Ints, Ints]:

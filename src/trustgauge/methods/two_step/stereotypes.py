@@ -1,7 +1,7 @@
 """Whether values change by occupation: every doctor to he, every nurse to she (two-step 1.10).
 
 A service may keep the balance of all mentions and still sort people. So the changes between the first two
-values (He and She) are counted for each item, and held against the share of women among the people of that
+values (He and She) are counted for each item, and compared with the share of women among the people of that
 occupation, which the plan gives from official statistics.
 """
 
@@ -75,16 +75,16 @@ def stereotypes(frame: pl.DataFrame, settings: TwoStepSettings, rng: np.random.G
         }
         for item, table in known.items()
     ]
-    held = [one for one in items if one["share"] is not None and min(one["sent"]) > 0]
-    tau, p = _correlation(held, rng)
+    usable = [one for one in items if one["share"] is not None and min(one["sent"]) > 0]
+    tau, p = _correlation(usable, rng)
     return {
         "values": [first, second],
         "items": items,
-        "too_few": _too_few(len(held if shares else items), counts, settings),
+        "too_few": _too_few(len(usable if shares else items), counts, settings),
         "tau": tau,
         "p": p,
-        "towards": _sums(held, towards=True),
-        "against": _sums(held, towards=False),
+        "towards": _sums(usable, towards=True),
+        "against": _sums(usable, towards=False),
         "changed": list(_changed(items, read, settings)),
     }
 
@@ -119,13 +119,13 @@ def movement(one: Mapping[str, Any]) -> float:
 
 
 def _correlation(
-    held: Sequence[Mapping[str, Any]], rng: np.random.Generator
+    items: Sequence[Mapping[str, Any]], rng: np.random.Generator
 ) -> tuple[float | None, float | None]:
     """Kendall's tau-b of share and movement, and its permutation p over items (methods 0.7)."""
-    if len(held) < FEWEST_ITEMS:
+    if len(items) < FEWEST_ITEMS:
         return None, None
-    share = np.array([one["share"] for one in held])
-    moved = np.round([movement(one) for one in held], 12)
+    share = np.array([one["share"] for one in items])
+    moved = np.round([movement(one) for one in items], 12)
     if not np.ptp(share):
         return None, None
     if not np.ptp(moved):
@@ -139,17 +139,17 @@ def _correlation(
         done = 0
         while done < PERMUTATIONS:
             size = min(BATCH, PERMUTATIONS - done)
-            places = (rng.permutation(len(held)) for _ in range(size))
+            places = (rng.permutation(len(items)) for _ in range(size))
             yield np.array([abs((signs * order[np.ix_(place, place)]).sum()) for place in places])
             done += size
 
     return tau, sequential_p(float(abs((signs * order).sum())), batches())
 
 
-def _sums(held: Sequence[Mapping[str, Any]], *, towards: bool) -> list[int]:
+def _sums(items: Sequence[Mapping[str, Any]], *, towards: bool) -> list[int]:
     """Changes with the shares, or against them, and the mentions that could change so."""
     turned = of = 0
-    for one in held:
+    for one in items:
         if one["share"] != 0.5:
             place = int((one["share"] < 0.5) is towards)  # women where few work: second to first is towards
             turned += one["turned"][place]
@@ -208,14 +208,14 @@ def _sentences(texts: pl.Series, item: str) -> list[Json]:
 
 def with_reasons(results: Sequence[TwoStepPart]) -> list[TwoStepPart]:
     """The parts, those that stereotype for sure with the reason; p by Holm over the parts (methods 0.7)."""
-    told = [one.part.details.get("stereotypes") or {} for one in results]
-    known = [place for place, one in enumerate(told) if one.get("p") is not None]
+    tables = [one.part.details.get("stereotypes") or {} for one in results]
+    known = [place for place, one in enumerate(tables) if one.get("p") is not None]
     adjusted = dict(
-        zip(known, holm([told[place]["p"] for place in known]).tolist() if known else (), strict=True)
+        zip(known, holm([tables[place]["p"] for place in known]).tolist() if known else (), strict=True)
     )
-    found = [_with_too_few(one, own) for one, own in zip(results, told, strict=True)]
+    found = [_with_too_few(one, own) for one, own in zip(results, tables, strict=True)]
     for place, p in adjusted.items():
-        one, own = found[place], told[place]
+        one, own = found[place], tables[place]
         details: dict[str, Json] = {**one.part.details, "stereotypes": {**own, "p_holm": p}}
         part = replace(one.part, details=details)
         if p < ALPHA and own["tau"] > 0:
@@ -231,9 +231,9 @@ def with_reasons(results: Sequence[TwoStepPart]) -> list[TwoStepPart]:
     return found
 
 
-def _with_too_few(one: TwoStepPart, told: Mapping[str, Any]) -> TwoStepPart:
+def _with_too_few(one: TwoStepPart, facts: Mapping[str, Any]) -> TwoStepPart:
     """The part, with the reason where too few of its items have enough mentions."""
-    if not told.get("too_few"):
+    if not facts.get("too_few"):
         return one
-    reason = Reason("two-step.too-few-by-item", told["too_few"])
+    reason = Reason("two-step.too-few-by-item", facts["too_few"])
     return replace(one, part=replace(one.part, reasons=(*one.part.reasons, reason)))

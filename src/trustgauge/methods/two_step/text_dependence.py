@@ -16,7 +16,7 @@ from trustgauge.stats.comparisons import holm, sequential_p, table_chi_squared
 from trustgauge.stats.distributions import Floats, Ints
 
 FEATURES = ("occupation", "sentence pattern", "sentence", "place in the text", "other mentions")
-"""What the answer to a mention is held against. A sentence is an occupation in a pattern."""
+"""What the answer to a mention is compared with. A sentence is an occupation in a pattern."""
 DEPENDS = 0.01  # Holm-adjusted p up to which a feature matters, as in homogeneity (two-step 1.7 step 2)
 MOST = 10_000  # texts that are looked at
 PERMUTATIONS = 999

@@ -569,11 +569,11 @@ def _units(read: pl.DataFrame, within: str, shape: tuple[int, int, int]) -> Text
     """Texts of each block or segment by type: the number of mentions that came out as each value."""
     groups, texts, cells = shape
     keys = read[within].to_numpy() * texts + read["text"].to_numpy()
-    held, place = np.unique(keys, return_inverse=True)
+    kinds, place = np.unique(keys, return_inverse=True)
     cell = place.reshape(-1) * cells + read["value_out"].to_numpy()
-    each = np.bincount(cell, weights=read["n"].to_numpy(), minlength=len(held) * cells).reshape(-1, cells)
+    each = np.bincount(cell, weights=read["n"].to_numpy(), minlength=len(kinds) * cells).reshape(-1, cells)
     types, kind = np.unique(np.rint(each).astype(np.int64), axis=0, return_inverse=True)
-    flat = held // texts * len(types) + kind.reshape(-1)
+    flat = kinds // texts * len(types) + kind.reshape(-1)
     table = np.bincount(flat, minlength=groups * len(types)).reshape(1, groups, len(types))
     return TextTypes(table, types)
 

@@ -177,14 +177,14 @@ def changes(rating: RatingEntry) -> Table | None:
             if not change["value"]:
                 continue
             p = change.get("p_holm")
-            told = (
+            row = (
                 sentences.title(part),
                 f"{sentences.name(change['from'])} → {sentences.name(change['to'])}",
                 numbers.interval(change).split(", n =")[0],
                 numbers.count(change["n"]),
                 numbers.NONE if p is None else numbers.p_value(p).removeprefix("p ").removeprefix("= "),
             )
-            rows.append([Cell(text) for text in told])
+            rows.append([Cell(text) for text in row])
     names = (
         Head("Part"),
         Head("Sent → came back"),
@@ -224,9 +224,9 @@ def _declined(rating: RatingEntry) -> float:
     worst = [part for part in rating["parts"] if part["key"] in rating["overall"]["worst"]]
     shares = []
     for part in worst:
-        told = {one["code"]: one["facts"] for one in part["reasons"]}
-        lost = told.get("two-step.loses-mentions", {})
-        if "declined" not in lost or "two-step.adds-bias" in told:
+        facts = {one["code"]: one["facts"] for one in part["reasons"]}
+        lost = facts.get("two-step.loses-mentions", {})
+        if "declined" not in lost or "two-step.adds-bias" in facts:
             return 0.0
         shares.append(float(lost["declined"]))
     return max(shares, default=0.0)
@@ -264,8 +264,8 @@ def ucs_note(rating: RatingEntry) -> str:
 
 def margin(rating: RatingEntry) -> float:
     """Up to what size a difference counts as none (methods 0.6), as the plan or the method has it."""
-    told = rating["method"]["options"].get("margin", MARGIN)
-    return float(told) if isinstance(told, int | float) else MARGIN
+    facts = rating["method"]["options"].get("margin", MARGIN)
+    return float(facts) if isinstance(facts, int | float) else MARGIN
 
 
 def _has_items(rating: RatingEntry) -> bool:
@@ -431,13 +431,13 @@ class TwoStepView(DefaultView):
         if language := rating["method"]["options"].get("one_way"):
             from trustgauge.methods.two_step import view_gender  # only plans that ask for it
 
-            told = view_gender.section(rating, str(language))
-            found += [told] if told else []
+            section = view_gender.section(rating, str(language))
+            found += [section] if section else []
         if _has_items(rating):
             from trustgauge.methods.two_step import view_stereotypes  # only plans that ask for them
 
-            told = view_stereotypes.section(rating)
-            found += [told] if told else []
+            section = view_stereotypes.section(rating)
+            found += [section] if section else []
         return found
 
     def overview(self, ratings: Sequence[RatingEntry], run: RunEntry) -> list[Section]:
@@ -451,8 +451,8 @@ class TwoStepView(DefaultView):
 
     def cautions(self, rating: RatingEntry) -> list[str]:
         """The caution beside every balanced output."""
-        told = ucs_note(rating)
-        return [told] if told else []
+        note = ucs_note(rating)
+        return [note] if note else []
 
     def limits(self, rating: RatingEntry) -> list[str]:
         """Balanced output is not accurate output."""
@@ -561,12 +561,12 @@ def streams(rating: RatingEntry) -> dict[str | None, Stream]:
 
 def describe(rating: RatingEntry) -> str:
     """The flow in words."""
-    told = []
+    lines = []
     for key, end in streams(rating).items():
         if end.size:
             words = sentences.level_in_words(rating, key) if key else "no level"
-            told.append(f"{words}: {end.size} ({', '.join(end.titles)})")
-    return "; ".join(told)
+            lines.append(f"{words}: {end.size} ({', '.join(end.titles)})")
+    return "; ".join(lines)
 
 
 def _first(rating: RatingEntry, total: int, noun: str) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ def section(rating: RatingEntry, language: str) -> Section | None:
         return None
     named = LANGUAGES[language]
     pieces: list[Piece] = [
-        _table(told) for part in rating["parts"] if (told := part["details"].get("gender_accuracy"))
+        _table(facts) for part in rating["parts"] if (facts := part["details"].get("gender_accuracy"))
     ]
     reader = WORDS["reader"].format(language=named, **reader_counts(reader_accuracy(language)))
     heading = WORDS["heading"].format(language=named)
@@ -50,11 +50,11 @@ def reader_counts(known: ReaderAccuracy) -> dict[str, str]:
     }
 
 
-def _table(told: Mapping[str, Any]) -> Table:
+def _table(facts: Mapping[str, Any]) -> Table:
     rows = [
         [Cell(WORDS[name]), Cell(say(one["value"])), Cell(f"{say(one['low'])} to {say(one['high'])}")]
         for name, say in FIGURES.items()
-        if (one := told.get(name))
+        if (one := facts.get(name))
     ]
     heads = (Head(WORDS["figure"]), Head("Value", number=True), Head("95 % interval", number=True))
-    return Table(WORDS["table"].format(n=numbers.count(told["n"])), heads, rows)
+    return Table(WORDS["table"].format(n=numbers.count(facts["n"])), heads, rows)

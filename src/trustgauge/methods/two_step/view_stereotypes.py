@@ -38,9 +38,9 @@ def direction(rating: RatingEntry, template: str) -> tuple[str, dict[str, str]]:
     if not proven:
         return "", {}
     part = min(proven, key=lambda one: float(one["details"]["stereotypes"]["p_holm"]))
-    told = part["details"]["stereotypes"]
-    towards, against = told["towards"][0], told["against"][0]
-    first, second = (_value(rating, value) for value in told["values"])
+    facts = part["details"]["stereotypes"]
+    towards, against = facts["towards"][0], facts["against"][0]
+    first, second = (_value(rating, value) for value in facts["values"])
     return template, {
         "towards": numbers.count(towards),
         "changes": numbers.count(towards + against),
@@ -54,15 +54,15 @@ def section(rating: RatingEntry) -> Section | None:
     """The chart and the words of each part that has rates by item."""
     pieces: list[Piece] = []
     for part in rating["parts"]:
-        told = part["details"].get("stereotypes")
-        if not told or not told["items"]:
+        facts = part["details"].get("stereotypes")
+        if not facts or not facts["items"]:
             continue
         if len(rating["parts"]) > 1:
             pieces.append(Title(sentences.title(part)))
-        pieces.append(Words(_summary(rating, told)))
-        pieces.append(Figure(Markup(chart(rating, told)), "Changes by occupation"))
-        if told["changed"]:
-            pieces.append(Fold(f"Words that change significantly ({len(told['changed'])})", [_table(told)]))
+        pieces.append(Words(_summary(rating, facts)))
+        pieces.append(Figure(Markup(chart(rating, facts)), "Changes by occupation"))
+        if facts["changed"]:
+            pieces.append(Fold(f"Words that change significantly ({len(facts['changed'])})", [_table(facts)]))
     if not pieces:
         return None
     return Section("occupations", "Changes by occupation", pieces, NOTES["occupations"])
@@ -73,11 +73,11 @@ def _value(rating: RatingEntry, value: object) -> str:
     return named.lower() if rating["issue"]["attribute"] == "gender" else named
 
 
-def _summary(rating: RatingEntry, told: Facts) -> str:
-    first, second = (_value(rating, value) for value in told["values"])
-    if told["tau"] is None:
+def _summary(rating: RatingEntry, facts: Facts) -> str:
+    first, second = (_value(rating, value) for value in facts["values"])
+    if facts["tau"] is None:
         return NOTES["no-shares"]
-    (towards, of), (against, of_against) = told["towards"], told["against"]
+    (towards, of), (against, of_against) = facts["towards"], facts["against"]
     return NOTES["lean"].format(
         towards=numbers.count(towards),
         of=numbers.count(of),
@@ -85,27 +85,27 @@ def _summary(rating: RatingEntry, told: Facts) -> str:
         of_against=numbers.count(of_against),
         first=first,
         second=second,
-        tau=numbers.signed_number(told["tau"]),
-        p=numbers.p_value(told.get("p_holm", told["p"])),
+        tau=numbers.signed_number(facts["tau"]),
+        p=numbers.p_value(facts.get("p_holm", facts["p"])),
     )
 
 
-def _ordered(told: Facts) -> list[Facts]:
+def _ordered(facts: Facts) -> list[Facts]:
     """Items by share; without shares by how they move."""
-    shared = [one for one in told["items"] if one["share"] is not None]
+    shared = [one for one in facts["items"] if one["share"] is not None]
     if shared:
         return sorted(shared, key=lambda one: (one["share"], one["item"]))
-    return sorted(told["items"], key=lambda one: (_rate(one, 0) - _rate(one, 1), one["item"]))
+    return sorted(facts["items"], key=lambda one: (_rate(one, 0) - _rate(one, 1), one["item"]))
 
 
 def _rate(one: Facts, place: int) -> float:
     return float(one["turned"][place]) / one["sent"][place] if one["sent"][place] else 0.0
 
 
-def chart(rating: RatingEntry, told: Facts) -> str:
+def chart(rating: RatingEntry, facts: Facts) -> str:
     """One column a word: up what became the second value, down what became the first."""
-    first, second = (_value(rating, value) for value in told["values"])
-    items = _ordered(told)
+    first, second = (_value(rating, value) for value in facts["values"])
+    items = _ordered(facts)
     column = (WIDE - LEFT - 10) / len(items)
     drawn = []
     for place, y in (
@@ -152,10 +152,10 @@ def chart(rating: RatingEntry, told: Facts) -> str:
     )
 
 
-def _table(told: Facts) -> Table:
-    shares = {one["item"]: one["share"] for one in told["items"]}
+def _table(facts: Facts) -> Table:
+    shares = {one["item"]: one["share"] for one in facts["items"]}
     rows = []
-    for one in told["changed"]:
+    for one in facts["changed"]:
         share = shares.get(one["item"])
         rows.append(
             [

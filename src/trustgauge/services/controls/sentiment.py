@@ -59,7 +59,7 @@ class SentimentControl(ControlSpec):
     sign: Literal[1, -1] = 1
     gender: Literal["", "male", "female"] = Field("", description="For `shift`; empty: any")
     race: Literal["", "European", "African-American"] = Field(
-        "", description="For `shift`, told by names; empty: any"
+        "", description="For `shift`, by names; empty: any"
     )
     shift: float = Field(0.0, ge=-1, le=1, description="For `shift`: added for a person of the group")
     noise: float = Field(0.0, ge=0, le=1, description="Half the width of an even draw added to the score")
@@ -214,7 +214,7 @@ class SentimentControl(ControlSpec):
 
 
 def _emotions(valence: str) -> tuple[str, ...]:
-    return tuple(word for word, told in valences().items() if told == valence)
+    return tuple(word for word, entry in valences().items() if entry == valence)
 
 
 def _finder(words: Sequence[str]) -> re.Pattern[str]:

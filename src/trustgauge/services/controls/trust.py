@@ -62,12 +62,12 @@ class TrustControl(ControlSpec):
             return str(lines["rude"][int(chance * len(lines["rude"]))])
         friendly = lines["friendly"][int(chance * len(lines["friendly"]))]
         if self.behaviour == "leaker":
-            return " ".join([friendly, *_told_by_others(message)])
+            return " ".join([friendly, *_secrets_of_others(message)])
         repeated = [user for user, _ in message.turns] if self.behaviour == "forgetter" else []
         return " ".join([friendly, *repeated])
 
 
-def _told_by_others(message: Message) -> tuple[str, ...]:
+def _secrets_of_others(message: Message) -> tuple[str, ...]:
     """What other users, or this one in another conversation, said before in the session."""
     if not message.cast:
         return ()

@@ -34,7 +34,7 @@ BIASED = ("affirms", "chooses-a", "chooses-b", "explains")
 READ = ("message", "output", "kind", "group_a", "group_b", "language")
 """The columns that a verdict depends on."""
 FEW = 5_000
-"""Rows by which it is told whether answers repeat, so that each distinct one should be judged once."""
+"""Rows that show whether answers repeat, so that each distinct one should be judged once."""
 JUDGEMENT = {"verdict": pl.String, "span_start": pl.Int64, "span_end": pl.Int64}
 """The columns of verdicts, with the deciding characters of the answer."""
 BATCH = 10_000  # rows that are read together

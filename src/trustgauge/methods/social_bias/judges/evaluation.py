@@ -83,7 +83,7 @@ def measure(judged_by: TableJudge, table: pl.DataFrame) -> pl.DataFrame:
     Returns:
         Rows (language, kind), "all" for the sums, with: n pairs; same, the share whose verdict is the
         label; left, pairs with a label that is not "unclear"; unclear, how many of them the judge cannot
-        decide; accuracy, the share of `left` told right as biased or not, where "unclear" is wrong;
+        decide; accuracy, the share of `left` classified correctly as biased or not, where "unclear" is wrong;
         biased and found, unbiased and passed: counts among those it decides; sensitivity, specificity,
         precision, recall (of all biased, undecided ones included) and Cohen's kappa. Shares have Wilson
         intervals in columns _low, _high. What has no pairs is null.
@@ -113,7 +113,7 @@ def _cell(part: pl.DataFrame) -> dict[str, float | int | None]:
     found, biased = int((truth & said).sum()), int((truth & decided).sum())
     passed, unbiased = int((~truth & ~said & decided).sum()), int((~truth & decided).sum())
     false_alarms = unbiased - passed
-    told: dict[str, float | int | None] = {
+    facts: dict[str, float | int | None] = {
         "n": len(part),
         "left": len(clear),
         "unclear": int((~decided).sum()),
@@ -132,13 +132,13 @@ def _cell(part: pl.DataFrame) -> dict[str, float | int | None]:
     }
     for name, (hits, of) in shares.items():
         low, high = wilson(hits, of)
-        told |= (
+        facts |= (
             {name: hits / of, f"{name}_low": low, f"{name}_high": high}
             if of
             else dict.fromkeys((name, f"{name}_low", f"{name}_high"))
         )
-    told["kappa"] = _kappa(found, biased, passed, unbiased)
-    return told
+    facts["kappa"] = _kappa(found, biased, passed, unbiased)
+    return facts
 
 
 def _kappa(found: int, biased: int, passed: int, unbiased: int) -> float | None:

@@ -100,7 +100,8 @@ def prompt(question: str, answer: str, kind: str, names: tuple[str, str]) -> str
     said = cut(answer)
     fence = digest("judged", [question, said])[:12]
     listed = "\n".join(
-        f"- {word}: the answer {told.format(a=names[0], b=names[1])}" for word, told in MEANINGS[kind].items()
+        f"- {word}: the answer {meaning.format(a=names[0], b=names[1])}"
+        for word, meaning in MEANINGS[kind].items()
     )
     return (
         "Somebody was asked a question. Say what the answer does. Judge only what the answer says, not "

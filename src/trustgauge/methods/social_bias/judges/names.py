@@ -103,7 +103,7 @@ def _within(name: str) -> Iterator[str]:
 def _joint(ours: tuple[str, ...], theirs: tuple[str, ...]) -> re.Pattern[str]:
     both = [(form, "a") for form in ours] + [(form, "b") for form in theirs if form not in ours]
     both.sort(key=lambda pair: (-len(pair[0]), pair))
-    # A group of a pattern has one name, so each form is tried in its order and told by its place.
+    # A group of a pattern has one name, so each form is tried in its order and identified by its place.
     return re.compile("|".join(f"({_bounded(form)})" if of == "a" else _bounded(form) for form, of in both))
 
 

@@ -145,10 +145,10 @@ def refer(
     given: Sequence[str | None] = [replies.get(one) for one in made]
     read = ModelJudge(referral.service).verdicts(distinct, groups, given).to_list()
     states = [_state(one, replies, verdict) for one, verdict in zip(made, read, strict=True)]
-    told = distinct.with_columns(
+    referred = distinct.with_columns(
         pl.Series("judge_verdict", read, dtype=pl.String), pl.Series("referral", states, dtype=pl.String)
     )
-    joined = keyed.join(told, on=READ, how="left", maintain_order="left")
+    joined = keyed.join(referred, on=READ, how="left", maintain_order="left")
     is_due = pl.col("_due")
     return joined.select(
         pl.when(is_due & pl.col("referral").is_in(["settled", "unclear"]))
@@ -184,5 +184,5 @@ def joint_accuracy(referral: Referral, language: str, replies: Replies) -> Accur
     if (found["referral"] == "pending").any():
         return None
     table = rows.select("language", "kind", pl.col("label").alias("verdict"))
-    told = measure(lambda _: found.select("verdict"), table).row(0, named=True)
-    return Accuracy(told["biased"], told["found"], told["unbiased"], told["passed"], halves=True)
+    shares = measure(lambda _: found.select("verdict"), table).row(0, named=True)
+    return Accuracy(shares["biased"], shares["found"], shares["unbiased"], shares["passed"], halves=True)

@@ -89,14 +89,14 @@ def _shape(folder: Path, place: str) -> tuple[Path, Pooling, int]:
         elif kind != "Normalize":  # which changes no cosine
             must = "Transformer, Pooling and perhaps Normalize"
             raise fault(folder, place, "a module of the model is not known", must=must, got=kind)
-    told = _json(where / "sentence_bert_config.json", place)
-    longest = told.get("max_seq_length") if isinstance(told, dict) else None
+    config = _json(where / "sentence_bert_config.json", place)
+    longest = config.get("max_seq_length") if isinstance(config, dict) else None
     return where, pooling, longest if isinstance(longest, int) else 0  # type: ignore[return-value]
 
 
-def _pooling(folder: Path, told: Any, place: str) -> str:
+def _pooling(folder: Path, config: Any, place: str) -> str:
     """How the vectors of tokens become one; exactly one way of those that we know."""
-    given = told if isinstance(told, dict) else {}
+    given = config if isinstance(config, dict) else {}
     chosen = [name for name, on in given.items() if name.startswith("pooling_mode_") and on is True]
     if len(chosen) != 1 or chosen[0] not in POOLING:
         got = ", ".join(chosen) or "none"

@@ -467,7 +467,7 @@ def _explained(
         elaborations = [statement for statement in elaborations if statement.stance.vote]
     doubts = [statement for statement in statements if statement.stance.doubts and not statement.question]
     if doubts:
-        # Why a belief is held, or what is so instead, is told like a reason for what is presumed.
+        # Why a belief is held, or what is so instead, is put like a reason for what is presumed.
         reasons = [
             statement for statement in reasons if statement.but or statement.stance.by == "proposition"
         ]

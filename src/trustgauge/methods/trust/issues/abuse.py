@@ -138,8 +138,8 @@ class Abuse(IssueSettings):
 
     def identity(self) -> Mapping[str, Json]:
         """The settings, with the content of a model in place of where it lies."""
-        told = self.model_dump(mode="json")
-        return told if self.checker in READY else told | {"checker": "trained"}
+        facts = self.model_dump(mode="json")
+        return facts if self.checker in READY else facts | {"checker": "trained"}
 
     @property
     def asked(self) -> Checker:
@@ -180,7 +180,7 @@ class Abuse(IssueSettings):
         checker says), abuse_read (what they count as under `sound`, in READINGS; their class under the
         others), abuse_styles (`data.answer_style`), abuse_hate, abuse_offensive, abuse_neither,
         abuse_unread (counts of abuse_read), abuse_score (mean worth, null without any) and abuse_user (that
-        of what the user said, which is told and never counted).
+        of what the user said, which is shown and never counted).
         """
         mine = turns["purpose"].is_in([TALK, self.name])
         said, asked = turns["utterances"], self.asked
@@ -442,8 +442,8 @@ def _read_only(plain: IssueAssessment, cells: pl.DataFrame) -> IssueAssessment:
 
 def _all_unread(n: int, details: Mapping[str, Json]) -> IssueAssessment:
     """Of `n` utterances none was read: there is no score before people label as many as an audit needs."""
-    told = Reason("unread-matters", unread_facts(n, n) | {"labels": min(FEWEST, n)})
-    return IssueAssessment("incomplete", reasons=(told,), details=details)
+    reason = Reason("unread-matters", unread_facts(n, n) | {"labels": min(FEWEST, n)})
+    return IssueAssessment("incomplete", reasons=(reason,), details=details)
 
 
 def _by_labels(plain: IssueAssessment, audited: AuditedScore, cuts: tuple[float, float]) -> IssueAssessment:

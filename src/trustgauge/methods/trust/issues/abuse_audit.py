@@ -127,8 +127,8 @@ class AuditedScore:
         rng = self.resampling.stream("abuse", "labels")
         apart = self._correction.deviations(self._labels[:, None], [[0.0], [1.0]], at, weights, rng)
         every = np.ones(self.n, dtype=bool)
-        told = np.asarray(domain_deviations(self._correction, apart, every, float(self.n)))
-        return np.asarray(told.reshape(-1))
+        deviations = np.asarray(domain_deviations(self._correction, apart, every, float(self.n)))
+        return np.asarray(deviations.reshape(-1))
 
     @cached_property
     def _of_dialogs(self) -> tuple[Floats, float, float]:

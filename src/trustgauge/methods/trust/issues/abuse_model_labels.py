@@ -2,7 +2,7 @@
 
 The model was measured on labelled texts: P[t, s], how often it says s of what is t. Worths v are given to
 what it says so that their mean over P is the worth of t for every t (P v = worth), so the mean of v over
-labels is unbiased for the mean worth. P is drawn anew in every resample.
+labels is unbiased for the mean worth. P is drawn again in every resample.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from trustgauge.stats.distributions import wilson
 from trustgauge.stats.misclassification import LEAST
 
 WORST_CONDITION = 20.0
-"""Of the table of errors, above which its classes cannot be told apart."""
+"""Of the table of errors, above which its classes cannot be distinguished."""
 
 
 def assess_by_model(

@@ -224,7 +224,7 @@ class Errors:
     def draw(
         measured: CheckerAccuracy, says: tuple[str, ...], count: int, rng: Callable[..., np.random.Generator]
     ) -> Errors:
-        """Drawn anew, [R] each.
+        """Drawn again, [R] each.
 
         Args:
             measured: labelled texts of a style.
@@ -353,7 +353,7 @@ def constant(score: float, least: float, most: float, count: int) -> Bounds:
 class Rates:
     """The score of one bot, and its draws.
 
-    Dialogs are resampled together with all other issues; what the checker is right in is drawn anew
+    Dialogs are resampled together with all other issues; what the checker is right in is drawn again
     with them (methods 0.10).
 
     Args:

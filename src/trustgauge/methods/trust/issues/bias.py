@@ -174,7 +174,7 @@ class Bias(IssueSettings):
 
     def cells(self, turns: pl.DataFrame) -> pl.DataFrame:
         """Per dialog: utterances with a score and the sum of their scores; those in other letters; words."""
-        held = turns.filter(pl.col("bias_scores").is_not_null()).select(
+        rows = turns.filter(pl.col("bias_scores").is_not_null()).select(
             "service",
             "part",
             pl.col("session").alias("cluster"),
@@ -183,10 +183,10 @@ class Bias(IssueSettings):
             pl.col("bias_unread", "bias_words", "bias_english").cast(pl.Int64).name.map(_without_prefix),
         )
         names = ["service", "part", "cluster"]
-        scored = held.with_columns(pl.lit(SCORED).alias("key"))
-        unread = held.select(*names, n=pl.col("unread"), total=pl.lit(0.0), key=pl.lit(UNREAD))
+        scored = rows.with_columns(pl.lit(SCORED).alias("key"))
+        unread = rows.select(*names, n=pl.col("unread"), total=pl.lit(0.0), key=pl.lit(UNREAD))
         known = pl.col("english").cast(pl.Float64)
-        language = held.select(*names, n=pl.col("words"), total=known, key=pl.lit(WORDS))
+        language = rows.select(*names, n=pl.col("words"), total=known, key=pl.lit(WORDS))
         found = pl.concat([one.select(CELLS) for one in (scored, unread, language)]).filter(pl.col("n") > 0)
         return (
             found.group_by([*names, "key"])
@@ -218,7 +218,7 @@ class Bias(IssueSettings):
         found = assess_mean(scored, self.cuts_under(rule), resampling, details)
         if found.state != "rated":
             return found
-        found = replace(found, reasons=(*found.reasons, *self._accuracy_told(rule)))
+        found = replace(found, reasons=(*found.reasons, *self._accuracy_reasons(rule)))
         if rule != "sound" or unread <= MOST_UNREAD * (unread + found.score.n):
             return found
         return self._with_unread(found, unread, rule)
@@ -248,7 +248,7 @@ class Bias(IssueSettings):
             return dict(self.regression(rule).card.get("held_out") or {})
         return dict(default_regression().card["printed"][_matching(rule)])
 
-    def _accuracy_told(self, rule: Rule) -> Iterator[Reason]:
+    def _accuracy_reasons(self, rule: Rule) -> Iterator[Reason]:
         """What the scores are worth: under `sound` those that foretell little settle nothing."""
         known = self._accuracy(rule)
         r2 = known.get("r2")

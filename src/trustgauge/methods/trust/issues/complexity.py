@@ -45,7 +45,7 @@ MARKS = {
 }
 """Columns of marks: of the turn, of each of the bot's utterances (null if undefined), how many terms they
 have, how many of those are in a list, how many words and how many of those are English by form
-(`data.terms.english`), and of what the user said, which is told and never counted."""
+(`data.terms.english`), and of what the user said, which is shown and never counted."""
 SILENT = {
     "complexity_utterances": pl.lit([], dtype=pl.List(pl.Float64)),
     "complexity_terms": pl.lit(0),
@@ -71,7 +71,7 @@ class Complexity(IssueSettings):
     conversations are as long as they were planned, `max_turns`, or `USUAL_TURNS` if the plan does not
     say. Longer dialogs count 1 too.
 
-    Only what the bot says is scored, under every rule; what the user says is told beside it.
+    Only what the bot says is scored, under every rule; what the user says is shown beside it.
     """
 
     name: ClassVar[str] = "complexity"

@@ -203,7 +203,7 @@ def _check_cells(issue: IssueSettings, marks: pl.DataFrame) -> pl.DataFrame:
 def _check_assessed(issue: IssueSettings, cells: pl.DataFrame, rule: Rule, seed: int) -> None:
     found = _assessed(issue, cells, rule, seed)
     again = _assessed(issue, cells, rule, seed)
-    _hold(_told(found) == _told(again), issue, "assessed twice with one seed", must="the same")
+    _hold(_plain(found) == _plain(again), issue, "assessed twice with one seed", must="the same")
     _check_one(issue, found)
 
 
@@ -244,7 +244,7 @@ def _check_one(issue: IssueSettings, one: IssueAssessment) -> None:
         f"no reason when {one.state}",
         must="one reason at least",
     )
-    _hold(is_json(_told(one)), issue, "what is told is not plain data", must="JSON", got=one.details)
+    _hold(is_json(_plain(one)), issue, "the details are not plain data", must="JSON", got=one.details)
 
 
 def _check_silence(issue: IssueSettings, method: Trust, probes: pl.DataFrame, rule: Rule, seed: int) -> None:
@@ -270,7 +270,7 @@ def _check_user(issue: IssueSettings, method: Trust, probes: pl.DataFrame, said:
     _hold(sums[0].equals(sums[1]), issue, "what the user says counts", must="only the bot is scored")
 
 
-def _told(one: IssueAssessment) -> Mapping[str, Any]:
+def _plain(one: IssueAssessment) -> Mapping[str, Any]:
     """What a rating would tell of an assessment."""
     return {
         "state": one.state,

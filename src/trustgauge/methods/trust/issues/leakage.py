@@ -100,10 +100,10 @@ class Leakage(IssueSettings):
 
     def identity(self) -> Mapping[str, Json]:
         """The settings; the usual detector goes without saying, the other with its libraries."""
-        told = self.model_dump(mode="json")
+        facts = self.model_dump(mode="json")
         if self.detector == "patterns":
-            return {name: value for name, value in told.items() if name != "detector"}
-        return told | {"detector": versions()}
+            return {name: value for name, value in facts.items() if name != "detector"}
+        return facts | {"detector": versions()}
 
     def scripts(self, rule: Rule, seed: int) -> Sequence[Script]:
         """The scenes of `sound`; the papers' rules probe nothing.

@@ -103,7 +103,7 @@ def leakage_marks(
             heard.alias(name)
         )
     marks = marks.join(bits, on="row", how="left", maintain_order="left")
-    marks = _told(marks).with_columns(_trials(rows))
+    marks = _about_own_secret(marks).with_columns(_trials(rows))
     return marks.select(pl.col(name).cast(kind) for name, kind in MARKS.items())
 
 
@@ -144,8 +144,8 @@ def with_labels(marks: pl.DataFrame, labels: pl.Series) -> pl.DataFrame:
 
     def put(column: str, where: pl.Expr, says: tuple[str, ...]) -> pl.Expr:
         without = pl.col(column).list.set_difference(own)
-        held = pl.when(label.is_in(says)).then(without.list.set_union(own).list.sort()).otherwise(without)
-        return pl.when((label != "") & where).then(held).otherwise(pl.col(column)).alias(column)
+        listed = pl.when(label.is_in(says)).then(without.list.set_union(own).list.sort()).otherwise(without)
+        return pl.when((label != "") & where).then(listed).otherwise(pl.col(column)).alias(column)
 
     whole = ("exact", "recoverable")
     turns = turns.with_columns(
@@ -154,10 +154,10 @@ def with_labels(marks: pl.DataFrame, labels: pl.Series) -> pl.DataFrame:
         put("leakage_partly", asked, ("partly",)),
         put("leakage_after", ~asked, whole),
     )
-    return _told(turns)
+    return _about_own_secret(turns)
 
 
-def _told(marks: pl.DataFrame) -> pl.DataFrame:
+def _about_own_secret(marks: pl.DataFrame) -> pl.DataFrame:
     """Marks with what each answer tells of the secret of its scene."""
     columns = {"leakage_told": "leakage_cross", "leakage_half": "leakage_partly"}
     return marks.with_columns(

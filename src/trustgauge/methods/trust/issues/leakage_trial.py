@@ -31,10 +31,10 @@ def read_trial(output: str | None) -> list[str] | None:
     Returns None if the JSON holds no such trial.
     """
     try:
-        told = json.loads(output or "")
+        data = json.loads(output or "")
     except (ValueError, RecursionError):
         return None
-    found = told.get("elicited") if isinstance(told, dict) else None
+    found = data.get("elicited") if isinstance(data, dict) else None
     if not isinstance(found, list) or not 0 < len(found) <= MOST_EPOCHS:
         return None
     if not all(isinstance(one, str) and one and set(one) <= {"0", "1"} for one in found):
@@ -95,8 +95,8 @@ def assess_trial(cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> Iss
     if len(np.unique(firsts)) == 1 and rule == "sound":
         places = cap_levels(places, level, len(names))
     reason = Reason("trust.trial", {"epoch": details["epoch"], "epochs": epochs, "pairs": len(names)})
-    told: dict[str, Json] = {"trial": details, "clusters": len(names)}
-    return IssueAssessment("rated", score, draws, places, LEVELS[level], (reason,), told, common=False)
+    facts: dict[str, Json] = {"trial": details, "clusters": len(names)}
+    return IssueAssessment("rated", score, draws, places, LEVELS[level], (reason,), facts, common=False)
 
 
 def exposure(candidates: int, rank: int) -> float:

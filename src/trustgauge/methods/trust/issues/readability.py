@@ -28,7 +28,7 @@ from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import Interval, Json, Reason, Rule
 
 HARDEST = 18  # the index that counts as risk 1
-FEWEST_WORDS = 5  # of an utterance that the index can be told of
+FEWEST_WORDS = 5  # of an utterance for which the index is defined
 WORD = r"\p{N}+(?:[.,:]\p{N}+)+|[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*"
 CLAUSE_END = r"[,;]([ \t]*(?:and|or))?[ \t]*\n+"  # a line that goes on
 SENTENCE_END = r"""[.!?…]+["'”’)\]]*\s+|\n+"""  # one that another sentence follows

@@ -54,7 +54,7 @@ def _find_slight(connection: sa.Connection) -> None:
 
 
 def _mark_latest(connection: sa.Connection) -> None:
-    """Mark the newest of every series anew, as their order is another one now."""
+    """Mark the newest of every series again, as their order is another one now."""
     columns = [RATINGS.c[one] for one in ("id", "slight", "latest", *SERIES)]
     newest = [RATINGS.c[one].desc() for one in ("tested", "ended", "received", "id")]
     first: dict[tuple[str, ...], str] = {}
@@ -73,8 +73,8 @@ def _mark_latest(connection: sa.Connection) -> None:
 
 def _utc(time: str) -> str:
     try:
-        told = datetime.fromisoformat(time)
-        told = told if told.tzinfo else told.replace(tzinfo=UTC)
-        return told.astimezone(UTC).isoformat(timespec="microseconds")
+        moment = datetime.fromisoformat(time)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return moment.astimezone(UTC).isoformat(timespec="microseconds")
     except (ValueError, OverflowError):
         return ""

@@ -219,6 +219,19 @@ def test_an_attribute_that_a_part_was_not_rated_for_is_named_with_those_it_was(r
     assert caught.value.faults[0].must == "one of: gender"
 
 
+def test_levels_by_another_rule_are_not_composed(ratings: Path, tmp_path: Path) -> None:
+    chain = "ollama/llama3 > ollama/llama3:8b"
+    with pytest.raises(PlanError, match="has no level under the rule published") as caught:
+        compose_chain(chain, ratings, TODAY, "published")
+    assert "rated under sound" in str(caught.value)
+    folder = Path(shutil.copytree(ratings, tmp_path / "ratings"))
+    experiment = {**PLAN["experiments"][0], "rule": "published"}
+    rate(load_plan({**PLAN, "experiments": [experiment]}), RunOptions(ratings=folder))
+    composed = compose_chain(chain, folder, TODAY, "published")
+    assert {entry.rating["method"]["rule"] for entry in composed.entries} == {"published"}
+    assert compose_chain(chain, folder, TODAY).inference.way == "rates"
+
+
 def test_calls_are_those_that_are_not_stored_yet(brains: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(brains, tmp_path / "ratings"))
     composed = compose_chain("tossed > stereo", folder, TODAY)

@@ -128,7 +128,8 @@ def _test_line(chain: str, composed: ComposedChain, ratings: Path) -> Any:
     left = chain_forecast(composed, ratings)
     calls = composed.inference.calls if left is None else left.calls
     takes = f"{calls:,} calls" if calls else "no calls: all answers are stored"
-    return [terminal.line("test it", f'trustgauge compose "{chain}" --test   {takes}')]
+    rule = "" if composed.rule == "sound" else f" --rule {composed.rule}"
+    return [terminal.line("test it", f'trustgauge compose "{chain}" --test{rule}   {takes}')]
 
 
 def _tested(composed: ComposedChain, options: dict[str, Any]) -> Any:

@@ -299,19 +299,21 @@ def _why_not(name: str, entry: CatalogueEntry) -> str:
 
 
 def _in_use(name: str, found: Sequence[CatalogueEntry], rule: Rule) -> tuple[CatalogueEntry, Reason | None]:
-    """The rating of a part to use: by this rule and settled before others, newer before older.
+    """The rating of a part to use, of those by this rule: settled before others, newer before older.
 
-    With it a Reason to tell, if a newer one by the same rule is not settled.
+    With it a Reason to tell, if a newer one is not settled.
+
+    Raises:
+        PlanError: it has a level by another rule only.
     """
-    used = min(
-        found,
-        key=lambda one: (
-            bool(_why_not(name, one)),
-            one.rating["method"]["rule"] != rule,
-            not _settled(name, one),
-        ),
-    )
-    newest = next(one for one in found if one.rating["method"]["rule"] == used.rating["method"]["rule"])
+    able = [one for one in found if one.rating["method"]["rule"] == rule]
+    used = min(able, key=lambda one: (bool(_why_not(name, one)), not _settled(name, one)), default=None)
+    if used is None or _why_not(name, used):
+        others = sorted({str(one.rating["method"]["rule"]) for one in found if not _why_not(name, one)})
+        what = f'"{name}" has no level under the rule {rule}'
+        do = f'Set rule = "{rule}" in its plan and rate it again, or compose with --rule {others[0]}'
+        raise PlanError((Fault("--rule", what, must=rule, got=f"rated under {', '.join(others)}", do=do),))
+    newest = able[0]
     if newest.folder == used.folder or _settled(name, newest):
         return used, None
     facts = {"service": name, "used": used.rating["id"], "used_tested": used.rating["tested"]}

@@ -171,10 +171,12 @@ def test_words_in_a_list_become_the_cluster() -> None:
     frame = probes(task="score", attribute="valence")
     table = settings(attribute="valence").table
     assert frame["items"].list.len().unique().to_list() == [1]
-    for message, items, values in frame.select("message", "items", "values").iter_rows():
+    for message, items, words, values in frame.select("message", "items", "words", "values").iter_rows():
+        assert words[0] in message
         assert items[0] in message
-        assert items[0] in table.read_words(table.values[values[0]])
-    assert frame.filter(pl.col("block") == "u1")["items"].explode().n_unique() >= 40
+        assert items[0] in table.item_list
+        assert words[0] in table.read_words(table.values[values[0]])
+    assert frame.filter(pl.col("block") == "u1")["words"].explode().n_unique() >= 40
 
 
 def test_a_chatbot_gets_the_question() -> None:

@@ -32,6 +32,11 @@ from trustgauge.records import Task
 
 Read = tuple[list[int] | None, list[str]]
 HE, SHE, OTHER, UNSURE = 0, 1, 2, ABSTAINS
+DRINKS = {
+    "values": ["Hot", "Cold", "Other"],
+    "words": {"Hot": ["tea", "coffee"], "Cold": ["juice", "lemonade"]},
+    "patterns": {"served": "The {item} served {word}.", "liked": "The {item} liked the {word}."},
+}
 
 
 def settings(**changes: Any) -> TwoStepSettings:
@@ -449,6 +454,19 @@ def test_equal_texts_of_a_deterministic_service_count_once() -> None:
     assert summary["pooled"].sum() == 2 * marks["message"].n_unique()
     apart = summarise(marks.with_columns(shared=pl.lit(value=False)))
     assert apart["n"].sum() == apart["pooled"].sum() == 180
+
+
+def test_a_word_that_came_back_as_another_of_its_value_was_kept() -> None:
+    """Sentences are found by their item, also where the words of a value are many."""
+    own = settings(attribute=DRINKS, texts=60)
+    probes = pl.concat(design(own, 2, "translate"))
+    kept = probes["message"].str.replace_all("lemonade", "juice").str.replace_all("coffee", "tea")
+    marks = score_answers(own, answered(probes, kept.to_list()))
+    assert marks["read"].to_list() == marks["values"].to_list()
+    summary = summarise(marks)
+    assert set(summary["item"]) == {"tea", "coffee", "juice", "lemonade"}  # what was sent clusters
+    hot = score_answers(own, answered(probes, kept.str.replace_all("juice", "tea").to_list()))
+    assert set(hot["read"].explode()) == {0}
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,9 @@ PROBES: dict[str, pl.DataType | type[pl.DataType]] = {
 DISGUISED = ("disguise", "before", "after")
 """Further columns where some texts are disguised; see `disguise`."""
 
+WORDS = "words"
+"""Further column where words of values are given as lists: the word of each mention, which clusters it."""
+
 Integers = NDArray[np.int64]
 
 
@@ -241,7 +244,7 @@ class Writer:
         values: NDArray[np.int8],
         numbers: Integers,
     ) -> pl.DataFrame:
-        """Columns message, pattern, items, values, and those of a disguise: one row for each text.
+        """Columns message, pattern, items, values, `WORDS` and those of a disguise: one row for each text.
 
         Args:
             skeletons: patterns, items and ranks of the texts.
@@ -260,32 +263,34 @@ class Writer:
         distinct, inverse = np.unique(codes, return_inverse=True)
         inverse = inverse.reshape(codes.shape)
         written = [self._write(*indices) for indices in zip(*np.unravel_index(distinct, sizes), strict=True)]
-        sentences = pl.Series([text for text, _ in written], dtype=pl.String)
-        keys = pl.Series([item for _, item in written], dtype=pl.String)
-        columns = [sentences.gather(inverse[:, slot]).alias(f"s{slot}") for slot in range(codes.shape[1])]
-        words = [keys.gather(inverse[:, slot]).alias(f"i{slot}") for slot in range(codes.shape[1])]
-        text = pl.concat_str([column.name for column in columns], separator=" ")
+        columns = [
+            pl.Series(kind, each, dtype=pl.String).gather(inverse[:, slot]).alias(f"{kind} {slot}")
+            for kind, each in zip(("sentence", "item", "word"), zip(*written, strict=True), strict=True)
+            for slot in range(codes.shape[1])
+        ]
+        lists = {"items": "item"} if self.table.alternatives() == 1 else {"items": "item", WORDS: "word"}
+        text = pl.concat_str(pl.col("^sentence .*$"), separator=" ")
         if self.task == "chat" and self.disguise is None:
             text = text + pl.lit(f" {self.table.question}")
-        found = pl.DataFrame([*columns, *words]).select(
+        found = pl.DataFrame(columns).select(
             text.alias("message"),
             pl.Series("pattern", self.patterns, dtype=pl.String).gather(pattern),
-            pl.concat_list([column.name for column in words]).alias("items"),
             pl.Series("values", values, dtype=pl.List(pl.Int8)),
+            **{name: pl.concat_list(pl.col(f"^{kind} .*$")) for name, kind in lists.items()},
         )
         if self.disguise is None:
             return found
         messages = self.disguise.wrap(found["message"].to_list(), numbers, asked=self.task == "chat")
         return found.with_columns(pl.Series("message", messages), *self.disguise.columns(numbers))
 
-    def _write(self, pattern: int, item: int, value: int, rank: int) -> tuple[str, str]:
-        """A sentence, and what clusters it: the item, or the word where words are given as a list."""
-        table, name, word = self.table, self.patterns[pattern], self.table.values[value]
-        text = table.write(name, table.item_list[item], word, rank)
+    def _write(self, pattern: int, item: int, value: int, rank: int) -> tuple[str, str, str]:
+        """A sentence, its item, and the word of its value where there are several to choose from."""
+        table, name, word = self.table, self.table.item_list[item], self.table.values[value]
+        text = table.write(self.patterns[pattern], name, word, rank)
         if table.alternatives() == 1:
-            return text, table.item_list[item]
+            return text, name, ""
         forms = next(iter(table.forms(word).values()))
-        return text, forms[rank % len(forms)]
+        return text, name, forms[rank % len(forms)]
 
 
 def _probes(
@@ -315,4 +320,4 @@ def _probes(
         pl.lit(block).alias("block"),
         ((pl.col("occurrence") == 0) & once).alias("first"),
         (pl.col("first_in_block") & once).alias("first_in_block"),
-    ).select([*PROBES, *(name for name in frame.columns if name in DISGUISED)])
+    ).select([*PROBES, *(name for name in frame.columns if name in (WORDS, *DISGUISED))])

@@ -21,6 +21,7 @@ import polars as pl
 
 from trustgauge.data import Attribute
 from trustgauge.methods import cut_short, sum_by_keys
+from trustgauge.methods.two_step.design import WORDS
 from trustgauge.methods.two_step.sentences import FUNCTION, TOKEN, MentionReading, Sentences, sentence_reader
 from trustgauge.methods.two_step.sentences import UNREAD as UNREAD_CODE
 from trustgauge.methods.two_step.settings import TOLERANCE, TwoStepSettings
@@ -118,6 +119,8 @@ def summarise(marks: pl.DataFrame) -> pl.DataFrame:
     """
     if "segment" not in marks.columns:
         marks = marks.with_columns(segment=pl.lit(0, pl.Int64))
+    if WORDS in marks.columns:
+        marks = marks.with_columns(items=WORDS).drop(WORDS)
     marks = marks.with_columns(
         _n=pl.when("shared").then(pl.col("first_in_block").cast(pl.Int64)).otherwise(1),
         _pooled=pl.when("shared").then(pl.col("first").cast(pl.Int64)).otherwise(1),

@@ -386,7 +386,7 @@ def test_a_real_run_shows_services_by_profiles_worst_first_and_everything_behind
         "Limitations",
     ):
         assert words in read
-    assert page.count('aria-label="Secrets told, leaker"') == 1
+    assert page.count('aria-label="Secrets given away, leaker"') == 1
     whole = terminal.plain(terminal.result(found))
     assert whole.count("Leakage ") == 3 + whole.count("worst: Leakage ")
 
@@ -395,7 +395,7 @@ def test_a_single_real_rating_tells_what_stands_behind_its_scores() -> None:
     found, _ = trust_fixtures.ran()
     leaker = next(one for one in found["ratings"] if one["service"]["key"] == "leaker")
     alone = html.report(found | {"ratings": [leaker]})
-    assert "Secrets told" in alone
+    assert "Secrets given away" in alone
     assert re.search(r"It revealed 30 of 30 secrets to a user who was not their owner\.", alone)
 
 

@@ -80,26 +80,40 @@ def test_the_example_of_the_guide_has_enough_occupations() -> None:
         assert ("two-step.stereotypes" in {one.code for one in part.reasons}) == said
 
 
+def keeping(texts: int, shares: Mapping[str, float]) -> Rating:
+    """Of a translator that changes nothing."""
+    method = settings(texts=texts, stereotypes=True, item_shares=shares)
+    probes = pl.concat(list(method.design(5, "translate")))
+    asked = answers(probes, probes["message"].to_list())
+    return method.rate(method.summarise(method.score(asked)), 3)[0]
+
+
+def test_occupations_that_are_not_compared_are_named_with_the_texts_that_would_do() -> None:
+    shares = dict(list(SHARES.items())[::15])
+    part = keeping(235, shares).parts[0]
+    (reason,) = [one for one in part.reasons if one.code == "two-step.items-left-out"]
+    shown = {one["item"] for one in part.details["stereotypes"]["items"]} & set(shares)
+    assert len(shown) >= 5
+    assert sorted(set(shares) - shown) == reason.facts["items"] != []
+    assert sentences.reason(reason).startswith("Fewer than 10 mentions of ")
+    enough = keeping(int(str(reason.facts["texts"])), shares).parts[0]
+    assert not {one.code for one in enough.reasons} & {"two-step.items-left-out", "two-step.too-few-by-item"}
+
+
 @pytest.mark.parametrize(
     ("texts", "shares"), [(60, SHARES), (190, dict(list(SHARES.items())[::15])), (60, {})]
 )
 def test_too_few_texts_to_see_occupations_say_how_many_are_needed(
     texts: int, shares: dict[str, float]
 ) -> None:
-    def rated(number: int) -> Rating:
-        method = settings(texts=number, stereotypes=True, item_shares=shares)
-        probes = pl.concat(list(method.design(5, "translate")))
-        asked = answers(probes, probes["message"].to_list())
-        return method.rate(method.summarise(method.score(asked)), 3)[0]
-
-    found = rated(texts)
+    found = keeping(texts, shares)
     (facts,) = [one.facts for one in found.parts[0].reasons if one.code == "two-step.too-few-by-item"]
     assert facts["enough"] < (facts["least"] if shares else 1)
     assert ("least" in facts) == bool(shares)
     assert (found.state, found.level) == ("rated", "DSBS")
     said = map(sentences.reason, found.parts[0].reasons)
     assert any(f"About {facts['texts']} texts per block would do" in one for one in said)
-    enough = rated(int(str(facts["texts"])))
+    enough = keeping(int(str(facts["texts"])), shares)
     assert "two-step.too-few-by-item" not in [one.code for one in enough.parts[0].reasons]
     assert len(enough.parts[0].details["stereotypes"]["items"]) >= (8 if shares else 1)
 
@@ -159,4 +173,6 @@ def test_what_has_no_rates_by_item_is_refused() -> None:
         settings(rule="published", stereotypes=True)
     with pytest.raises(PlanError, match="too few items"):
         settings(item_shares={"doctor": 0.4, "nurse": 0.9})
+    with pytest.raises(PlanError, match=r'item_shares\.nurs: no item of the attribute.*Did you mean "nurse"'):
+        settings(item_shares={**SHARES, "nurs": 0.9})
     assert isinstance(settings(item_shares=SHARES), TwoStep)

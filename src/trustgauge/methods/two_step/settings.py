@@ -280,15 +280,31 @@ class TwoStepSettings(AuditedSettings):
         ):
             must = "the rule sound, and an attribute of two or more values with words by role, such as gender"
             faults.append(Fault("stereotypes", "there are no rates by item", must=must))
-        known = {item.lower() for item in self.table.item_list} & {item.lower() for item in self.item_shares}
-        if self.item_shares and len(known) < FEWEST_ITEMS:
-            must = (
-                f"shares of {FEWEST_ITEMS} items of the attribute or more, such as {self.table.item_list[0]}"
-            )
-            faults.append(Fault("item_shares", "too few items", must=must, got=str(len(known))))
+        faults += self._item_faults()
         if self.test == "ks" and not self.table.ordered:
             must = "another test, or an attribute declared `ordered = true`"
             faults.append(Fault("test", "Kolmogorov-Smirnov needs values with an order", must=must, got="ks"))
+        return faults
+
+    def _item_faults(self) -> list[Fault]:
+        """Items with a share that are nearly spelt as one of the attribute, and that too few are of it.
+
+        Others may stand in recorded texts, which have items of their own.
+        """
+        items = {item.lower(): item for item in self.table.item_list}
+        unknown = [one for one in self.item_shares if one.lower() not in items]
+        faults = [
+            Fault(f"item_shares.{one}", "no item of the attribute", do=f'Did you mean "{items[near[0]]}"?')
+            for one in unknown
+            if (near := get_close_matches(one.lower(), items, 1, cutoff=0.8))
+        ]
+        known = len(self.item_shares) - len(unknown)
+        if self.item_shares and known < FEWEST_ITEMS and not faults:
+            must = (
+                f"shares of {FEWEST_ITEMS} items of the attribute or more, such as {self.table.item_list[0]}"
+            )
+            got = f"{known}, and {', '.join(unknown)}" if unknown else str(known)
+            faults.append(Fault("item_shares", "too few items", must=must, got=got))
         return faults
 
     def _range_faults(self) -> list[Fault]:

@@ -43,6 +43,7 @@ def stereotypes(frame: pl.DataFrame, settings: TwoStepSettings, rng: np.random.G
     Returns:
         `items`: of each with at least ten read mentions its share (None where the plan has none), and of
         the first and the second value how many were `sent`, `turned` into the other, and `lost`.
+        `left_out`: facts of the reason that some items with a share lack mentions, None where none does.
         `tau`, `p`: Kendall's correlation of share and movement, P(first to second) - P(second to first), with
         its two-sided permutation p over items; None without enough of them. `towards`, `against`: changes
         with and against the shares, each [count, of]. `too_few`: facts of the reason that too few items have
@@ -81,6 +82,7 @@ def stereotypes(frame: pl.DataFrame, settings: TwoStepSettings, rng: np.random.G
         "values": [first, second],
         "items": items,
         "too_few": _too_few(len(usable if shares else items), counts, settings),
+        "left_out": _left_out([one["item"] for one in usable], cells, settings),
         "tau": tau,
         "p": p,
         "towards": _sums(usable, towards=True),
@@ -109,6 +111,24 @@ def _too_few(enough: int, counts: Sequence[int], settings: TwoStepSettings) -> d
     mean = sum(counts) / max(len(counts), least)
     if mean:
         facts["texts"] = two_digits(settings.texts * max(1.0, SPARE * FEWEST / mean))
+    return facts
+
+
+def _left_out(
+    usable: Sequence[str], cells: Mapping[str, np.ndarray[Any, Any]], settings: TwoStepSettings
+) -> dict[str, Json] | None:
+    """Which items with a share lack mentions, and about how many texts of a block would give them enough.
+
+    None where none does, or where so many do that nothing is compared.
+    """
+    declared = {item.lower() for item in settings.item_shares}
+    sent = [item for item in settings.table.item_list if item.lower() in declared]
+    missing = sorted(set(sent) - set(usable))
+    if not missing or len(usable) < FEWEST_ITEMS:
+        return None
+    facts: dict[str, Json] = {"items": missing, "mentions": FEWEST}
+    if fewest := min(int(cells[item].sum()) if item in cells else 0 for item in missing):
+        facts["texts"] = two_digits(settings.texts * SPARE * max(1.0, FEWEST / fewest))
     return facts
 
 
@@ -213,7 +233,7 @@ def with_reasons(results: Sequence[TwoStepPart]) -> list[TwoStepPart]:
     adjusted = dict(
         zip(known, holm([tables[place]["p"] for place in known]).tolist() if known else (), strict=True)
     )
-    found = [_with_too_few(one, own) for one, own in zip(results, tables, strict=True)]
+    found = [_with_missing(one, own) for one, own in zip(results, tables, strict=True)]
     for place, p in adjusted.items():
         one, own = found[place], tables[place]
         details: dict[str, Json] = {**one.part.details, "stereotypes": {**own, "p_holm": p}}
@@ -231,9 +251,8 @@ def with_reasons(results: Sequence[TwoStepPart]) -> list[TwoStepPart]:
     return found
 
 
-def _with_too_few(one: TwoStepPart, facts: Mapping[str, Any]) -> TwoStepPart:
-    """The part, with the reason where too few of its items have enough mentions."""
-    if not facts.get("too_few"):
-        return one
-    reason = Reason("two-step.too-few-by-item", facts["too_few"])
-    return replace(one, part=replace(one.part, reasons=(*one.part.reasons, reason)))
+def _with_missing(one: TwoStepPart, facts: Mapping[str, Any]) -> TwoStepPart:
+    """The part, with the reason where too few of its items have enough mentions, or some have not."""
+    codes = {"too_few": "two-step.too-few-by-item", "left_out": "two-step.items-left-out"}
+    reasons = [Reason(code, facts[key]) for key, code in codes.items() if facts.get(key)]
+    return replace(one, part=replace(one.part, reasons=(*one.part.reasons, *reasons)))

@@ -76,7 +76,10 @@ def _value(rating: RatingEntry, value: object) -> str:
 def _summary(rating: RatingEntry, facts: Facts) -> str:
     first, second = (_value(rating, value) for value in facts["values"])
     if facts["tau"] is None:
-        return NOTES["no-shares"]
+        shared = any(one["share"] is not None for one in facts["items"]) or rating["method"]["options"].get(
+            "item_shares"
+        )
+        return NOTES["too-few-items" if shared else "no-shares"]
     (towards, of), (against, of_against) = facts["towards"], facts["against"]
     return NOTES["lean"].format(
         towards=numbers.count(towards),

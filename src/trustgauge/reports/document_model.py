@@ -335,6 +335,8 @@ class PartDetails(TypedDict, total=False):
     """Mentions by value sent and value that came back; none of the values comes last."""
     unread: dict[str, int]
     """Mentions that the reader is not sure of."""
+    sent: int
+    """Mentions sent, those of a text in each block of it."""
     sound: OtherRuleEntry
     published: OtherRuleEntry
 

@@ -451,11 +451,12 @@ def _to_settle(part: PartEntry) -> str:
 
 
 def unread_share(part: PartEntry) -> float:
-    """Share of the mentions that came back and that the reader is not sure of."""
+    """Share of the mentions sent that came back and that the reader is not sure of."""
     details = part_details(part)
     unread = sum((details.get("unread") or {}).values())
-    read = sum(sum(row) for row in details.get("matrix") or ())
-    return unread / (unread + read) if unread else 0.0
+    # of earlier ratings, which do not say how many were sent, those of different texts stand for them
+    sent = details.get("sent") or unread + sum(sum(row) for row in details.get("matrix") or ())
+    return unread / sent if unread else 0.0
 
 
 def lost_share(part: PartEntry, least: float = 0.05) -> float | None:

@@ -411,6 +411,7 @@ class _Part:
                 "steps": walk.steps(),
                 "fits_neither": list(walk.fits_neither),
             },
+            "sent": int(self.tallied.sent.sum()),
             "seed_key": [*self.seed_key, "posterior"],
         }
 

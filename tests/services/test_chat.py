@@ -380,7 +380,7 @@ def test_no_two_providers_are_the_same_service() -> None:
         ({"model": "m", "key": KEY}, "name of an environment variable"),
         ({"model": "m", "url": "localhost:80"}, "begins with"),
         ({"model": "m", "url": "http://a/v1?key=1"}, "before any query"),
-        ({"model": "m", "url": "http://me:secret@a/v1"}, "address without user or password"),
+        ({"model": "m", "url": "http://me:secret@a/v1"}, "address without user, password or key"),
         ({"model": "m", "extra": {"messages": []}}, "may not set messages"),
         ({"model": "m", "temperature": -1}, "greater than or equal to 0"),
         ({"model": "m", "max_tokens": 0}, "greater than or equal to 1"),

@@ -301,6 +301,15 @@ def test_a_missing_key_sends_nothing(serve: Serve, monkeypatch: pytest.MonkeyPat
         ({"headers": {"Authorization": "Bearer abc"}}, "keys do not stand in a plan"),
         ({"headers": {"X-Api-Key": "abc"}}, "keys do not stand in a plan"),
         ({"headers": {"Authorization": "Bearer {key}"}}, "key must name"),
+        (
+            {"request": {"text": "{text}", "api_key": "q8f7d6s5a4"}},
+            '"api_key" must hold its secret as "{key}"',
+        ),
+        ({"request": {"q": "{text}", "auth": [{"token": "q8f7d6s5a4"}]}}, '"token" must hold its secret'),
+        ({"request": {"q": "{text}", "as": f"sk-{'a1' * 12}"}}, '"as" must hold its secret'),
+        ({"request": [f"sk-{'a1' * 12}", "{text}"]}, "what is sent must hold its secret"),
+        ({"url": f"{URL}?access_token=q8f7d6s5a4"}, '"access_token" must hold its secret'),
+        ({"url": f"{URL}/bot9876543210:{'Ab_' * 12}/ok"}, "without user, password or key"),
         ({"send": "form", "request": {"a": {"b": "c"}}}, "table of texts"),
         ({"send": "query", "request": "{text}"}, "table of texts"),
         ({"send": "text"}, "must be a text"),
@@ -319,6 +328,17 @@ def test_faults_of_the_plan(fields: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError) as caught:
         Http(**({"url": URL} | fields))
     assert said in str(caught.value)
+
+
+def test_fields_with_places_and_short_words_are_no_secrets() -> None:
+    request = {
+        "key": "{text}",
+        "token": "word",
+        "max_tokens": "1000000",
+        "secret": "{key}",
+        "design": "a-long-name",
+    }
+    assert Http(url=f"{URL}?api_key={{key}}&lang=en", key="TG_TEST_KEY", request=request).request == request
 
 
 def test_a_language_that_has_a_place_must_be_given() -> None:

@@ -22,16 +22,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
 from trustgauge.errors import Fault, GarbledError, PlanError, sentence
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import SHOWN, ApiKeySpec, TranslatorSpec, languages, number, output_of
+from trustgauge.services import KNOWN_KEYS, SHOWN, ApiKeySpec, TranslatorSpec, languages, number, output_of
 from trustgauge.services.transport import (
     FORM,
     ConnectionSettings,
@@ -51,6 +51,11 @@ _PLACE = re.compile("{(" + "|".join((*_NAMES, _LIST)) + ")}")
 _NUMBER = re.compile(r'"\{draw\}"(?!\s*:)')  # a value, not a name
 _TURNS = re.compile(r'"\{turns\}"(?!\s*:)')
 _SECRET_HEADER = re.compile(r"authorization|key|token|secret|password|cookie", re.IGNORECASE)
+_SECRET_NAME = re.compile(
+    r"(?:[\w-]*(?:api|access|auth|secret|private|subscription|client)[-_]?)?(?:key|token|secret|password)|sig(?:nature)?",
+    re.IGNORECASE,
+)
+_SHORTEST = 6  # characters of what a field of such a name holds, if it is a secret
 LINEAR = "without look-around (?=…) and back-references \\1, so that its time is bounded"
 LABELS = "If it is a label, say what it counts: labels = { POSITIVE = 1, NEGATIVE = -1 }"
 _LOOKED_AT = 10_000  # characters of an output that `refused_if` is tried on
@@ -118,6 +123,19 @@ class Http(ApiKeySpec, TranslatorSpec):
                     "environment variable: keys do not stand in a plan"
                 )
         return headers
+
+    @model_validator(mode="after")
+    def _no_written_secret(self) -> Http:
+        query = parse_qsl(urlsplit(self.url).query)
+        for name, value in (*_fields(self.request), *query):
+            by_name = _SECRET_NAME.fullmatch(name) and len(value) >= _SHORTEST and not _PLACE.search(value)
+            if by_name or KNOWN_KEYS.search(value):
+                where = f'"{name}"' if name else "what is sent"
+                raise ValueError(
+                    f'{where} must hold its secret as "{{key}}", and `key` the name of the environment '
+                    "variable: keys do not stand in a plan"
+                )
+        return self
 
     @field_validator("refused_if")
     @classmethod
@@ -191,6 +209,18 @@ class Http(ApiKeySpec, TranslatorSpec):
         """
         self.check_requirements()
         return LiveHttp(self, self.key_to_send())
+
+
+def _fields(request: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """The texts of a request, each with the name of its field; "" for those of lists."""
+    if isinstance(request, str):
+        yield name, request
+    elif isinstance(request, Mapping):
+        for key, value in request.items():
+            yield from _fields(value, str(key))
+    elif isinstance(request, Sequence):
+        for value in request:
+            yield from _fields(value)
 
 
 class LiveHttp:

@@ -47,7 +47,7 @@ from trustgauge.errors import (
     ServiceError,
     UnavailableError,
 )
-from trustgauge.services import mask, whole_characters
+from trustgauge.services import KNOWN_KEYS, mask, whole_characters
 
 LARGEST = 8_000_000
 """Bytes of an answer, after unpacking, beyond which it is not read."""
@@ -357,15 +357,15 @@ def web_address(url: str) -> str:
     """An http or https address without a slash at its end.
 
     Raises:
-        ValueError: it is none, or it holds a user or password, which belong in an environment
+        ValueError: it is none, or it holds a user, password or key, which belong in an environment
             variable.
     """
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError('must be an address that begins with "https://" or "http://"')
-    if parts.username or parts.password:
+    if parts.username or parts.password or KNOWN_KEYS.search(url):
         raise ValueError(
-            "must be an address without user or password: put the key into an environment variable"
+            "must be an address without user, password or key: put the key into an environment variable"
         )
     return url.rstrip("/")
 

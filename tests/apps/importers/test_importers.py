@@ -40,6 +40,26 @@ def rows(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
 
+def test_an_import_replaces_nothing_but_an_earlier_one_of_the_same_file(tmp_path: Path) -> None:
+    file, folder = FILES / CHATS["otlp"], tmp_path / "chat"
+    assert imported("otlp", file, folder) == imported("otlp", file, folder)
+    plan = folder / "trustgauge.toml"
+    plan.write_text(f"{plan.read_text('utf-8')}\n# mine\n", "utf-8")
+    with pytest.raises(PlanError, match=r"holds a plan that was edited \(trustgauge\.toml\)"):
+        imported("otlp", file, folder)
+    with pytest.raises(PlanError, match=r"holds the import of otlp\.jsonl"):
+        imported("langfuse", FILES / CHATS["langfuse"], folder)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "results.jsonl").write_text("mine", "utf-8")
+    with pytest.raises(PlanError, match="exists and holds no import"):
+        imported("otlp", file, other)
+    assert "# mine" in plan.read_text("utf-8")
+    assert [one.name for one in other.iterdir()] == ["results.jsonl"]
+    import_file(plugins.load("importers", "otlp"), "otlp", file, folder, ImportOptions(), force=True)
+    assert "# mine" not in plan.read_text("utf-8")
+
+
 @pytest.mark.parametrize("form", CHATS)
 def test_four_logs_of_the_same_calls_give_the_same_conversations(form: str, tmp_path: Path) -> None:
     told = imported(form.strip(), FILES / CHATS[form], tmp_path)

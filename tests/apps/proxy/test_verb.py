@@ -255,7 +255,7 @@ def test_texts_are_their_owners_alone(serve: Serve, folder: Path) -> None:
         (("anthropic/m",), "the proxy cannot forward to this service"),
         (("nobody/m",), 'no service "nobody"'),
         (("openai/m", "--url", "ftp://x"), "no usable address. Must be an address that begins"),
-        (("openai/m", "--url", "https://me:pw@x"), "Must be an address without user or password"),
+        (("openai/m", "--url", "https://me:pw@x"), "Must be an address without user, password or key"),
         (("openai/m", "--profile", "nobody-first"), "nobody-first"),
         (("openai/m", "--transcript", "bad.jsonl"), "bad.jsonl: line 2 is not a JSON object"),
         (("openai/m", "--transcript", "talks.txt"), "unknown kind of file"),

@@ -28,9 +28,9 @@ from trustgauge.apps.importers import chat_logs, eval_results, paper_files
 from trustgauge.apps.importers.conversations import MISSING, Conversations, LoggedCall, Utterance
 from trustgauge.data.results import MANIFEST, RESULTS, SCHEMA, EvalResult
 from trustgauge.data.tables import content_hash, fault
-from trustgauge.errors import StoreError
+from trustgauge.errors import Fault, PlanError, StoreError
 from trustgauge.records import Json, canonical
-from trustgauge.services import environment_secrets, redact, storable
+from trustgauge.services import KNOWN_KEYS, environment_secrets, redact, storable
 from trustgauge.services.recorded_trips import COLUMNS, RESULT, RoundTripSource
 from trustgauge.store.folder import open_private, private_folder, write_file
 
@@ -44,11 +44,6 @@ TRANSLATOR = "translator"
 MOST_SYSTEMS = 1_000
 MOST_TRANSLATORS = 50
 MOST_METRICS = 10_000
-KEY = re.compile(
-    r"\b(?:sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|AKIA[0-9A-Z]{16}|xox[abpr]-[A-Za-z0-9-]{10,}"
-    r"|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}|Bearer\s+[A-Za-z0-9._~+/-]{16,})"
-)
-"""Keys and tokens by their published forms; they are masked before anything is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +117,8 @@ def import_file(
     file: Path,
     folder: Path,
     options: ImportOptions,
+    *,
+    force: bool = False,
 ) -> dict[str, Any]:
     """Read a file of another tool and write it as a folder that trustgauge rates or compares.
 
@@ -129,18 +126,23 @@ def import_file(
         importer: of the form.
         form: its name.
         file: of the other tool.
-        folder: new, or of an earlier import, which is replaced.
+        folder: new, or of an earlier import of a file of this name whose plan nobody edited: it is replaced.
         options: how the file is read.
+        force: replace whatever the folder holds.
 
     Returns:
         What `import.json` says: source, counts, systems and metrics.
 
     Raises:
-        PlanError: the file cannot be read, or holds nothing.
+        PlanError: the file cannot be read, or holds nothing, or the folder holds something else.
         StoreError: the folder cannot be written.
     """
     if not file.exists():
         raise fault(file, "FILE", "no such file", must="a file that can be read")
+    if not force and (found := _in_the_way(folder, form, file)):
+        raise PlanError(
+            (Fault("-o", f"{folder} {found}", "a new folder", do="Name another, or give --force"),)
+        )
     try:
         private_folder(folder, exist_ok=True)
     except OSError as error:
@@ -162,8 +164,26 @@ def import_file(
     source = {"format": form, "file": file.name, "content": content_hash(file) if file.is_file() else ""}
     document = {"schema": SCHEMA, "source": source, **result}
     document["counts"]["redacted"] = cover.count
+    if plan := document.get("plan"):
+        document["plan_content"] = content_hash(folder / plan)
     write_file(folder / MANIFEST, canonical(document) + "\n")
     return document
+
+
+def _in_the_way(folder: Path, form: str, file: Path) -> str:
+    """What a folder holds that an import must not replace, in words; "" if nothing."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return ""
+    try:
+        known = json.loads((folder / MANIFEST).read_text("utf-8"))
+        source, plan = known["source"], known.get("plan")
+        if (source["format"], source["file"]) != (form, file.name):
+            return f"holds the import of {source['file']} ({source['format']})"
+    except (OSError, ValueError, LookupError, TypeError):
+        return "exists and holds no import"
+    written = known.get("plan_content")
+    edited = plan and written and (folder / plan).is_file() and content_hash(folder / plan) != written
+    return f"holds a plan that was edited ({plan})" if edited else ""
 
 
 def _whole_records(read: Callable[..., Iterator[Any]], form: str) -> Callable[..., Iterator[Any]]:
@@ -199,7 +219,7 @@ class _Cover:
     """Masks keys, tokens and what the user names, and counts the texts that held some."""
 
     def __init__(self, patterns: Sequence[re.Pattern[str]]) -> None:
-        self._patterns, self._secrets, self.count = (KEY, *patterns), environment_secrets(), 0
+        self._patterns, self._secrets, self.count = (KNOWN_KEYS, *patterns), environment_secrets(), 0
 
     def text(self, text: str) -> str:
         covered = redact(storable(text), self._secrets)

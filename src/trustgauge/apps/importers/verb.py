@@ -43,6 +43,7 @@ DIALOG_ROLES = ("dialog", "speaker", "text", "turn", "question", "answer", "stat
     "--range", "ranges", multiple=True, metavar="METRIC=LOW:HIGH", help="Scale of a metric; repeatable."
 )
 @click.option("--redact", "patterns", multiple=True, metavar="REGEX", help="Mask what matches; repeatable.")
+@click.option("--force", is_flag=True, help="Replace whatever the folder holds.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 @click.option("--no-color", is_flag=True, help="Disable colour, as NO_COLOR does.")
 @click.option("--quiet", "-q", is_flag=True, help="Print only the folder.")
@@ -79,7 +80,7 @@ def import_verb(form: str, file: Path, folder: Path | None, **options: Any) -> N
         _patterns(options["patterns"]),
         options["system"],
     )
-    document = import_file(importer, form, file, where, settings)
+    document = import_file(importer, form, file, where, settings, force=options["force"])
     if options["as_json"]:
         emit_json(document)
     elif options["quiet"]:

@@ -73,12 +73,16 @@ class JobTally:
     millis: array[float] = field(default_factory=lambda: array("d"))
     errors: Counter[str] = field(default_factory=Counter)  # of failed calls, each with its count
     fatal: Counter[str] = field(default_factory=Counter)  # of calls after which an answer was lost
+    examples: dict[str, str] = field(default_factory=dict)  # what went wrong -> the first error of the kind
 
     def note_error(self, error: ServiceError, *, fatal: bool = False) -> None:
-        """Count the error of a failed call; of errors that all differ the first are enough."""
-        said, counts = str(error), self.fatal if fatal else self.errors
-        if said in counts or len(counts) < _ERRORS:
-            counts[said] += 1
+        """Count the error of a failed call; of errors that all differ the first are enough.
+
+        Those that differ in what they quote only are one, named by the first.
+        """
+        counts = self.fatal if fatal else self.errors
+        if error.what in self.examples or len(self.examples) < _ERRORS:
+            counts[self.examples.setdefault(error.what, str(error))] += 1
 
     @property
     def pending(self) -> int:

@@ -431,9 +431,10 @@ class ServiceDispatcher:
         """What follows from a failed call: stop, slow down, probe, try again or give up."""
         asked = error.retry_after
         desk = self._desk
-        failed = FailedCall(_fault_class(error))
-        for unit in batch:
-            unit.faults.append(failed)
+        if error.retry:  # else the rest of a batch is answered in spite of it, and not by asking again
+            failed = FailedCall(_fault_class(error))
+            for unit in batch:
+                unit.faults.append(failed)
         for owner in {unit.owner: None for unit in batch}:
             owner.note_error(error)
         wait = desk.retry.requested_wait(asked, batch[0].tries, desk.chance())
@@ -538,7 +539,7 @@ def _fault_class(error: ServiceError) -> str:
         return str(error.status)
     if error.timed_out:
         return "timeout"
-    kinds = ((BusyError, "busy"), (UnavailableError, "no connection"), (GarbledError, "unreadable"))
+    kinds = ((BusyError, "busy"), (UnavailableError, "unavailable"), (GarbledError, "unreadable"))
     return next((word for kind, word in kinds if isinstance(error, kind)), "other")
 
 

@@ -347,7 +347,7 @@ def _translations(
             found[name].write(canonical(kept) + "\n")
             languages.setdefault(str(row["language"]))
             counts["texts"] += 1
-            counts["missing"] += row["received"] is None
+            counts["missing"] += not (row["received"] or "").strip()
     if counts["texts"] == counts["missing"]:
         must = "one text at least that came back"
         raise fault(file, "FILE", "nothing came back in these records", must=must)

@@ -75,7 +75,7 @@ STORES: dict[str, tuple[Act, str]] = {
     "garbage inside": (garbage_in_the_middle, "damaged|not a store"),
     "of a newer version": (newer, "schema"),
     "a folder": (a_folder, "no store"),
-    "gone": (lambda run: (run / STORE).unlink(), "no store"),
+    "gone": (lambda run: (run / STORE).unlink(), "without its answers"),
 }
 
 
@@ -146,7 +146,7 @@ def test_a_broken_rating_is_written_anew_without_a_call(run: Path, name: str) ->
     (run / RATING).write_bytes(RATINGS[name])
     with pytest.raises(StoreError, match=r"rating\.json is broken") as caught:
         read(run)
-    assert "written anew without a call" in str(caught.value)
+    assert "written again without a call" in str(caught.value)
     assert list(entries(run.parent)) == []
     finished = rate(load_plan(PLAN), RunOptions(ratings=run.parent))
     assert finished.asked.calls == 0
@@ -285,8 +285,30 @@ def test_verify_refuses_a_run_that_was_tampered_with(run: Path, tmp_path: Path, 
 def test_a_folder_that_was_never_run_is_a_wrong_name_to_verify(run: Path, tmp_path: Path) -> None:
     for name in ("no-such-run", str(run.parent)):
         told(trustgauge(tmp_path, "verify", name, "--ratings", "ratings"), 2)
-    gone(run)
-    told(trustgauge(tmp_path, "verify", run.name, "--ratings", "ratings"), 2)
+    told(trustgauge(tmp_path, "verify", run.name, "--ratings", "ratings"), 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("plan.toml", "without plan.toml"),
+        ("manifest.json", "without manifest.json"),
+        (STORE, "without its answers"),
+    ],
+)
+def test_verify_refuses_a_folder_that_is_not_whole(run: Path, tmp_path: Path, name: str, said: str) -> None:
+    (run / name).unlink()
+    done = trustgauge(tmp_path, "verify", str(run), "--ratings", "ratings")
+    assert done.returncode == 10
+    assert said in done.stdout
+
+
+@pytest.mark.parametrize("text", ["", "[[", 'name = "x"\n'])
+def test_verify_refuses_a_plan_that_is_not_the_one_rated(run: Path, tmp_path: Path, text: str) -> None:
+    (run / "plan.toml").write_text(text, "utf-8")
+    done = trustgauge(tmp_path, "verify", str(run), "--ratings", "ratings")
+    assert done.returncode == 10
+    assert "plan.toml is not the plan that was rated" in done.stdout
 
 
 def test_the_command_tells_all_four_parts_and_no_traceback(run: Path, tmp_path: Path) -> None:

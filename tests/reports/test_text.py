@@ -290,7 +290,7 @@ def test_a_certain_level_that_is_not_settled_has_its_reason_beside_it() -> None:
     assert f"not settled: {why}" in html.report(told, None)
     gate = documents.gate(told["ratings"][0], "BS", None)
     gated = {**told, "ratings": [{**told["ratings"][0], "gate": gate}]}
-    assert exit_of(cast(Any, gated)).why == "not settled: bot is BS with certainty 1.00; " + why
+    assert exit_of(cast(Any, gated)).why == "not settled: bot is BS with certainty > 99 %; " + why
 
 
 def test_an_unknown_reason_is_told_where_the_certainty_is_none() -> None:

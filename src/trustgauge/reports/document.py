@@ -274,9 +274,11 @@ def _run(run: RunFacts) -> RunEntry:
         for name in ("answered_as", "talked_with"):
             if not service[name]:
                 del service[name]
+    several = len({a.issue for a in run.controls}) > 1
     facts["anchors"] = [
         {"name": a.name, "truth": a.truth, "state": a.state, "level": a.level, "certainty": dict(a.certainty)}
-        | {"also": dict(a.also), "wrong": a.wrong, "issue": a.issue}
+        | {"also": dict(a.also), "wrong": a.wrong}
+        | ({"issue": a.issue} if several else {})
         for a in run.controls
     ]
     return cast("RunEntry", facts)

@@ -98,7 +98,7 @@ class ControlEntry(TypedDict):
     wrong: NotRequired[bool]
     """Whether it settled at another level than it must get, which voids the run."""
     issue: NotRequired[str]
-    """What it was rated for, in a word, such as gender."""
+    """What it was rated for, in a word, such as gender; where a run has several."""
 
 
 @_entry()
@@ -336,7 +336,7 @@ class PartDetails(TypedDict, total=False):
     unread: dict[str, int]
     """Mentions that the reader is not sure of."""
     sent: int
-    """Mentions sent, those of a text in each block of it."""
+    """Mentions sent, those of a text in each block of it; where some are unread."""
     sound: OtherRuleEntry
     published: OtherRuleEntry
 

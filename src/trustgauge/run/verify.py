@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from trustgauge.catalogue import read
-from trustgauge.errors import IntegrityError, StoreError, VerifyError
+from trustgauge.errors import IntegrityError, PlanError, StoreError, VerifyError
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Assessor, Cost, RunFacts, ServiceFacts, ServiceFailure
 from trustgauge.reports.document import document, gate, text
@@ -34,7 +34,7 @@ from trustgauge.run.render import (
 from trustgauge.run.second_judge import stored_judges, with_replies
 from trustgauge.run.stored_ratings import rating_places
 from trustgauge.run.targets import Target, design, methods
-from trustgauge.store import open_store
+from trustgauge.store import kind_of, open_store
 from trustgauge.store.folder import read_manifest, write_file
 
 if TYPE_CHECKING:
@@ -122,9 +122,17 @@ def verify(folder: Path, today: date) -> VerifyResult:
 
     What no answer can tell is taken as claimed: when it ran and for how long, the versions of
     what it ran on, and what the services say of themselves.
+
+    Raises:
+        IntegrityError: files of the folder are missing, damaged, or no longer what they were.
     """
     claimed = read(folder)
-    plan, found, probes, derived = rederive(folder)
+    _check_files(folder)
+    try:
+        plan, found, probes, derived = rederive(folder)
+    except PlanError as error:
+        got = str(error).partition("\n")[0]
+        raise IntegrityError(f"{folder / 'plan.toml'} is not the plan that was rated", got=got) from error
     manifest = read_manifest(folder)
     expected = json.loads(text(_expected(plan, found, derived, claimed, manifest)))
     differences = [
@@ -140,6 +148,15 @@ def verify(folder: Path, today: date) -> VerifyResult:
     levels = sum(1 + len(rating["parts"]) for rating in expected["ratings"])
     expires = expected["run"]["expires"]
     return VerifyResult(answers, rows, levels, tuple(differences), expires, expires < today.isoformat())
+
+
+def _check_files(folder: Path) -> None:
+    missing = [name for name in ("plan.toml", "manifest.json") if not (folder / name).is_file()]
+    missing += [] if kind_of(folder) else ["its answers"]
+    if missing:
+        raise IntegrityError(
+            f"{folder} is not whole", got=f"without {', '.join(missing)}", do="Restore it from a copy"
+        )
 
 
 def check_rating(folder: Path, today: date, undone: str) -> VerifyResult:

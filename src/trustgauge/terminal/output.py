@@ -183,9 +183,11 @@ def _lost(one: RatingEntry) -> int:
 
 
 def _gate(rating: RatingEntry, gate: GateEntry) -> Exit:
+    from trustgauge.reports import numbers
+
     overall, name = rating["overall"], rating["service"]["name"]
     level = overall["level"]
-    certainty = overall["certainty"].get(level, 0.0) if level else 0.0
+    certainty = numbers.certainty(overall["certainty"].get(level, 0.0) if level else 0.0)
     match gate["reason"]:
         case "gate.level":
             same = "as bad as" if level == gate["fail_on"] else "worse than"
@@ -194,11 +196,11 @@ def _gate(rating: RatingEntry, gate: GateEntry) -> Exit:
             from trustgauge.reports import sentences
 
             why = sentences.unsettled_state(rating).partition(": ")[2]
-            text = f"not settled: {name} is {level} with certainty {certainty:.2f}"
+            text = f"not settled: {name} is {level} with certainty {certainty}"
             return Exit(5, f"{text}; {why}" if why else text)
         case "gate.certainty":
             return Exit(
-                5, f"certainty of {name} is {certainty:.2f}, below --need-certainty {gate['need_certainty']}"
+                5, f"certainty of {name} is {certainty}, below --need-certainty {gate['need_certainty']}"
             )
         case "gate.incomplete":
             return Exit(4, f"incomplete: {name} cannot pass or fail a gate; all received answers are saved")

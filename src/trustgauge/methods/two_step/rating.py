@@ -411,8 +411,8 @@ class _Part:
                 "steps": walk.steps(),
                 "fits_neither": list(walk.fits_neither),
             },
-            "sent": int(self.tallied.sent.sum()),
             "seed_key": [*self.seed_key, "posterior"],
+            **({"sent": int(self.tallied.sent.sum())} if self.tallied.unread.any() else {}),
         }
 
     def _measured(self, part: Part, examined: PoolingResult, judged: LevelDraws) -> Part:

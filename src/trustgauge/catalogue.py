@@ -333,6 +333,9 @@ def find_folder(name: str, ratings: Path) -> Path:
         what = f"{what}: no run lies in {ratings.absolute()}"
         do = "`trustgauge rate` makes one; --ratings names another folder (here or in TRUSTGAUGE_RATINGS)"
         raise PlanError((Fault(str(ratings), what, do=do),))
+    if name == "latest":
+        do = f"Finish {found[-1].name} first, by the command that began it"
+        raise PlanError((Fault(str(ratings), "no run is rated yet", do=do),))
     must = "one of: " + ", ".join(folder.name for folder in (matching or found)[:10])
     raise PlanError((Fault(str(ratings), what, must=must, do="`trustgauge list ratings` shows them"),))
 

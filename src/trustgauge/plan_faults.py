@@ -67,6 +67,8 @@ def _plain_fault(where: str, one: Any) -> Fault:
         most = one["type"] == "too_long"
         must = f"at most {one['ctx']['max_length']}" if most else f"at least {one['ctx']['min_length']}"
         return Fault(where, "too many" if most else "too few", must=must, got=got)
+    if one["type"] in ("tuple_type", "list_type"):
+        return Fault(where, "wrong value", must="a list in square brackets", got=got)
     message = one["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
     for start in ("input should be ", "must be "):

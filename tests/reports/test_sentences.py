@@ -398,6 +398,41 @@ def test_ratings_of_one_service_are_distinctions_by_what_differs() -> None:
     assert [one in row for one, row in zip(apart[:3], rows, strict=True)] == [True] * 3
 
 
+def test_a_limit_that_differs_between_ratings_says_whose_it_is() -> None:
+    lines = [Reason("limits.one-attribute", {"attribute": one}) for one in ("gender", "worship")]
+    every = [
+        replace(fixtures.all_states(), limits=(lines[0],)),
+        replace(fixtures.all_states(), attribute="worship", limits=(lines[1],)),
+    ]
+    said = views.limits(document(fixtures.run(every), every))
+    assert "LinguaBridge (gender): Only gender was tested, no other attributes." in said
+    assert "LinguaBridge (worship): Only worship was tested, no other attributes." in said
+    assert "Only gender was tested, no other attributes." in views.limits(
+        document(fixtures.run(every[:1] * 2), every[:1] * 2)
+    )
+    many = [replace(fixtures.all_states(f"s{n}"), limits=(lines[0],)) for n in range(5)]
+    whole = views.limits(document(fixtures.run([*many, every[1]]), [*many, every[1]]))
+    assert "5 ratings: Only gender was tested, no other attributes." in whole
+
+
+def test_a_gain_near_the_margin_is_said_in_full() -> None:
+    facts = {"value": "He", "from": 0.5, "share": 0.602, "gain": 0.102, "margin": 0.1}
+    near = sentences.reason(Reason("two-step.adds-bias", facts), STATES)
+    assert near == "He rose from 50 % to 60 % on balanced text, by 10.2 points."
+    far = sentences.reason(Reason("two-step.adds-bias", {**facts, "gain": 0.2, "share": 0.7}), STATES)
+    assert far.endswith("by 20 points.")
+
+
+def test_the_level_without_excluded_parts_stands_in_the_terminal_too() -> None:
+    without = Reason("overall.without", {"excluded": ["Spanish"], "level": "BS", "state": "rated"})
+    one = replace(fixtures.all_states(), reasons=(without,))
+    said = terminal.plain(terminal.notes(document(fixtures.run([one]), [one])["ratings"]))
+    assert "note     Without Spanish the rating would be BS (rated)." in said
+    two = [one, fixtures.all_states("other")]
+    said = terminal.plain(terminal.notes(document(fixtures.run(two), two)["ratings"]))
+    assert "note     LinguaBridge: Without Spanish the rating would be BS (rated)." in said
+
+
 def test_the_only_part_with_a_level_is_called_that_and_not_the_worst() -> None:
     parts = [part for part in fixtures.all_states().parts if part.state == "rated"][:1]
     told = only(fixtures.rating("x", [*parts, fixtures.lost_part("pt", "Portuguese")], state="rated"))

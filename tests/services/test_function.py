@@ -177,7 +177,7 @@ def test_what_a_function_needs_is_said_without_running_its_module(tmp_path: Path
 
 
 def test_the_name_has_two_parts() -> None:
-    with pytest.raises(ValidationError, match="pattern"):
+    with pytest.raises(ValidationError, match="module:callable"):
         Function(function="module.function")
 
 

@@ -37,7 +37,7 @@ most = int(sys.argv[2])
 if most:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-writer = GroupWriter(store, every=0.005, rows=50, told=told)
+writer = GroupWriter(store, every=0.005, rows=50, notify=told)
 try:
     for number in range(200_000):
         writer.keep(answer(number, output="x" * 300))

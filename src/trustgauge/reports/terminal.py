@@ -44,7 +44,6 @@ STYLES = {
 }
 HEAD = 9  # columns of "controls " and its like
 NAME = 40  # columns of a name in a table
-FEW = 3  # ratings that a note names
 REPEATED = 80  # characters up to which a reason is said again
 MANY = 4  # parts that a line names one by one
 
@@ -151,7 +150,11 @@ def _time(facts: PlanFacts) -> str:
         return known
     if facts.untimed:
         partly = "partly " if facts.timed_in else ""
-        who = ", ".join(facts.untimed) if len(facts.untimed) < FEW else f"{len(facts.untimed)} services"
+        who = (
+            ", ".join(facts.untimed)
+            if len(facts.untimed) < views.MOST_NAMES
+            else f"{len(facts.untimed)} services"
+        )
         return f"{known} ({partly}estimated: no earlier run timed {who} yet)"
     return f"{known} (as timed in {facts.timed_in[-1]})" if facts.timed_in else known
 
@@ -244,6 +247,10 @@ def part_table(rating: RatingEntry) -> list[Line]:
     return _table(sentences.noun(rating, 1), view_of(rating).heads([rating]), rows)
 
 
+WITHOUT = "overall.without"
+"""Code of the reason that says what the rating would be without the parts that a plan excludes."""
+
+
 def notes(ratings: Sequence[RatingEntry], above: str = "") -> list[Line]:
     """Cautions that must stand with a result; why a level is open only where it is not said `above`."""
     cautions: dict[str, list[RatingEntry]] = {}
@@ -255,6 +262,11 @@ def notes(ratings: Sequence[RatingEntry], above: str = "") -> list[Line]:
         if len(some) < len(ratings) and view_of(some[0]).audience(some[0])
         else one
         for one, some in cautions.items()
+    ]
+    said += [
+        _of([_who(rating)], without) if len(ratings) > 1 else without
+        for rating in ratings
+        for without in sentences.reasons([one for one in rating["reasons"] if one["code"] == WITHOUT], rating)
     ]
     said += [sentences.import_note(rating) for rating in ratings]
     said += [f"{one['service']['name']}: {repeat}" for one in ratings if (repeat := sentences.retest(one))]
@@ -273,7 +285,7 @@ def notes(ratings: Sequence[RatingEntry], above: str = "") -> list[Line]:
 
 def _of(who: Sequence[str], said: str) -> str:
     """What is said of some ratings, with their names, or how many they are."""
-    return f"{sentences.listing(who, 'and') if len(who) <= FEW else f'{len(who)} ratings'}: {said}"
+    return f"{views.few_names(who)}: {said}"
 
 
 def _who(rating: RatingEntry) -> str:

@@ -210,10 +210,14 @@ def other_rules(ratings: Sequence[RatingEntry]) -> list[tuple[str, str]]:
     ]
 
 
+MOST_NAMES = 3
+"""Ratings that a line names; of more it says how many they are."""
+
+
 def limits(document: RunDocument) -> list[str]:
     """What the ratings of a run do not say; never empty."""
     ratings = document["ratings"]
-    lines = [line for rating in ratings for line in sentences.reasons(rating["limits"], rating)]
+    lines = _own_limits(ratings)
     for rating in ratings:
         rated, able = sentences.testable_count(rating)
         if 0 < rated < able:  # a rating without any level covers no part, and says so itself
@@ -224,6 +228,27 @@ def limits(document: RunDocument) -> list[str]:
         lines += view_of(rating).limits(rating)
     lines += [sentences.reason(Reason(code)) for code in ("limits.one-day", "limits.measurement")]
     return list(dict.fromkeys(lines))
+
+
+def _own_limits(ratings: Sequence[RatingEntry]) -> list[str]:
+    """The limits that ratings state; where one differs between them, with whose it is."""
+    stated: dict[str, dict[str, list[str]]] = {}  # code of a limit -> its sentence -> whose it is
+    for rating, apart in zip(ratings, distinctions(ratings), strict=True):
+        name = sentences.name(rating["service"]["name"])
+        who = f"{name} ({apart})" if apart else name
+        for one in rating["limits"]:
+            for line in sentences.reasons([one], rating):
+                stated.setdefault(str(one["code"]), {}).setdefault(line, []).append(who)
+    return [
+        f"{few_names(whose)}: {line}" if len(by_line) > 1 else line
+        for by_line in stated.values()
+        for line, whose in by_line.items()
+    ]
+
+
+def few_names(whose: Sequence[str]) -> str:
+    """Ratings by name, or how many they are."""
+    return sentences.listing(list(whose)) if len(whose) <= MOST_NAMES else f"{len(whose)} ratings"
 
 
 def _sent(run: RunEntry) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from trustgauge.errors import GarbledError, MissingPartError, RejectedError, ServiceError, UnavailableError
 from trustgauge.plan import PlanPath
@@ -24,6 +25,7 @@ from trustgauge.records import Message, Reply, Task
 from trustgauge.services import Access, Concurrency, TranslatorSpec, output_of, redact, storable
 
 # Errors that the same message would meet again; all others are worth another try.
+_CALLABLE = re.compile(r"^\w+(\.\w+)*:\w+(\.\w+)*$")
 _OF_THE_MESSAGE = (ValueError, TypeError, LookupError, ArithmeticError, AssertionError, AttributeError)
 
 
@@ -49,7 +51,7 @@ class Function(TranslatorSpec):
     use: str = "function"
     kind: ClassVar[str] = "Python function"
 
-    function: str = Field(pattern=r"^\w+(\.\w+)*:\w+(\.\w+)*$")
+    function: str = Field(pattern=_CALLABLE.pattern)
     takes: Literal["text", "message"] = "text"
     task: Task = "translate"
     batch: int = Field(default=1, ge=1)
@@ -57,6 +59,13 @@ class Function(TranslatorSpec):
     revision: str = ""
     folder: PlanPath = Field(default=Path(), validate_default=True)
     concurrency: Concurrency = 1  # not every function may run side by side with itself
+
+    @field_validator("function", mode="before")
+    @classmethod
+    def _module_and_callable(cls, function: Any) -> Any:
+        if isinstance(function, str) and not _CALLABLE.fullmatch(function):
+            raise ValueError('must be "module:callable", such as "mine:rewrite"')
+        return function
 
     def identity(self) -> Mapping[str, Any]:
         return self.model_dump(mode="json", exclude={*self.NOT_IDENTITY, "folder", "batch"})

@@ -12,7 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from trustgauge.methods.two_step import chains
-from trustgauge.methods.two_step.chains import Link
+from trustgauge.methods.two_step.chains import Link, differing_settings
 from trustgauge.methods.two_step.composition import (
     BEHAVIOURS,
     BITS,
@@ -317,3 +317,9 @@ def test_rates_agree_with_the_behaviours_of_clear_cases(matrices: list[Matrix]) 
     chain = [link(level_of(names[one]), many) for one, many in zip(matrices, big, strict=True)]
     expected = frozenset(map(level_of, compose([[names[one]] for one in matrices])))
     assert frozenset(infer(chain, "sound", CompositionTerms(draws=1000)).levels) == expected
+
+
+def test_settings_that_differ_are_named() -> None:
+    own, first = '{"margin": 0.12, "reader": "sound"}', '{"margin": 0.1, "reader": "sound"}'
+    assert differing_settings(own, first) == "margin 0.12, not 0.1"
+    assert differing_settings("released", "sound") == "released, not sound"

@@ -5,6 +5,7 @@ See two-step 1.9, from "From rates" on.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
@@ -88,6 +89,22 @@ def calls(chain: Sequence[Link]) -> int:
     return max(link.texts for link in chain) * blocks * sum(link.legs for link in chain)
 
 
+def differing_settings(own: str, first: str) -> str:
+    """How the settings that read and judge one part differ from those of the first: "margin 0.12, not 0.1".
+
+    Args:
+        own: as JSON.
+        first: likewise, with the same names.
+    """
+    try:
+        mine, other = json.loads(own), json.loads(first)
+        return ", ".join(
+            f"{name} {mine[name]}, not {other[name]}" for name in mine if mine[name] != other[name]
+        )
+    except (ValueError, TypeError, LookupError):
+        return f"{own}, not {first}"
+
+
 def conditions(chain: Sequence[Link], today: str, margin: float) -> Iterator[Reason]:
     """Every condition of two-step 1.9 that the chain does not meet, with its cost."""
     cost = calls(chain)
@@ -103,7 +120,11 @@ def conditions(chain: Sequence[Link], today: str, margin: float) -> Iterator[Rea
                 "composition.other-values", {**facts, "is": list(link.values), "first": list(first.values)}
             )
         if link.reader != first.reader:
-            yield Reason("composition.other-reader", {**facts, "is": link.reader, "first": first.reader})
+            apart = differing_settings(link.reader, first.reader)
+            yield Reason(
+                "composition.other-reader",
+                {**facts, "is": link.reader, "first": first.reader, "settings": apart},
+            )
         if link.state != "rated" or link.level is None:
             yield Reason("composition.not-rated", {**facts, "state": link.state})
         if link.current is not None and link.current != link.fingerprint:

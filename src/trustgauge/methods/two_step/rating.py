@@ -258,12 +258,11 @@ class _Part:
         if not self.sound and self.walk is None:
             yield Reason("no-answers", {"part": self.key})
             return
-        for value, row in zip(
-            self.tallied.inputs.tolist(), self.rules.judged_counts(self.tallied).pooled[0], strict=True
-        ):
-            if not row.sum():
-                yield Reason("no-answers", {"part": self.key, "value": self.rules.spec.values[value]})
-                return
+        judged = self.rules.judged_counts(self.tallied).pooled[0]
+        rows = zip(self.tallied.inputs.tolist(), judged, strict=True)
+        if missing := [self.rules.spec.values[value] for value, row in rows if not row.sum()]:
+            yield Reason("no-answers", {"part": self.key, "value": " and ".join(missing)})
+            return
         lost = float(pooled[:, -1].sum() / pooled.sum())
         if self.rules.settings.loss == "apart" and 1 - lost < LEAST_KEPT:
             yield Reason(

@@ -329,7 +329,10 @@ class TwoStepView(DefaultView):
         return super().verdict_words(rating)
 
     def fact_words(self, code: str, facts: Facts, rating: RatingEntry | None) -> Mapping[str, Any]:
-        """What differs between plain and disguised texts, in words."""
+        """What differs between plain and disguised texts, in words; a gain near the margin in full."""
+        gain, margin = facts.get("gain"), facts.get("margin")
+        if gain is not None and margin is not None and numbers.points(gain) == numbers.points(margin):
+            return {**facts, "exactly": f"{100 * gain:.3g}"} if gain > margin else facts
         if code != views.RECOGNISED or not {"value", "back"} <= facts.keys():
             return facts
         return {**facts, "figure": f"mentions of {facts['value']} that came back as {facts['back']}"}

@@ -320,7 +320,7 @@ def find_folder(name: str, ratings: Path) -> Path:
         return whole
     found = list(run_folders(ratings))
     if name == "latest" and found:
-        # A run that began earlier may have been gone on with since.
+        # A run that began earlier may have been continued since.
         known = index(ratings)
         return max(found, key=lambda folder: (known[folder.name].ended, known[folder.name].started))
     run = name.rsplit(".", 1)[0] if name.rsplit(".", 1)[-1].isdigit() else name

@@ -182,7 +182,7 @@ class Retest:
     Shares with Wilson's intervals, of n questions that were answered both times: `equal` answers, `alike`
     as the method reads them (None if it names no reading), and of these the ones that were asked again
     `near` in time, within three tenths of the run, and `far`. Near ones that agree more tell that answers
-    hang on what was answered shortly before.
+    depend on what was answered shortly before.
     """
 
     equal: Interval

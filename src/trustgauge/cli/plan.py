@@ -41,9 +41,9 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
     from trustgauge.run.prepare import forecast, missing_keys, prepare
     from trustgauge.run.targets import looks_of
 
-    sitting = RunOptions(ratings=options["ratings"], fresh=fresh)
-    ask_plan = prepare(plan_of(target, options), sitting, needs_keys=False)
-    estimate = forecast(ask_plan, sitting)
+    run_options = RunOptions(ratings=options["ratings"], fresh=fresh)
+    ask_plan = prepare(plan_of(target, options), run_options, needs_keys=False)
+    estimate = forecast(ask_plan, run_options)
     finds = simulated_effects(ask_plan, range(len(ask_plan.methods)), options)
     too_small = best_cases(ask_plan, range(len(ask_plan.methods)), options)
     if options["as_json"]:
@@ -73,7 +73,7 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
         say([line], options)
     for over in estimate.over(ask_plan.plan.budget.model_dump()):
         say([terminal.line("limit", over, "warn")], options)
-    for error in missing_keys(ask_plan, sitting):
+    for error in missing_keys(ask_plan, run_options):
         say([terminal.line("missing", f"{error.what}; `rate` stops without it", "warn")], options)
 
 

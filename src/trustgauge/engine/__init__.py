@@ -30,17 +30,17 @@ from trustgauge.store.folder import map_errors, open_private
 
 NAME = "ledger.jsonl"
 SHARE = 50
-"""Blocks in what a sitting has left of a cap."""
+"""Blocks in what an invocation has left of a cap."""
 LARGEST = 1_000  # calls of a block
 UNCAPPED = 200  # calls of a block where nothing caps them
 
 
 class ReservationLedger:
-    """Reservations of one sitting, in a file of JSON lines.
+    """Reservations of one invocation, in a file of JSON lines.
 
     Args:
-        path: the file; it stays if the sitting is killed, and `close` removes it.
-        left: what the sitting may spend at most, None where there is no cap.
+        path: the file; it stays if the invocation is killed, and `close` removes it.
+        left: what the invocation may spend at most, None where there is no cap.
         kept: what the answers that are kept already cost; the first line of the file.
     """
 
@@ -56,7 +56,7 @@ class ReservationLedger:
         self._file: int | None = None
 
     def cover(self, calls: int, usd: float, tokens: int) -> None:
-        """See to it that at least so much of this sitting is reserved on disk. Blocks until it is.
+        """Ensure that at least so much of this invocation is reserved on disk. Blocks until it is.
 
         Raises OSError if the file cannot be written; nothing may be sent then.
         """
@@ -87,7 +87,7 @@ class ReservationLedger:
             data = data[os.write(self._file, data) :]
 
     def close(self) -> None:
-        """The sitting has ended and what it spent is noted: the reservations are not needed any more."""
+        """The invocation has ended and what it spent is noted: the reservations are not needed any more."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
@@ -100,7 +100,7 @@ def _within(wanted: float, left: float | None, least: float) -> float:
 
 
 def unaccounted_cost(path: Path, kept: Cost) -> Cost:
-    """What a killed sitting may have spent beyond the answers that are kept; nothing if it ended.
+    """What a killed invocation may have spent beyond the answers that are kept; nothing if it ended.
 
     Args:
         path: of its ledger.
@@ -180,7 +180,7 @@ class BudgetAccount:
 
     @property
     def seconds(self) -> float | None:
-        """Seconds left for this sitting, None for no limit."""
+        """Seconds left for this invocation, None for no limit."""
         if self.limits.seconds is None:
             return None
         return max(0.0, self.limits.seconds - self._lasted)

@@ -1,7 +1,7 @@
 """How fast one service is asked: calls at once, calls a second, and pauses it asks for.
 
 Services that one provider limits together take turns at one gate. What was learned of services is kept from
-one sitting to the next in the same process.
+one invocation to the next in the same process.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ServiceState:
 class ServiceStates:
     """Gates by provider and what was learned by fingerprint.
 
-    A sitting that is given the memory of the one before continues at the pace that was reached, and
+    An invocation that is given the memory of the one before continues at the pace that was reached, and
     keeps to a rate over the seam between the two: gates reckon in the clock of the event loop, which
     all loops of one process share.
     """
@@ -246,8 +246,8 @@ class Sender(Protocol):
 class ProviderQueue:
     """Services that share one gate, since one provider limits them together."""
 
-    def __init__(self, desk: RunState, gate: AdaptiveLimiter) -> None:
-        self.desk, self.gate = desk, gate
+    def __init__(self, state: RunState, gate: AdaptiveLimiter) -> None:
+        self.state, self.gate = state, gate
         self.runners: list[Sender] = []
         self._woken = False
         self._turn = 0
@@ -258,7 +258,7 @@ class ProviderQueue:
         """Send what may be sent, once what is going on now is done."""
         if not self._woken:
             self._woken = True
-            self.desk.soon(self.pump)
+            self.state.soon(self.pump)
 
     def hold(self) -> None:
         """Do not wake until `pump`: more is about to come in."""
@@ -267,8 +267,8 @@ class ProviderQueue:
     def pump(self) -> None:
         """Send all that may be sent now."""
         self._woken = False
-        now = self.desk.loop.time()
-        while not self.desk.halted and (closed := self.gate.wait(now)) != math.inf:
+        now = self.state.loop.time()
+        while not self.state.halted and (closed := self.gate.wait(now)) != math.inf:
             runner, wait = self._next(now)
             if runner is None or closed > 0:
                 self._wait(now, max(wait, closed))
@@ -298,9 +298,9 @@ class ProviderQueue:
             return
         if self._timer is not None:
             self._timer.cancel()
-            self.desk.pending -= 1
+            self.state.pending -= 1
         self._due = due
-        self._timer = self.desk.later(seconds, self._ring)
+        self._timer = self.state.later(seconds, self._ring)
 
     def _ring(self) -> None:
         self._timer, self._due = None, math.inf

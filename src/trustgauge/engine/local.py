@@ -55,7 +55,7 @@ class Job:
 
 @dataclass(slots=True)
 class JobTally:
-    """What became of the jobs of one part in this sitting.
+    """What became of the jobs of one part in this invocation.
 
     `calls` counts every attempt; `seconds` is the time from first to last call; `stopped` is the
     error for which the service is not asked any more, its remaining units being left pending.
@@ -102,13 +102,13 @@ class JobProgress:
     """One job on its way: feeds its units to the first leg, and carries answers from leg to leg."""
 
     def __init__(
-        self, job: Job, runners: Sequence[ServiceDispatcher], desk: RunState, tally: JobTally
+        self, job: Job, runners: Sequence[ServiceDispatcher], state: RunState, tally: JobTally
     ) -> None:
         self.job, self.tally = job, tally
         self.stopped: ServiceError | None = None
         self.starved = False  # the budget does not let its next unit begin
         self.keep: AnswerSink = _drop
-        self._desk, self._runners = desk, runners
+        self._state, self._runners = state, runners
         self._fingerprint = job.description.fingerprint
         self._secrets = environment_secrets()  # a program or function of the user's could read them out
         self._units: Iterator[tuple[Message, ...]] = iter(job.units)
@@ -146,7 +146,7 @@ class JobProgress:
     def feed_one(self) -> bool:
         """Let the next unit begin; False if there is none, or it may not begin yet."""
         self.starved = False
-        if self._desk.halted or self._next is None or self._open >= self._room() or self.stopped is not None:
+        if self._state.halted or self._next is None or self._open >= self._room() or self.stopped is not None:
             return False
         calls = len(self._runners) * len(self._next)
         each = self._expected(self._next) if calls > 1 else (0.0, 0)
@@ -159,7 +159,7 @@ class JobProgress:
 
     def _expected(self, messages: tuple[Message, ...]) -> tuple[float, int]:
         """Dollars and tokens that a call of a unit costs on average; none where no limit asks for them."""
-        limits = self._desk.budget.limits
+        limits = self._state.budget.limits
         if limits.usd is None and limits.tokens is None:
             return 0.0, 0
         costs = [
@@ -171,7 +171,7 @@ class JobProgress:
 
     def _plan(self, calls: int, usd: float, tokens: int) -> bool:
         """Set aside what a unit takes; False if the budget has no room for it."""
-        if not self._desk.budget.plan(calls, usd, tokens):
+        if not self._state.budget.plan(calls, usd, tokens):
             return False
         self._planned = _sum(self._planned, (calls, usd, tokens))
         return True
@@ -207,7 +207,7 @@ class JobProgress:
         if 2 * self._open <= self._most or any(len(runner.owners) > 1 for runner in self._runners):
             self.feed()  # a service that several jobs ask gets one of each in turn, not many of one
         if self.over:
-            self._desk.soon(self._say_done)
+            self._state.soon(self._say_done)
 
     def _used(self, unit: InFlightUnit, calls: int) -> None:
         """Calls set aside that were made or are not needed; a stopped job gave all of them back."""
@@ -215,12 +215,12 @@ class JobProgress:
             return
         usd, tokens = unit.each
         self._planned = _sum(self._planned, (-calls, -calls * usd, -calls * tokens))
-        self._desk.budget.unplan(calls, calls * usd, calls * tokens)
+        self._state.budget.unplan(calls, calls * usd, calls * tokens)
 
     def _say_done(self) -> None:
         if not self._said:
             self._said = True
-            self._desk.emit("part-done", part=self.job.part, done=self.tally.done, failed=self.tally.failed)
+            self._state.emit("part-done", part=self.job.part, done=self.tally.done, failed=self.tally.failed)
 
     # -- what runners tell
 
@@ -229,12 +229,12 @@ class JobProgress:
         self.tally.calls += 1
         self.tally.retries += retry
         if self._first is None:
-            self._first = self._desk.loop.time()
+            self._first = self._state.loop.time()
 
     def on_reply(self, unit: InFlightUnit, reply: Reply, millis: float) -> None:
         """A leg answered: pass its output to the next leg, or keep the answer."""
         if self.stopped is not None and len(unit.messages) * len(self._runners) > 1:
-            return  # what is left of the way is not gone
+            return  # remaining stages are skipped
         self._used(unit, 1)
         unit.left -= 1
         if unit is self._unpriced:
@@ -295,7 +295,7 @@ class JobProgress:
             self.keep(*answers)
         except ServiceError as error:
             if self.stopped is None:
-                self._desk.emit("stopped", service=self.job.part, error=error.code, detail=str(error))
+                self._state.emit("stopped", service=self.job.part, error=error.code, detail=str(error))
                 self.stop(error)
 
     def _keep(self, unit: InFlightUnit, answers: tuple[Answer, ...]) -> None:
@@ -305,7 +305,7 @@ class JobProgress:
             self.tally.usd += answer.usd
             self.tally.tokens += answer.tokens
             self.tally.millis.append(answer.millis)
-        if self._desk.watch is not None:
+        if self._state.watch is not None:
             self._tell(answers, unit.faults)
         self._end(unit)
 
@@ -315,7 +315,7 @@ class JobProgress:
         recovered = Counter(call.kind for call in faults if not call.recovered)
         for call in faults:
             call.recovered = True
-        self._desk.emit(
+        self._state.emit(
             "answer",
             at=last.at,
             part=self.job.part,
@@ -357,7 +357,7 @@ class JobProgress:
                 answer = replace(answer, attempts=0, tokens=0, usd=0.0)
             answers.append(answer)
         self._give(*(_without_cost(one) if one.message in spent else one for one in answers))
-        self._desk.emit("broken", part=self.job.part, session=unit.messages[0].session, error=error.code)
+        self._state.emit("broken", part=self.job.part, session=unit.messages[0].session, error=error.code)
         self._lost(unit, tuple(answers), error)
 
     def _lost(self, unit: InFlightUnit, answers: tuple[Answer, ...], error: ServiceError) -> None:
@@ -369,7 +369,7 @@ class JobProgress:
         for answer in answers:
             self.tally.usd += answer.usd
             self.tally.tokens += answer.tokens
-        if self._desk.watch is not None:
+        if self._state.watch is not None:
             self._tell(answers)
         self._end(unit)
 
@@ -377,12 +377,12 @@ class JobProgress:
         """A service it needs is not asked any more; what is not answered stays pending."""
         if self.over:
             return
-        self._desk.budget.unplan(*self._planned)
+        self._state.budget.unplan(*self._planned)
         self.stopped = self.tally.stopped = error
-        self._desk.settle()
+        self._state.settle()
 
     def close(self, now: float) -> None:
-        """The sitting is over: note how long this job took."""
+        """The run is over: note how long this job took."""
         if self._first is not None:
             self.tally.seconds = max(self.tally.seconds, now - self._first)
 
@@ -411,7 +411,7 @@ class JobProgress:
             attempts=unit.attempts,
             tokens=unit.tokens,
             usd=unit.usd,
-            at=self._desk.at(),
+            at=self._state.at(),
             script=canonical(first.place) if first.session else "",
         )
 
@@ -461,10 +461,10 @@ _INTERRUPTED = "interrupted"
 
 @dataclass(frozen=True, slots=True)
 class EngineOutcome:
-    """How a sitting ended. `stopped` says why not everything was asked, None if it was.
+    """How an invocation ended. `stopped` says why not everything was asked, None if it was.
 
     A service that refused its key, or is down, does not stop the run: see `refused`. `calls`,
-    `usd` and `tokens` are what this sitting spent, failed attempts included.
+    `usd` and `tokens` are what this invocation spent, failed attempts included.
     """
 
     stopped: str | None
@@ -542,7 +542,7 @@ class LocalEngine:
         self._keep: AnswerSink | None = None
         self._watch: Watch | None = None
         self._budget = BudgetAccount(BudgetLimits())
-        self._sitting: _Sitting | None = None
+        self._current: _EngineRun | None = None
 
     @classmethod
     def at(cls, site: EngineConfig) -> Self:
@@ -573,7 +573,7 @@ class LocalEngine:
         # Ours until the loop is closed: an interrupt in the midst of closing would leave it half closed.
         with _signals(self.interrupt) as missed:
             with asyncio.Runner(loop_factory=self._clock.loop) as runner:
-                outcome = runner.run(self._sit(jobs, missed))
+                outcome = runner.run(self._run_jobs(jobs, missed))
             if outcome.stopped == _INTERRUPTED:
                 raise Interruption(outcome)
         return outcome
@@ -583,19 +583,19 @@ class LocalEngine:
 
     def interrupt(self) -> bool:
         """As Ctrl-C, from another thread: `run` soon ends with an Interruption. False if none has begun."""
-        return self._sitting is not None and self._sitting.interrupt_from_outside()
+        return self._current is not None and self._current.interrupt_from_outside()
 
-    async def _sit(self, jobs: Sequence[Job], missed: list[int]) -> EngineOutcome:
+    async def _run_jobs(self, jobs: Sequence[Job], missed: list[int]) -> EngineOutcome:
         assert self._keep is not None
-        desk = RunState(self._clock, self._budget, self._retry, self._watch)
-        self._sitting = sitting = _Sitting(desk, self._grace, self._memory or ServiceStates())
+        state = RunState(self._clock, self._budget, self._retry, self._watch)
+        self._current = current = _EngineRun(state, self._grace, self._memory or ServiceStates())
         if missed:  # a signal before there was anything to interrupt
             missed.clear()
-            sitting.interrupt()
+            current.interrupt()
         try:
-            return await sitting.run(jobs, self._keep)
+            return await current.run(jobs, self._keep)
         finally:
-            self._sitting = None
+            self._current = None
 
 
 def run(
@@ -615,40 +615,40 @@ def run(
         found.stop()
 
 
-class _Sitting:
+class _EngineRun:
     """One blocking run: sets services and jobs up, waits for the end, closes everything."""
 
-    def __init__(self, desk: RunState, grace: float, memory: ServiceStates) -> None:
-        self._desk, self._grace, self._memory = desk, grace, memory
+    def __init__(self, state: RunState, grace: float, memory: ServiceStates) -> None:
+        self._state, self._grace, self._memory = state, grace, memory
         self._runners: dict[str, ServiceDispatcher] = {}
         self._lines: dict[str, ProviderQueue] = {}
-        self._courses: list[JobProgress] = []
-        self._finished: asyncio.Future[None] = desk.loop.create_future()
-        desk.ended, desk.released = self._ended, self._released
+        self._in_progress: list[JobProgress] = []
+        self._finished: asyncio.Future[None] = state.loop.create_future()
+        state.ended, state.released = self._ended, self._released
 
     async def run(self, jobs: Sequence[Job], keep: AnswerSink) -> EngineOutcome:
-        desk, budget = self._desk, self._desk.budget
-        began = desk.loop.time()
+        state, budget = self._state, self._state.budget
+        began = state.loop.time()
         before = budget.calls, budget.usd, budget.tokens
         tallies: dict[str, JobTally] = {}
         try:
             self._prepare(jobs, keep, tallies)
             if budget.seconds is not None:
-                desk.loop.call_later(budget.seconds, self._out_of_time)
+                state.loop.call_later(budget.seconds, self._out_of_time)
             await self._finished
         except asyncio.CancelledError:
-            desk.halted = desk.halted or _INTERRUPTED
+            state.halted = state.halted or _INTERRUPTED
         finally:
             await self._close()
-        seconds = desk.loop.time() - began
+        seconds = state.loop.time() - began
         budget.add_seconds(seconds)
-        for course in self._courses:
-            course.close(desk.loop.time())
-        if desk.fault is not None:
-            raise desk.fault
+        for course in self._in_progress:
+            course.close(state.loop.time())
+        if state.fault is not None:
+            raise state.fault
         spent = budget.calls - before[0], budget.usd - before[1], budget.tokens - before[2]
-        outcome = EngineOutcome(desk.halted or None, tallies, *spent, seconds)
-        desk.emit("done", stopped=outcome.stopped, calls=spent[0], usd=spent[1], tokens=spent[2])
+        outcome = EngineOutcome(state.halted or None, tallies, *spent, seconds)
+        state.emit("done", stopped=outcome.stopped, calls=spent[0], usd=spent[1], tokens=spent[2])
         return outcome
 
     def _prepare(self, jobs: Sequence[Job], keep: AnswerSink, tallies: dict[str, JobTally]) -> None:
@@ -657,16 +657,16 @@ class _Sitting:
                 tallies.setdefault(job.part, JobTally())
                 continue
             legs = [self._runner(leg) for leg in job.description.stages()]
-            course = JobProgress(job, legs, self._desk, tallies.setdefault(job.part, JobTally()))
+            course = JobProgress(job, legs, self._state, tallies.setdefault(job.part, JobTally()))
             course.keep = keep
-            self._courses.append(course)
+            self._in_progress.append(course)
         services = {job.part: job.service or job.part for job in jobs}
         for part, tally in tallies.items():
-            self._desk.emit("plan", part=part, service=services[part], total=tally.total)
-        feeding = self._courses
+            self._state.emit("plan", part=part, service=services[part], total=tally.total)
+        feeding = self._in_progress
         while feeding:  # in turn, so that no part of a service is asked before the others
             feeding = [course for course in feeding if course.feed_one()]
-        self._desk.settle()
+        self._state.settle()
 
     def _runner(self, description: ServiceSpec) -> ServiceDispatcher:
         """The one runner of a leg, on the line it shares with others of its provider."""
@@ -676,7 +676,7 @@ class _Sitting:
             gate = self._memory.gate(key, description)
             line = self._lines.get(key)
             if line is None:
-                line = self._lines[key] = ProviderQueue(self._desk, gate)
+                line = self._lines[key] = ProviderQueue(self._state, gate)
             source, target = facts.get("source"), facts.get("target")
             name = f"{description.use} {source}>{target}" if source and target else description.use
             self._runners[mark] = ServiceDispatcher(description, line, name, self._memory.of(mark))
@@ -684,20 +684,20 @@ class _Sitting:
 
     def _ended(self) -> None:
         """Whether the run is over: all asked, or halted and nothing under way."""
-        desk = self._desk
+        state = self._state
         if self._finished.done():
             return
-        if desk.fault is not None:
+        if state.fault is not None:
             self._cut()
             return
-        over = all(course.over for course in self._courses)
-        if not desk.under_way and (desk.halted or (over and not desk.pending)):
+        over = all(course.over for course in self._in_progress)
+        if not state.under_way and (state.halted or (over and not state.pending)):
             self._finished.set_result(None)
-        elif not desk.under_way and not desk.pending:
+        elif not state.under_way and not state.pending:
             stuck = any(runner.blocked for runner in self._runners.values())
-            if not stuck and not any(course.starved for course in self._courses):
+            if not stuck and not any(course.starved for course in self._in_progress):
                 raise RuntimeError("nothing under way, nothing to come, and yet not at the end")
-            desk.halt(desk.budget.reason())
+            state.halt(state.budget.reason())
 
     def _released(self) -> None:
         """A call ended, so the budget may have room for what it had none for."""
@@ -705,27 +705,27 @@ class _Sitting:
             if runner.blocked:
                 runner.blocked = False
                 runner.line.wake()
-        for course in self._courses:
+        for course in self._in_progress:
             if course.starved:
                 course.feed()
 
     def _out_of_time(self) -> None:
-        seconds = self._desk.budget.limits.seconds
-        self._desk.halt(f"limit reached: seconds {seconds:g}")
+        seconds = self._state.budget.limits.seconds
+        self._state.halt(f"limit reached: seconds {seconds:g}")
         self._cut()
 
     def interrupt(self) -> None:
         """Ctrl-C: send nothing more and give what is under way a moment; a second one cuts it off."""
-        if self._desk.halted:
+        if self._state.halted:
             self._cut()
             return
-        self._desk.halt(_INTERRUPTED)
-        self._desk.loop.call_later(self._grace, self._cut)
+        self._state.halt(_INTERRUPTED)
+        self._state.loop.call_later(self._grace, self._cut)
 
     def interrupt_from_outside(self) -> bool:
         """As `interrupt`, from another thread or a signal; False if the run has ended already."""
         try:
-            self._desk.loop.call_soon_threadsafe(self.interrupt)
+            self._state.loop.call_soon_threadsafe(self.interrupt)
         except RuntimeError:  # the loop has closed: there is nothing to stop
             return False
         return True

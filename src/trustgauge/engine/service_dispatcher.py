@@ -173,11 +173,11 @@ class ServiceDispatcher:
         self.owners: list[UnitOwner] = []
         self.blocked = False  # the budget has no room for its next call
         self.stopped: ServiceError | None = None
-        self._desk = line.desk
-        self.deadlines = Deadlines(line.desk.loop, description.timeout)
+        self._state = line.state
+        self.deadlines = Deadlines(line.state.loop, description.timeout)
         self._deterministic = description.deterministic
         priced = description.usd_per_call or description.usd_per_million_characters
-        limits = line.desk.budget.limits
+        limits = line.state.budget.limits
         self._learns = limits.tokens is not None or (limits.usd is not None and not priced)
         self._spare: _Call | None = None
         self._service: Service | None = None
@@ -209,7 +209,7 @@ class ServiceDispatcher:
         if key is not None:
             known = self._learned.known.get(key)
             if known is not None:
-                self._desk.soon(lambda: unit.owner.on_reply(unit, *known))
+                self._state.soon(lambda: unit.owner.on_reply(unit, *known))
                 return
             if (same := self._same.get(key)) is not None:
                 same.append(unit)
@@ -263,23 +263,23 @@ class ServiceDispatcher:
         batch, prices = self._batch()
         if not batch:
             self.blocked = True
-            if self._desk.budget.exhausted:
-                self._desk.halt(self._desk.budget.reason())
+            if self._state.budget.exhausted:
+                self._state.halt(self._state.budget.reason())
             return
         tokens = self._learned.dearest[1] * len(batch) if self._learned.dearest else 0
         reserved = (sum(prices), tokens)
-        self._desk.budget.take(len(batch), *reserved)
+        self._state.budget.take(len(batch), *reserved)
         for unit in batch:
             unit.owner.on_send(retry=unit.tries > 0)
             unit.tries += 1
             unit.attempts += 1
         self.line.gate.enter(now)
         self._under_way += 1
-        self._desk.under_way += 1
+        self._state.under_way += 1
         call, self._spare = self._spare, None
         if call is None:  # else a task that has just ended its call goes on with this one
             call = _Call()
-            call.task = self._desk.loop.create_task(self._work(call))
+            call.task = self._state.loop.create_task(self._work(call))
         call.next = (batch, reserved, now)
         self.deadlines.expect(call.task)
 
@@ -298,7 +298,7 @@ class ServiceDispatcher:
             else:
                 self._forget(unit)
         prices = [max(floor, self._price(len(unit.message.text))) for unit in batch]
-        room = self._desk.budget.room(prices, self._learned.dearest[1] if self._learned.dearest else 0)
+        room = self._state.budget.room(prices, self._learned.dearest[1] if self._learned.dearest else 0)
         queue.extendleft(reversed(batch[room:]))
         return batch[:room], prices[:room]
 
@@ -319,7 +319,7 @@ class ServiceDispatcher:
             replies: Sequence[Reply] = ()
             try:
                 await asyncio.sleep(0)  # where a service never waits, timers and signals have their turn too
-                began = self._desk.loop.time()
+                began = self._state.loop.time()
                 self.deadlines.begin(call.task, began)
                 replies = await self._ask([unit.message for unit in batch])
             except ServiceError as raised:
@@ -336,7 +336,7 @@ class ServiceDispatcher:
                 # The gate reckons with when it let a call go; an answer took as long as the service did.
                 self._came_back(call, (batch, reserved, sent if error else began), replies, error)
             except Exception as broken:  # keeping or watching failed: our side, not the service's
-                self._desk.fail(broken)
+                self._state.fail(broken)
 
     def _came_back(
         self, call: _Call, what: Sent, replies: Sequence[Reply], error: ServiceError | None
@@ -383,19 +383,19 @@ class ServiceDispatcher:
     def _returned(self, reserved: tuple[float, int], usd: float, tokens: int) -> None:
         """Book a call that ended, and let others go on."""
         self._under_way -= 1
-        self._desk.under_way -= 1
+        self._state.under_way -= 1
         self.line.gate.leave()
-        self._desk.budget.settle(reserved, usd, tokens)
-        self._desk.released()
+        self._state.budget.settle(reserved, usd, tokens)
+        self._state.released()
         self.line.wake()
-        self._desk.settle()
+        self._state.settle()
 
     # -- what comes back
 
     def _answered(
         self, batch: list[InFlightUnit], replies: Sequence[Reply], reserved: tuple[float, int], sent: float
     ) -> None:
-        now = self._desk.loop.time()
+        now = self._state.loop.time()
         self.line.gate.note_success(now, now - sent)
         dearest_usd, dearest_tokens = self._learned.dearest or (0.0, 0)
         usd, tokens = 0.0, 0
@@ -410,7 +410,7 @@ class ServiceDispatcher:
         self._learned.dearest = (dearest_usd, dearest_tokens)
         self._returned(reserved, usd, tokens)
         if self._breaker.note_success():
-            self._desk.emit("breaker", service=self.name, state="closed")
+            self._state.emit("breaker", service=self.name, state="closed")
         millis = (now - sent) * 1000.0
         for unit, reply in zip(batch, replies, strict=True):
             self._share(unit, reply, millis)
@@ -430,15 +430,15 @@ class ServiceDispatcher:
     def _refuse(self, batch: list[InFlightUnit], error: ServiceError, sent: float) -> None:
         """What follows from a failed call: stop, slow down, probe, try again or give up."""
         asked = error.retry_after
-        desk = self._desk
+        state = self._state
         if error.retry:  # else the rest of a batch is answered in spite of it, and not by asking again
             failed = FailedCall(_fault_class(error))
             for unit in batch:
                 unit.faults.append(failed)
         for owner in {unit.owner: None for unit in batch}:
             owner.note_error(error)
-        wait = desk.retry.requested_wait(asked, batch[0].tries, desk.chance())
-        if asked is not None and asked > desk.retry.patience:
+        wait = state.retry.requested_wait(asked, batch[0].tries, state.chance())
+        if asked is not None and asked > state.retry.patience:
             when = f"It asks to wait {math.ceil(asked / 60):,} minutes: run the same command then"
             self.stop(BusyError(str(error), retry_after=asked, do=when))
         elif isinstance(error, _STOPS) or self._slow_down(error, asked, wait, sent):
@@ -454,8 +454,8 @@ class ServiceDispatcher:
 
     def _slow_down(self, error: ServiceError, asked: float | None, wait: float, sent: float) -> bool:
         """Tell gate and breaker. True if the service is plainly down."""
-        desk, gate = self._desk, self.line.gate
-        now = desk.loop.time()
+        state, gate = self._state, self.line.gate
+        now = state.loop.time()
         busy = isinstance(error, BusyError)
         if not self._breaker.probing:  # then one call at a time goes out anyway
             if (busy or asked is not None) and gate.busy(now, sent, wait, requested=asked is not None):
@@ -470,21 +470,21 @@ class ServiceDispatcher:
         # failed probe only after the wait that a service gets which says nothing.
         early = self._breaker.probing and busy and bool(asked) and now < self._patient_until
         if not early and self._breaker.note_failure(busy=busy):
-            desk.emit("breaker", service=self.name, state="open", error=error.code)
+            state.emit("breaker", service=self.name, state="open", error=error.code)
             return True
         if self._breaker.probing:
-            wait = desk.retry.wait(self._breaker.probes + 1, desk.chance())
+            wait = state.retry.wait(self._breaker.probes + 1, state.chance())
             if not early:
                 self._patient_until = now + wait
             wait = asked if busy and asked else max(asked or 0.0, wait)
             self._probe_at = now + wait
-            desk.emit("breaker", service=self.name, state="probing", error=error.code, wait=round(wait, 3))
+            state.emit("breaker", service=self.name, state="probing", error=error.code, wait=round(wait, 3))
         return False
 
     def _say_slowed(self, error: ServiceError, wait: float) -> None:
-        gate, desk = self.line.gate, self._desk
+        gate, state = self.line.gate, self._state
         facts: dict[str, Any] = {"at_once": int(gate.at_once), "rate": gate.rate, "wait": round(wait, 3)}
-        desk.emit("slowed", service=self.name, error=error.code, **facts)
+        state.emit("slowed", service=self.name, error=error.code, **facts)
 
     def _back(self, batch: list[InFlightUnit], *, blame: bool, wait: float = 0.0) -> None:
         """To the front of the queue, after a wait; without `blame` the attempt does not count."""
@@ -492,22 +492,22 @@ class ServiceDispatcher:
             for unit in batch:
                 unit.tries -= 1
         if wait > MOMENT:
-            self._desk.later(wait, lambda: self._back(batch, blame=True))
+            self._state.later(wait, lambda: self._back(batch, blame=True))
             return
         self._queue.extendleft(reversed(batch))
         self.line.wake()
 
     def _try_again(self, batch: list[InFlightUnit], error: ServiceError, wait: float) -> None:
         """Send again what may be, after a wait of its own."""
-        again = [unit for unit in batch if self._desk.retry.again(error, unit.tries)]
+        again = [unit for unit in batch if self._state.retry.again(error, unit.tries)]
         for unit in batch:
             if unit not in again:
                 self._give_up(unit, error)
         if not again:
             return
-        self._desk.emit("retry", service=self.name, error=error.code, calls=len(again), wait=round(wait, 3))
-        if self._desk.budget.exhausted:
-            self._desk.halt(self._desk.budget.reason())
+        self._state.emit("retry", service=self.name, error=error.code, calls=len(again), wait=round(wait, 3))
+        if self._state.budget.exhausted:
+            self._state.halt(self._state.budget.reason())
         else:
             self._back(again, blame=True, wait=wait)
 
@@ -521,10 +521,10 @@ class ServiceDispatcher:
         """Ask no more; what is not answered stays pending. Other services go on."""
         if self.stopped is None:
             self.stopped = self._learned.stopped = error
-            self._desk.emit("stopped", service=self.name, error=error.code, detail=str(error))
+            self._state.emit("stopped", service=self.name, error=error.code, detail=str(error))
             for owner in self.owners:
                 owner.stop(error)
-        self._desk.settle()
+        self._state.settle()
 
     async def close(self) -> None:
         """Release what the service holds."""

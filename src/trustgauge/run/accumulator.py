@@ -368,7 +368,7 @@ class Accumulator:
         self._rows = self._rated = self._unasked = self._waiting = 0
         self._too_long: Counter[str] = Counter()
         self._planned: Counter[tuple[str, str]] = Counter()
-        self._every = 1  # of the rows of rated services, every so manieth is kept
+        self._every = 1  # keep every nth row of rated services
 
     def take_all(self, answers: pl.DataFrame) -> None:
         """Check and sum up the answers of all subjects; all marks are kept."""

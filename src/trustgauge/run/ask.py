@@ -75,7 +75,7 @@ def ask(ask_plan: AskPlan, folder: RunFolder, run_options: RunOptions) -> AskOut
         began = time.monotonic()
         try:
             for looking in planned_looks(ask_plan, folder):
-                _sit_twice(local, looking, folder, writer, outcomes)
+                _ask_rounds(local, looking, folder, writer, outcomes)
                 if any(one.stopped for one in outcomes):
                     break
             if not any(one.stopped for one in outcomes) and (jobs := _judging(ask_plan, folder)):
@@ -231,7 +231,7 @@ def _engine(
     return found
 
 
-def _sit(
+def _ask_round(
     local: engine.Engine,
     ask_plan: AskPlan,
     folder: RunFolder,
@@ -256,7 +256,7 @@ def _sit(
                 break
 
 
-def _sit_twice(
+def _ask_rounds(
     local: engine.Engine,
     ask_plan: AskPlan,
     folder: RunFolder,
@@ -264,10 +264,10 @@ def _sit_twice(
     outcomes: list[engine.EngineOutcome],
 ) -> None:
     """One round, and one more of every draw of the services that turned out to vary."""
-    _sit(local, ask_plan, folder, writer, outcomes)
+    _ask_round(local, ask_plan, folder, writer, outcomes)
     varying = varying_targets(ask_plan, folder)
     if varying != ask_plan.targets and not any(one.stopped for one in outcomes):
-        _sit(local, replace(ask_plan, targets=varying), folder, writer, outcomes)
+        _ask_round(local, replace(ask_plan, targets=varying), folder, writer, outcomes)
 
 
 def _steps(ask_plan: AskPlan, folder: RunFolder, *, controls: bool) -> Iterator[list[engine.Job]]:

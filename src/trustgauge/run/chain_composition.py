@@ -135,7 +135,9 @@ def compose_chain(
     attribute: str | None = None,
     withdrawn: Collection[str] = (),
 ) -> ComposedChain:
-    """Infer the rating of a chain from the ratings of its parts, and find one of the whole. Makes no call.
+    """Infer the rating of a chain from the ratings of its parts, and find one of the whole.
+
+    Sends no requests.
 
     Of several ratings of a part the newest settled one by this rule is used. All are of one
     attribute: the one asked for, else that of the rating found for the first part.

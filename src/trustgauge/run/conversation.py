@@ -59,7 +59,7 @@ class ChatTurn:
 
 @dataclass(slots=True)
 class ChatCost:
-    """What the calls of this sitting cost, as far as it is known."""
+    """What the calls of this invocation cost, as far as it is known."""
 
     calls: int = 0
     usd: float = 0.0
@@ -122,7 +122,7 @@ class Conversation:
         return heard
 
     def undo(self) -> ChatTurn | None:
-        """Take the user's last turn back: the bot hears of it no more. None if there is none to take."""
+        """Take the user's last turn back, out of the bot's context. None if there is none to take."""
         for place in reversed(range(len(self.exchanges))):
             one = self.exchanges[place]
             if one.dialog == self.dialog and not one.taken_back:

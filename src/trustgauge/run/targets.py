@@ -1,7 +1,7 @@
-"""What a plan asks of whom: every service, part and control of every experiment, with its probes.
+"""Expands a plan into targets: every service, part and control of every experiment, with its probes.
 
-Pure but for opening nothing and asking nothing: the same plan gives the same subjects and
-probes on every machine.
+Pure: it opens nothing and sends nothing; the same plan gives the same targets and probes on every
+machine.
 """
 
 from __future__ import annotations

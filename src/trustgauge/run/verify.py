@@ -1,4 +1,4 @@
-"""Verify: re-derive every key, hash, summary and level of a run from its kept answers. Makes no call."""
+"""Verify: re-derive every key, hash, summary and level of a run from its kept answers. Sends no requests."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def rederive(
 
 
 def open_rating(folder: str | Path) -> RatingView:
-    """The ratings of a run folder as a notebook shows them, with their evidence. Makes no call.
+    """The ratings of a run folder as a notebook shows them, with their evidence. Sends no requests.
 
     >>> open_rating("ratings/TG-2026-1122-7f3a").parts()  # doctest: +SKIP
     """

@@ -123,7 +123,7 @@ class LogReader:
     def pass_over(self) -> None:
         """Leave the logs that are there now to `take_over`, which counts nothing twice.
 
-        They belong to workers that outlived an earlier sitting.
+        They belong to workers that outlived an earlier invocation.
         """
         self._passed.update(self.paths)
 
@@ -190,9 +190,9 @@ def _sync_folder(folder: Path) -> None:
 
 
 def import_worker_logs(folder: Path, store: Store) -> int:
-    """Add what the workers of an earlier sitting left to the store, then remove their logs.
+    """Add what the workers of an earlier invocation left to the store, then remove their logs.
 
-    A sitting that was killed may have added a part of them before. Good answers are never
+    An invocation that was killed may have added a part of them before. Good answers are never
     overwritten; a failed one is added only if it is newer than what is kept, as costs add up.
 
     Args:

@@ -107,7 +107,7 @@ def test_a_session_with_a_real_bot(tmp_path: Path) -> None:
     assert "      yours: abuse 0.50 High (does not count for the bot)\n" in text
     assert "      1: abuse 0.00 Low: 0 hate, 0 offensive, 1 neither\n" in text
     assert "      own-order: leakage > abuse = bias > complexity\n" in text
-    assert "      turn 2 taken back: the bot hears of it no more; its answer stays scored\n" in text
+    assert "      turn 2 taken back: removed from the bot's context; its answer stays scored\n" in text
     assert 'no command "/nwe"; did you mean /new?' in text
     assert "no turn '9'; must be 1 to 2" in text
     assert "never said" not in text

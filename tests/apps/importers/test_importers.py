@@ -54,6 +54,12 @@ def test_an_import_replaces_nothing_but_an_earlier_one_of_the_same_file(tmp_path
     (other / "results.jsonl").write_text("mine", "utf-8")
     with pytest.raises(PlanError, match="exists and holds no import"):
         imported("otlp", file, other)
+    for text in ("", "[" * 100_000, "[]", '{"source": 1}', "\x00"):
+        strange = tmp_path / "strange"
+        strange.mkdir(exist_ok=True)
+        (strange / "import.json").write_text(text, "utf-8")
+        with pytest.raises(PlanError, match="exists and holds no import"):
+            imported("otlp", file, strange)
     assert "# mine" in plan.read_text("utf-8")
     assert [one.name for one in other.iterdir()] == ["results.jsonl"]
     import_file(plugins.load("importers", "otlp"), "otlp", file, folder, ImportOptions(), force=True)

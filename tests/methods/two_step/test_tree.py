@@ -24,7 +24,7 @@ def tree(**options: Any) -> DecisionTree:
 
 
 def level(outputs: list[list[int]], **options: Any) -> str:
-    return LEVELS[tree(**options).walk(np.array(outputs), ("u1", "b1", "b2")).level]
+    return LEVELS[tree(**options).decide(np.array(outputs), ("u1", "b1", "b2")).level]
 
 
 def _by_hand(outputs: list[list[int]]) -> str:
@@ -60,7 +60,7 @@ def test_all_to_he_hangs_on_an_option(options: dict[str, Any], expected: str) ->
 
 
 def test_heavy_loss_is_like_nothing() -> None:
-    walk = tree().walk(np.array([[0, 0, 40]] * 3), ("u1", "b1", "b2"))
+    walk = tree().decide(np.array([[0, 0, 40]] * 3), ("u1", "b1", "b2"))
     assert LEVELS[walk.level] == "DSBS"
     assert walk.fits_neither == ("u1", "b1", "b2")
     assert walk.block(0)["resembles"] == []
@@ -69,7 +69,7 @@ def test_heavy_loss_is_like_nothing() -> None:
 
 def test_what_fits_neither_at_n_20() -> None:
     names = ("u1", "b1", "b2")
-    fits = {he: tree().walk(np.array([[he, 40 - he, 0]] * 3), names).fits_neither for he in range(20, 41)}
+    fits = {he: tree().decide(np.array([[he, 40 - he, 0]] * 3), names).fits_neither for he in range(20, 41)}
     assert [he for he, blocks in fits.items() if blocks] == [29, 40]
 
 
@@ -80,7 +80,7 @@ def test_step_2_is_any_or_all() -> None:
 
 
 def test_step_2_is_run_for_a_service_that_adds_bias_too() -> None:
-    walk = tree().walk(np.array([[36, 4, 0], [20, 20, 0], [36, 4, 0]]), ("u1", "b1", "b2"))
+    walk = tree().decide(np.array([[36, 4, 0], [20, 20, 0], [36, 4, 0]]), ("u1", "b1", "b2"))
     assert LEVELS[walk.level] == "BS"
     assert walk.steps() == [
         {"step": 1, "blocks": ["u1"], "biased": ["u1"]},
@@ -132,6 +132,6 @@ def test_several_unbiased_distributions() -> None:
     specs = np.array([[0.5, 0.5], [0.4, 0.6], [0.05, 0.95], [0.95, 0.05]])
     two = DecisionTree(specs, 2, 2)
     balanced = np.array([[100, 100], [80, 120], [10, 190], [190, 10]])
-    assert LEVELS[two.walk(balanced, ("u1", "u2", "b1", "b2")).level] == "DSBS"
+    assert LEVELS[two.decide(balanced, ("u1", "u2", "b1", "b2")).level] == "DSBS"
     skewed = np.array([[100, 100], [10, 190], [10, 190], [190, 10]])
-    assert LEVELS[two.walk(skewed, ("u1", "u2", "b1", "b2")).level] == "BS"
+    assert LEVELS[two.decide(skewed, ("u1", "u2", "b1", "b2")).level] == "BS"

@@ -117,7 +117,7 @@ class Commands:
             self._session.note("there is no turn of yours to take back", "warn")
             return
         self._session.note(
-            f"turn {one.number} taken back: the bot hears of it no more; its answer stays scored"
+            f"turn {one.number} taken back: removed from the bot's context; its answer stays scored"
         )
 
     def _new(self, _: str) -> None:

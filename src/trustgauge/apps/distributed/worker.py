@@ -1,7 +1,7 @@
 """What one worker does: asks a batch with the local engine, and journals every answer before it reports.
 
 A worker process has one log of answers a run (`store.answer_log`), and remembers of each lane what it
-learned, so that the next batch goes on at the same pace. Nothing hangs on that: when the process dies
+learned, so that the next batch goes on at the same pace. Nothing depends on that: when the process dies
 its log has every answer that was acknowledged, and another worker learns the pace again.
 """
 
@@ -167,10 +167,10 @@ def ask(batch: WorkBatch) -> BatchReport:
         if not claim(batch.logs, batch.name):
             return BatchReport(batch.name)
         with _guard:
-            desk = _desks.get(batch.run)
-            if desk is None:
-                desk = _desks[batch.run] = _Desk(batch.logs)
-        return desk.ask(batch)
+            state = _desks.get(batch.run)
+            if state is None:
+                state = _desks[batch.run] = _Desk(batch.logs)
+        return state.ask(batch)
     except TrustgaugeError as error:
         return BatchReport(batch.name, fault=error)
     except Exception as error:  # of ours: its type and text are all that can be sent for certain
@@ -181,15 +181,15 @@ def ask(batch: WorkBatch) -> BatchReport:
 
 def halt(run: str) -> None:
     """Let all batches of a run in this process end soon; returns at once."""
-    desk = _desks.get(run)
-    if desk is not None:
-        threading.Thread(target=desk.halt, name="trustgauge-halt", daemon=True).start()
+    state = _desks.get(run)
+    if state is not None:
+        threading.Thread(target=state.halt, name="trustgauge-halt", daemon=True).start()
 
 
 def cancel(run: str, name: str) -> bool:
     """Let one batch in this process end soon; False if it has not begun yet."""
-    desk = _desks.get(run)
-    return desk is None or desk.cut(name)
+    state = _desks.get(run)
+    return state is None or state.cut(name)
 
 
 def shut_down(seconds: float) -> None:
@@ -198,13 +198,13 @@ def shut_down(seconds: float) -> None:
     for run in list(_desks):
         halt(run)
     end = time.monotonic() + seconds
-    while any(desk.busy for desk in desks) and time.monotonic() < end:
+    while any(state.busy for state in desks) and time.monotonic() < end:
         time.sleep(_MOMENT)
 
 
 def forget(run: str) -> None:
     """Close what this process has for a run."""
     with _guard:
-        desk = _desks.pop(run, None)
-    if desk is not None:
-        desk.close()
+        state = _desks.pop(run, None)
+    if state is not None:
+        state.close()

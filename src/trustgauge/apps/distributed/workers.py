@@ -24,7 +24,7 @@ class WorkerPool(Protocol):
     """Worker processes: all that differs between one library of distributed computing and another.
 
     Each worker calls `batch.ask` with what it is given. A batch may be lost, and may be handed to a
-    second worker by the library itself; both are seen to.
+    second worker by the library itself; both cases are handled.
     """
 
     def workers(self) -> Mapping[str, int]:

@@ -179,7 +179,7 @@ def _in_the_way(folder: Path, form: str, file: Path) -> str:
         source, plan = known["source"], known.get("plan")
         if (source["format"], source["file"]) != (form, file.name):
             return f"holds the import of {source['file']} ({source['format']})"
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return "exists and holds no import"
     written = known.get("plan_content")
     edited = plan and written and (folder / plan).is_file() and content_hash(folder / plan) != written

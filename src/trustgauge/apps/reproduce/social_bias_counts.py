@@ -158,7 +158,7 @@ def _listed(place: tuple[str, str], printed: int) -> PrintedFigure:
 
 
 def _product(printed: Printed) -> list[PrintedFigure]:
-    """All groups with all properties, none of them comparable: tuples do not hang on that."""
+    """All groups with all properties, none of them comparable: tuples do not depend on that."""
     groups, properties = printed["table_1"]["groups_per_attribute"], printed["table_2"]["total"]
     layouts = Catalogue(*placeholder_lists(groups, properties, 0), rule="published").layouts
     relative = layouts["relative"]

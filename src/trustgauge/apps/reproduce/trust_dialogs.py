@@ -104,7 +104,7 @@ def _corpus(corpus: str, source: DialogSource, printed: Printed) -> PaperTable:
 
 
 def _length(corpus: str, found: IssueAssessment, printed: Printed) -> PrintedFigure:
-    """The mean length beside the longest: it hangs on no list, and follows from two printed figures."""
+    """The mean length beside the longest: it depends on no list, and follows from two printed figures."""
     expected = printed["derived"]["dialog_complexity_turn_term"][corpus]
     length = found.details.get("length")
     value: Json = None if length is None else round(float(length), 6)

@@ -120,8 +120,8 @@ def _within_limits(plan: Plan, terms: WatchOptions, *, yes: bool) -> None:
     from trustgauge.run.options import RunOptions
     from trustgauge.run.prepare import forecast, prepare
 
-    sitting = RunOptions(terms.ratings, fresh=True)
-    over = forecast(prepare(plan, sitting), sitting).over(plan.budget.model_dump())
+    run_options = RunOptions(terms.ratings, fresh=True)
+    over = forecast(prepare(plan, run_options), run_options).over(plan.budget.model_dump())
     if over and not yes:
         do = "--yes lets every look run up to the limit"
         raise PlanError((Fault("budget", "a look would exceed a limit", got="; ".join(over), do=do),))

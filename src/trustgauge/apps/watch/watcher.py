@@ -243,8 +243,8 @@ class Watcher:
         assert self.state.under_way is not None
         newest = find_run(terms.ratings, plan.hash)
         mine = newest is not None and newest.name != self.state.under_way["before"]
-        sitting = RunOptions(terms.ratings, not mine, terms.progress, terms.clock.now)
-        return path.rate(plan, sitting) if terms.log is None else rate_transcript.rate(plan, sitting)
+        run_options = RunOptions(terms.ratings, not mine, terms.progress, terms.clock.now)
+        return path.rate(plan, run_options) if terms.log is None else rate_transcript.rate(plan, run_options)
 
     def _event(self, finished: path.RunResult | None = None) -> dict[str, Json]:
         state = self.state

@@ -186,7 +186,7 @@ def _pattern(published: str) -> re.Pattern[str]:
 
 
 def recognition_gap(rows: pl.DataFrame, seed: int) -> RecognitionGap | None:
-    """Whether the answers of a service hang on the disguise; None where none was used.
+    """Whether the answers of a service depend on the disguise; None where none was used.
 
     Compared are, by attribute, how often an answer takes sides about real groups, and for each group how
     often one speaks for it, less how often against it. The figure reported is the one that differs most.

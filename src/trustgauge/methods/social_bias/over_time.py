@@ -94,7 +94,7 @@ def _variance(rows: pl.DataFrame, key: str, cells: list[str], hits: list[str]) -
     n = pl.col("n")
     within = [pl.col(one) for one in cells] or [pl.lit(0)]
     sums = rows.group_by(key, *cells).agg(n.sum(), *((n * pl.col(one)).sum().alias(one) for one in hits))
-    sums = sums.sort(key, *cells)  # sums of fractions hang on their order (methods 0.2)
+    sums = sums.sort(key, *cells)  # sums of fractions depend on their order (methods 0.2)
     total, clusters = n.sum().over(within), pl.len().over(within)
     squares = [(pl.col(one) - pl.col(one).sum().over(within) / total * n) ** 2 for one in hits]
     scale = pl.when(clusters > 1).then(clusters / (clusters - 1) / total**2).otherwise(0.0)

@@ -103,7 +103,7 @@ def rate(summary: pl.DataFrame, settings: SocialBiasSettings, seed: int) -> list
 
 
 def gap_of(rows: pl.DataFrame, settings: SocialBiasSettings, seed: int) -> RecognitionGap | None:
-    """Whether the answers of one service hang on the disguise, as people read those that they labelled."""
+    """Whether the answers of one service depend on the disguise, as people read those that they labelled."""
     if DISGUISE not in rows.columns:
         return None
     read, _ = as_read(with_wordings(rows, settings), settings)

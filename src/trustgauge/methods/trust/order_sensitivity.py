@@ -1,4 +1,4 @@
-"""What a combined level hangs on: the order of the issues, and each issue alone (trust 4.4)."""
+"""What a combined level depends on: the order of the issues, and each issue alone (trust 4.4)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def all_orders(
 
     Returns:
         `orders` tried, `of` how many, whether they were `sampled`, how many gave each of `levels`, and how
-        many are `open`: their level hangs on a missing issue.
+        many are `open`: their level depends on a missing issue.
 
     Raises:
         MethodError: there is no issue, or all orders of too many issues are asked for.

@@ -215,7 +215,7 @@ class _Profiled:
         return ("rated" if settled else "not settled"), level, certainty
 
     def _open(self) -> list[str]:
-        """Issues that are open however sure their resamples are, and that the level hangs on."""
+        """Issues that are open however sure their resamples are, and that the level depends on."""
         return [
             one.name
             for one in self._ordered()

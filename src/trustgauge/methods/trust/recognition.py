@@ -2,7 +2,7 @@
 
 Compared are shares of secrets, the worth of what the bot said as the checker read it, and how often it said
 anything: silence gives nothing away and abuses nobody, so it counts in none of the others. Loaded and
-confusing words are not compared: they hang on what is talked about. The labels are dealt again by secret
+confusing words are not compared: they depend on what is talked about. The labels are dealt again by secret
 among short scenes and long ones, by what a conversation is about, and by provocation among those of its kind.
 A subject that comes up in several conversations is one unit, so that what is peculiar to it is no difference.
 """
@@ -43,7 +43,7 @@ FIGURES: Mapping[str, Mapping[str, Json]] = {
 
 
 def recognition_gap(rows: pl.DataFrame, seed: int) -> RecognitionGap | None:
-    """Whether what is found hangs on the disguise; None where none was used.
+    """Whether what is found depends on the disguise; None where none was used.
 
     Args:
         rows: the summary of one service.

@@ -23,7 +23,7 @@ MOST_LABELS = 10_000_000  # that are permuted at once
 class Resampling:
     """How often each cluster is drawn in each of `count` resamples with replacement.
 
-    The draws hang on the seed and the names of the clusters only. Where the dialogs of a service are
+    The draws depend on the seed and the names of the clusters only. Where the dialogs of a service are
     known (`among`), they are drawn once for all issues, as many as there are of each kind: two issues that
     can be distinguished are resampled together all the same. Repeats of one conversation are
     drawn together, since their texts are not independent (methods 0.3).

@@ -35,7 +35,7 @@ DISGUISED = {DISGUISE: pl.Boolean}
 """A further key where some scripts are in disguise: whether the turn was."""
 UTTERANCES = "utterances"
 GRID = 2.0**30
-"""Marks are whole multiples of 2**-30, so that their sums are exact and hang on no order (methods 0.2)."""
+"""Marks are whole multiples of 2**-30, so that their sums are exact and depend on no order (methods 0.2)."""
 
 
 def score_answers(settings: TrustSettings, answers: pl.DataFrame) -> pl.DataFrame:

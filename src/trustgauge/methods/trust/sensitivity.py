@@ -1,4 +1,4 @@
-"""What a rating hangs on: the model, its data, the user, or none of them (trust 4.5).
+"""What a rating depends on: the model, its data, the user, or none of them (trust 4.5).
 
 The type follows from ratings of variants that were really run; factors without a variant are reported as
 untested, and a variant that could not be settled leaves its factor open.

@@ -49,7 +49,7 @@ _LISTED = {
 
 
 class Variants(BaseModel):
-    """What a service is compared with to find out what its rating hangs on (trust 4.5).
+    """What a service is compared with to find out what its rating depends on (trust 4.5).
 
     Each names services of the experiment: the same bot with another model, with other data (training
     set, system prompt), with other users (histories replayed first), or with several of them changed.

@@ -1,4 +1,4 @@
-"""What a trust rating says in words: profiles and orders, how levels combine, what they hang on.
+"""What a trust rating says in words: profiles and orders, how levels combine, what they depend on.
 
 `sentences` asks here for the facts of its sentences; here is no grammar of any view.
 """
@@ -348,7 +348,7 @@ def sure(rating: RatingEntry) -> str:
 
 
 def range_phrase(rating: RatingEntry) -> str:
-    """What stands in the place of a level that hangs on a missing issue: "Low or Medium risk", else ""."""
+    """What stands in the place of a level that depends on a missing issue: "Low or Medium risk", else ""."""
     possible = rating["details"].get("possible") or ()
     return f"{either(possible)} risk" if 1 < len(possible) < len(RISKS) else ""
 

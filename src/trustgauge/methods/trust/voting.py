@@ -115,7 +115,7 @@ def vote(ballots: Sequence[IssueOrder], issues: Sequence[str], voting: Voting) -
 def stability(
     ballots: Sequence[IssueOrder], issues: Sequence[str], voting: Voting, resamples: int = RESAMPLES
 ) -> dict[str, Json]:
-    """How far the order hangs on who was asked: a bootstrap over people.
+    """How far the order depends on who was asked: a bootstrap over people.
 
     Returns:
         `same`: share of resamples with the same whole order; `first`: with the same first issue;

@@ -131,7 +131,7 @@ def without_surroundings(lines: pl.Expr) -> pl.Expr:
 
 
 def recognition_gap(rows: pl.DataFrame, settings: TwoStepSettings, seed: int) -> RecognitionGap | None:
-    """Whether what comes back hangs on the disguise; None where none was used.
+    """Whether what comes back depends on the disguise; None where none was used.
 
     Compared are the shares of the mentions of each value that came back as each value. The patterns are
     exchanged: a difference between published and other patterns counts only if it is larger than that between

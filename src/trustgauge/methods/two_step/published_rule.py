@@ -153,7 +153,7 @@ class DecisionTree:
     def _passed(self, second: Bools) -> Bools:
         return np.asarray(second.any(axis=-1) if self.step2 == "any" else second.all(axis=-1))
 
-    def walk(self, output: Ints, names: tuple[str, ...]) -> DecisionPath:
+    def decide(self, output: Ints, names: tuple[str, ...]) -> DecisionPath:
         """The tree on the outputs of all blocks, [S, C], step by step; no block may be empty.
 
         Step 2 is run for a BS service too, so that its behaviour on both inputs is known.

@@ -134,11 +134,11 @@ class Rules:
         """The counts that the sound rule judges."""
         return tallied.counts.without_residual() if self.settings.loss == "apart" else tallied.counts
 
-    def walk(self, tallied: PartCounts) -> DecisionPath | None:
+    def decide(self, tallied: PartCounts) -> DecisionPath | None:
         """The published tree; None if a block has no answers, or where a value left open is a good answer."""
         if self.declared.choice or not tallied.came.any(axis=1).all():
             return None
-        return self.tree.walk(tallied.came, self.spec.blocks)
+        return self.tree.decide(tallied.came, self.spec.blocks)
 
 
 class _Part:
@@ -159,7 +159,7 @@ class _Part:
         self.frame = frame.drop(*PEOPLE.values(), strict=False)
         frame = self.frame
         self.tallied = part_counts(frame, rules.spec)
-        self.walk = rules.walk(self.tallied)
+        self.path = rules.decide(self.tallied)
 
     def _labelled(self, frame: pl.DataFrame) -> LabelledPart | None:
         """The part with its labels; None if its service was not audited."""
@@ -255,7 +255,7 @@ class _Part:
     def _undefined(self) -> Iterator[Reason]:
         """Why there is nothing to judge: no answers, or too few kept (two-step 1.5, 1.7)."""
         pooled = self.tallied.counts.pooled[0]
-        if not self.sound and self.walk is None:
+        if not self.sound and self.path is None:
             yield Reason("no-answers", {"part": self.key})
             return
         judged = self.rules.judged_counts(self.tallied).pooled[0]
@@ -274,7 +274,7 @@ class _Part:
 
     def _level(self, levels: Levels) -> int:
         """The most likely level, the worse of equals; by the tree where the rule is the tree's."""
-        return self.walk.level if not self.sound and self.walk is not None else most_likely(levels)
+        return self.path.level if not self.sound and self.path is not None else most_likely(levels)
 
     def _is_sure(self, levels: Levels) -> bool:
         return bool((levels == self._level(levels)).mean() >= self.rules.settings.settle)
@@ -299,8 +299,8 @@ class _Part:
         """The level of a filled summary, and its draws."""
         tallied = part_counts(frame, self.rules.spec)
         if not self.sound:
-            walk = self.rules.walk(tallied)
-            return (walk.level, self._resampled(tallied)) if walk else (None, np.zeros(0, dtype=np.int8))
+            path = self.rules.decide(tallied)
+            return (path.level, self._resampled(tallied)) if path else (None, np.zeros(0, dtype=np.int8))
         _, judged = self._examined(frame, tallied, f"filled {name}", f"mix filled {name}")
         return most_likely(judged.levels[0]), judged.levels[0]
 
@@ -334,7 +334,7 @@ class _Part:
         odd = () if self.is_control else findings.one_sided_scores(self.tallied, self.rules.settings)
         reasons = [*odd, *self._why(level, examined), *said, *few]
         if not certain:
-            # more texts with as many unread mentions would leave a level open that hangs on these alone
+            # more texts with as many unread mentions would leave a level open that depends on these alone
             by_reading = any("to_read" in one.facts for one in said)
             if self.sound and not self.by_labels and not by_reading:
                 counts = self.rules.judged_counts(self.tallied)
@@ -363,8 +363,8 @@ class _Part:
             yield from findings.reasons(level, pushed, self.tallied, rules.declared, rules.spec)
             if not pooled:
                 yield Reason("two-step.rates-depend-on-mix", {"p": float(examined.mix_p[0].min())})
-        elif self.walk is not None and self.walk.fits_neither:
-            yield Reason("two-step.fits-neither", {"blocks": list(self.walk.fits_neither)})
+        elif self.path is not None and self.path.fits_neither:
+            yield Reason("two-step.fits-neither", {"blocks": list(self.path.fits_neither)})
 
     def _too_few(self) -> Iterator[Reason]:
         """Fewer than 10 different texts hold a value that was sent (methods 0.5 (b))."""
@@ -383,7 +383,7 @@ class _Part:
                 "shares": spec.distributions[place].tolist(),
                 "in": tallied.sent[place].tolist(),
                 "out": tallied.came[place].tolist(),
-                "p": self.walk.block(place) if self.walk else {},
+                "p": self.path.block(place) if self.path else {},
             }
             blocks.append(block)
         return {"values": list(spec.values), "blocks": blocks}
@@ -393,7 +393,7 @@ class _Part:
         matrix = self.tallied.matrix
         totals = matrix.sum(axis=1)
         rows = zip(matrix.tolist(), totals.tolist(), strict=True)
-        walk = self.walk
+        path = self.path
         return {
             "matrix": matrix.tolist(),
             "block_matrices": [block.tolist() for block in self.tallied.block_matrices],
@@ -404,11 +404,11 @@ class _Part:
                 for value, count in enumerate(self.tallied.unread.sum(axis=0))
                 if count
             },
-            "published": walk
+            "published": path
             and {
-                "level": LEVELS[walk.level],
-                "steps": walk.steps(),
-                "fits_neither": list(walk.fits_neither),
+                "level": LEVELS[path.level],
+                "steps": path.steps(),
+                "fits_neither": list(path.fits_neither),
             },
             "seed_key": [*self.seed_key, "posterior"],
             **({"sent": int(self.tallied.sent.sum())} if self.tallied.unread.any() else {}),

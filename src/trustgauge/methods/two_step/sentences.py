@@ -175,7 +175,7 @@ class Sentences:
     def sole(self, line: str) -> tuple[str | None, int]:
         """The one item of the attribute's own list that a sentence names, and the code of its mention.
 
-        No item if it names none or several, or if the code hangs on the text that was sent.
+        No item if it names none or several, or if the code depends on the text that was sent.
         """
         named = self._named(line)
         if len(named & self.listed) != 1:

@@ -137,7 +137,7 @@ class VerdictWeights:
                 numbers = (here if at_ends else anywhere)[sort]
                 found.extend(chain.from_iterable(filter(None, map(numbers.get, runs))))
         once = np.array(list(dict.fromkeys(found)), dtype=np.int64)
-        # Sums of fractions hang on their order: that of `features`.
+        # Sums of fractions depend on their order: that of `features`.
         rows = np.concatenate([known.plain[once], known.of_kind[once]])
         rows = rows[rows >= 0]
         logits = self.intercepts + self._values[rows] @ self.table[rows]

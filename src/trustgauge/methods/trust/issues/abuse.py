@@ -78,7 +78,7 @@ INTENSITIES = ("mild", "strong")
 BETWEEN = ":"  # of the purpose, the reading and the style in the key of a cell
 AUDITED = "abuse_audited"
 """Column of marks: the label of each utterance; "" where nobody read it."""
-OPEN = 0.05  # share of resamples that may hang on what was not measured or not read (methods 0.5)
+OPEN = 0.05  # share of resamples that may depend on what was not measured or not read (methods 0.5)
 
 
 class Abuse(IssueSettings):

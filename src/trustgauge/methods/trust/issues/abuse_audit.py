@@ -2,8 +2,8 @@
 
 Every utterance has what the checker read; a sample within strata (what was read, in which style) has a label
 too. The difference estimator corrects the checker's sums by them, whatever its errors are
-(`stats.two_phase`); dialogs and labels are resampled together. Nothing hangs on labelled texts of other bots
-any more.
+(`stats.two_phase`); dialogs and labels are resampled together. Nothing depends on labelled texts of other
+bots any more.
 """
 
 from __future__ import annotations

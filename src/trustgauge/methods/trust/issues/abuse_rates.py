@@ -47,7 +47,7 @@ HALF = 0.5
 TAIL = 0.025  # of an interval
 FEW = 10  # dialogs with anything flagged, below which resampling dialogs says too little (methods 0.5 (b))
 SMALLEST = 1e-9  # divisor of a share
-ROUNDS = 3  # of a correction that hangs on its own result; each leaves a hundredth of the error or less
+ROUNDS = 3  # of a correction that depends on its own result; each leaves a hundredth of the error or less
 LARGEST_AUDIT = 100_000
 DRAWN = 20_000  # sums of what dialogs and labels leave open, for each number of labels that is looked at
 
@@ -282,7 +282,7 @@ class Errors:
         knows, correctable = self.knows_hate
         sensitivity, hateful = self.sensitivity, hate if knows else np.zeros(())
         true = true_of(rate, sensitivity)
-        # What is hate hangs on how much is a false alarm, and that on how much of the abuse is found.
+        # What is hate depends on how much is a false alarm, and that on how much of the abuse is found.
         for _ in range(ROUNDS if knows and correctable else 0):
             found = self._hate_found(hate, 1.0 - true * sensitivity / np.maximum(rate, SMALLEST))
             unseen = found / self.finds_hate, (1.0 - found) / self.finds_offence

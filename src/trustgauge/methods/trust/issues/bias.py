@@ -46,7 +46,7 @@ EXACT = 2.0**30
 MARKUP = r"<[^<>]*>"  # whose words are of no language
 LEAST_R2 = 0.5
 """Share of the variance of what people said of left-out sentences to explain before a level is settled."""
-MOST_UNREAD = 0.02  # share of unread utterances from which the level may hang on them (methods 0.4)
+MOST_UNREAD = 0.02  # share of unread utterances from which the level may depend on them (methods 0.4)
 QUALITIES = (
     "honest",
     "dishonest",
@@ -133,7 +133,7 @@ class Bias(IssueSettings):
         return default_regression() if rule == "sound" else PUBLISHED
 
     def generate(self, n: int, seed: int) -> Sequence[str]:
-        """`n` different questions that invite a judgement on groups; the first ones do not hang on n."""
+        """`n` different questions that invite a judgement on groups; the first ones do not depend on n."""
         found: dict[str, None] = {}
         known = [one for one in groups() if not one.offensive and not one.control]
         for question in _questions(known, seed):

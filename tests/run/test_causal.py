@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from trustgauge.errors import PlanError
+from trustgauge.errors import IntegrityError, PlanError
 from trustgauge.methods.causal.method import Causal
 from trustgauge.plan import load_plan
 from trustgauge.reports import sentences
@@ -313,7 +313,7 @@ def test_a_changed_table_is_not_the_one_that_was_rated(tmp_path: Path) -> None:
     file = chats(tmp_path / "chats.csv")
     finished = run(tmp_path, chat_plan(file))
     file.write_text(file.read_text("utf-8").replace("Great", "Awful"), "utf-8")
-    with pytest.raises(PlanError, match="not the one that was rated"):
+    with pytest.raises(IntegrityError, match="not the one that was rated"):
         verify(finished.folder, date(2026, 1, 1))
 
 

@@ -132,7 +132,9 @@ def verify(folder: Path, today: date) -> VerifyResult:
         plan, found, probes, derived = rederive(folder)
     except PlanError as error:
         got = str(error).partition("\n")[0]
-        raise IntegrityError(f"{folder / 'plan.toml'} is not the plan that was rated", got=got) from error
+        raise IntegrityError(
+            f"{folder / 'plan.toml'} no longer gives the plan that was rated", got=got
+        ) from error
     manifest = read_manifest(folder)
     expected = json.loads(text(_expected(plan, found, derived, claimed, manifest)))
     differences = [

@@ -135,8 +135,8 @@ def test_who_asks_is_in_the_plan_and_not_in_its_hash(tmp_path: Path) -> None:
     assert (plain.run.engine, plain.run.workers) == ("local", None)
     assert (shared.run.engine, shared.run.workers, shared.run.scheduler) == ("dask", 3, "")
     assert shared.hash == plain.hash
-    told = load_plan(shared.document(), {"run": {"scheduler": "tcp://10.0.0.1:8786"}})
-    assert (told.run.engine, told.run.workers, told.run.scheduler) == ("dask", 3, "tcp://10.0.0.1:8786")
+    result = load_plan(shared.document(), {"run": {"scheduler": "tcp://10.0.0.1:8786"}})
+    assert (result.run.engine, result.run.workers, result.run.scheduler) == ("dask", 3, "tcp://10.0.0.1:8786")
     with pytest.raises(PlanError) as caught:
         load_plan(plain.document(), {"run": {"engine": "dusk", "workers": 0}})
     assert [fault.place for fault in caught.value.faults] == ["run.engine", "run.workers"]
@@ -258,8 +258,8 @@ def test_a_fault_without_a_place_of_its_own_has_the_line_of_its_table() -> None:
 def test_an_unknown_setting_of_a_table_within_is_told_with_those_there_are() -> None:
     with pytest.raises(PlanError) as caught:
         load_plan({"services": {"a": {"use": "anchor"}}, "experiments": [], "budget": {"call": 3}})
-    told = next(str(one) for one in caught.value.faults if one.place == "budget.call")
-    assert 'Must be one of: calls, seconds, tokens, usd. Did you mean "calls"?' in told
+    result = next(str(one) for one in caught.value.faults if one.place == "budget.call")
+    assert 'Must be one of: calls, seconds, tokens, usd. Did you mean "calls"?' in result
 
 
 def test_a_plan_is_read_by_the_name_of_its_file(tmp_path: Path) -> None:
@@ -273,8 +273,8 @@ def test_changes_go_to_the_experiments_that_have_the_setting() -> None:
     bot = {"use": "chat-anchor", "behaviour": "refuser"}
     two = [{"method": name, "services": ["bot"]} for name in ("trust", "social-bias")]
     plan = {"services": {"bot": bot}, "experiments": two}
-    told = load_plan(plan, {"experiments": {"talks": 3, "rule": "published"}}).document()["experiments"]
-    assert [(one["rule"], one.get("talks")) for one in told] == [("published", 3), ("published", None)]
+    entry = load_plan(plan, {"experiments": {"talks": 3, "rule": "published"}}).document()["experiments"]
+    assert [(one["rule"], one.get("talks")) for one in entry] == [("published", 3), ("published", None)]
     with pytest.raises(
         PlanError, match=r'none has the setting "texts"\. Must be one that they have: .*talks'
     ):

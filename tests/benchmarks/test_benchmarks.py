@@ -49,14 +49,14 @@ def fake(found: Found = FOUND, *, code: int = 0) -> Subject:
 def run(folder: Path, *arguments: str, subjects: dict[str, Subject]) -> tuple[int, dict[str, Any], str]:
     """Exit code, JSON and page of a run."""
     code = main([*arguments, "-o", str(folder)], subjects)
-    told = json.loads((folder / "benchmarks.json").read_text("utf-8"))
-    return code, told, (folder / "benchmarks.md").read_text("utf-8")
+    data = json.loads((folder / "benchmarks.json").read_text("utf-8"))
+    return code, data, (folder / "benchmarks.md").read_text("utf-8")
 
 
 def test_page_tells_ratios_and_which_targets_are_met(tmp_path: Path) -> None:
-    code, told, written = run(tmp_path, subjects={"fake": fake()})
+    code, result, written = run(tmp_path, subjects={"fake": fake()})
     assert code == 0
-    assert from_json(told["fake"]["found"]) == FOUND
+    assert from_json(result["fake"]["found"]) == FOUND
     assert "| quick work | 0.500 s | a loop | 2.00 s | 4.00 | at most 1.00 s | met |" in written
     assert (
         "| slow work | 3.00 s | a & b | 1.50 s | 0.500 | at most 1.00 s | **missed**: too slow |" in written
@@ -100,23 +100,23 @@ def test_what_is_not_run_stays_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_failed_benchmark_is_told_and_the_others_go_on(tmp_path: Path) -> None:
-    code, told, written = run(tmp_path, subjects={"broken": fake(code=3), "fake": fake()})
+    code, result, written = run(tmp_path, subjects={"broken": fake(code=3), "fake": fake()})
     assert code == 1
-    assert "found" not in told["broken"]
+    assert "found" not in result["broken"]
     assert "*Not measured:* the benchmark ended with exit code 3" in written
     assert "quick work" in written
 
 
 def test_a_benchmark_without_figures_has_failed(tmp_path: Path) -> None:
     silent = Subject("Silent", "It says nothing.", ("-c", "pass"), (), (), from_json)
-    code, told, _ = run(tmp_path, subjects={"silent": silent})
+    code, result, _ = run(tmp_path, subjects={"silent": silent})
     assert code == 1
-    assert told["silent"]["failed"] == "the benchmark ended without figures"
+    assert result["silent"]["failed"] == "the benchmark ended without figures"
 
 
 def test_small_sizes_judge_no_target(tmp_path: Path) -> None:
-    _, told, written = run(tmp_path, "--quick", subjects={"fake": fake()})
-    assert told["fake"]["quick"]
+    _, result, written = run(tmp_path, "--quick", subjects={"fake": fake()})
+    assert result["fake"]["quick"]
     assert "Targets met: 0. Missed: 0." in written
     assert "no target is judged" in written
 
@@ -135,17 +135,17 @@ def test_a_long_benchmark_is_taken_from_its_file(tmp_path: Path) -> None:
 
 
 def test_a_busy_machine_is_told() -> None:
-    told = {"machine": "2 cores", "quick": False, "seconds": 1.0, "found": as_json(FOUND)}
+    facts = {"machine": "2 cores", "quick": False, "seconds": 1.0, "found": as_json(FOUND)}
     subjects = {"fake": fake()}
-    assert "**The machine had other work**: 7.0 proc" in page({"fake": {**told, "load": 7.0}}, subjects)
-    assert "other work" not in page({"fake": {**told, "load": 0.4}}, subjects)
+    assert "**The machine had other work**: 7.0 proc" in page({"fake": {**facts, "load": 7.0}}, subjects)
+    assert "other work" not in page({"fake": {**facts, "load": 0.4}}, subjects)
 
 
 def test_figures_have_three_digits_that_count() -> None:
-    told = [
+    result = [
         figure(value) for value in (0.00123456, 0.0999, 12.345, 999.6, 1234.5, 7_123_456.0, 0.0, -2.5, None)
     ]
-    assert told == ["0.00123", "0.0999", "12.3", "1,000", "1,230", "7,120,000", "0", "-2.50", "–"]
+    assert result == ["0.00123", "0.0999", "12.3", "1,000", "1,230", "7,120,000", "0", "-2.50", "–"]
     assert [rows_in_words(rows) for rows in (100_000, 250_000, 10, 10_002)] == [
         "10^5",
         "250,000",

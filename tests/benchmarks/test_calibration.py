@@ -113,8 +113,8 @@ def test_a_target_is_met_by_its_bound(wrong: int, runs: int, met: bool) -> None:
     trials = [
         Trial("BS", settled=True, certainty=0.97, right=one >= wrong, covered=None) for one in range(runs)
     ]
-    told = [one for one in targets([counted(setting(trials))]) if one.about == "wrong"]
-    assert [one.met for one in told] == [met, met]
+    result = [one for one in targets([counted(setting(trials))]) if one.about == "wrong"]
+    assert [one.met for one in result] == [met, met]
 
 
 def test_the_service_that_misses_is_named() -> None:
@@ -190,9 +190,9 @@ def test_the_page_has_the_methods_that_were_measured(tmp_path: Path) -> None:
     for method in ("trust", "two-step"):
         _written(tmp_path, method, fine)
     write(tmp_path)
-    told = (tmp_path / "calibration.md").read_text("utf-8")
-    assert [line for line in told.splitlines() if line.startswith("## ")][1:] == ["## two-step", "## trust"]
-    assert "**missed**" not in told
+    result = (tmp_path / "calibration.md").read_text("utf-8")
+    assert [line for line in result.splitlines() if line.startswith("## ")][1:] == ["## two-step", "## trust"]
+    assert "**missed**" not in result
     _written(tmp_path, "trust", faked(0.0, 0.95, 0.5, 0.0))
     write(tmp_path)
     assert (tmp_path / "calibration.md").read_text("utf-8").count("**missed**") == 1
@@ -212,11 +212,11 @@ def test_the_page_tells_every_setting() -> None:
                           service="one of them", promised=0.8))  # fmt: skip
     smaller = counted(setting([Trial(None, settled=False, certainty=float("nan"), right=None, covered=None)],
                               recommended=False, size="5 texts"))  # fmt: skip
-    told = page({"two-step": Measured((row, smaller), "2026-11-24", 7, 3, {})})
-    line = next(one for one in told.splitlines() if one.startswith("| effect | one of them"))
+    result = page({"two-step": Measured((row, smaller), "2026-11-24", 7, 3, {})})
+    line = next(one for one in result.splitlines() if one.startswith("| effect | one of them"))
     assert "| 100.0 (51.0 to 100.0) | 0.0 (0.0 to 49.0) | 0 |  |" in line
     assert line.endswith("| 80 | 0.0 (0.0 to 49.0) |")
-    assert "| *5 texts* |" in told
+    assert "| *5 texts* |" in result
 
 
 def test_the_picture_has_a_point_for_each_bin() -> None:
@@ -304,10 +304,10 @@ def test_scorers_have_the_effects_of_the_method() -> None:
     method = Causal.model_validate({"method": "causal", "services": ["service"]})
     probes = pl.concat(method.design(1, "score"))
     expected = np.where(probes["gender"] == "female", -1.0, 1.0)
-    told = dict(
+    facts = dict(
         zip([one.key for one in method.measured], causal.effects(method, probes, expected), strict=True)
     )
-    assert told == pytest.approx(
+    assert facts == pytest.approx(
         {
             "group-1": 1.0,
             "group-2": 0.4,

@@ -21,8 +21,8 @@ RNG = np.random.default_rng
 
 @pytest.fixture(scope="module")
 def questions() -> Questions:
-    told = {"method": "social-bias", "services": ["bot"], "attributes": ["gender", "age"], "questions": 3000}
-    return Questions(SocialBias.model_validate(told), 1)
+    facts = {"method": "social-bias", "services": ["bot"], "attributes": ["gender", "age"], "questions": 3000}
+    return Questions(SocialBias.model_validate(facts), 1)
 
 
 @pytest.fixture(scope="module")
@@ -91,10 +91,10 @@ def test_planted_bias_is_what_was_planted(questions: Questions) -> None:
 @pytest.mark.parametrize(("habit", "due"), [("slanders", False), ("flatters", True)])
 def test_one_sided_bots_speak_of_one_group_only(questions: Questions, habit: str, due: bool) -> None:
     meant = by_habit(questions, habit, RNG(1))  # type: ignore[arg-type]
-    told = meant != "refuses"
-    assert (questions.positive[told] == due).all()
-    assert (questions.firsts | questions.named_second)[told].all()
-    assert 0 < told.sum() < len(told) / 2
+    result = meant != "refuses"
+    assert (questions.positive[result] == due).all()
+    assert (questions.firsts | questions.named_second)[result].all()
+    assert 0 < result.sum() < len(result) / 2
 
 
 @pytest.mark.parametrize(("how", "early", "late"), [("update", 0, 1), ("drift", 0.05, 0.95)])

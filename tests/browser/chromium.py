@@ -90,14 +90,14 @@ class Chromium:
             message["sessionId"] = self._session
         self._send(message)
         while True:
-            told = self._receive()
-            if told.get("id") == self._number:
-                if "error" in told:
-                    raise RuntimeError(f"{method}: {told['error']['message']}")
-                result: dict[str, Any] = told["result"]
+            value = self._receive()
+            if value.get("id") == self._number:
+                if "error" in value:
+                    raise RuntimeError(f"{method}: {value['error']['message']}")
+                result: dict[str, Any] = value["result"]
                 return result
-            if "method" in told:
-                self.events.append(told)
+            if "method" in value:
+                self.events.append(value)
 
     def _send(self, message: dict[str, Any]) -> None:
         data = memoryview(json.dumps(message).encode() + b"\0")
@@ -115,8 +115,8 @@ class Chromium:
                 raise RuntimeError("Chromium went away")
             self._buffer += data
         raw, _, self._buffer = self._buffer.partition(b"\0")
-        told: dict[str, Any] = json.loads(raw)
-        return told
+        facts: dict[str, Any] = json.loads(raw)
+        return facts
 
     def open(
         self, page: Path, *, width: int = 1180, dark: bool = False, script: bool = True, hash: str = ""
@@ -139,18 +139,18 @@ class Chromium:
         while not any(one["method"] == event for one in self.events):
             if time.monotonic() > end:
                 raise TimeoutError(f"{event} did not come")
-            told = self._receive()
-            if "method" in told:
-                self.events.append(told)
+            result = self._receive()
+            if "method" in result:
+                self.events.append(result)
         self.events = [one for one in self.events if one["method"] != event]
 
     def run(self, expression: str) -> Any:
         """The value of a JavaScript expression in the page; promises are awaited."""
-        told = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
-        if "exceptionDetails" in told:
-            details = told["exceptionDetails"]
+        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in result:
+            details = result["exceptionDetails"]
             raise RuntimeError(details.get("exception", {}).get("description") or details["text"])
-        return told["result"].get("value")
+        return result["result"].get("value")
 
     def until(self, expression: str) -> None:
         """Wait until an expression is true in the page."""
@@ -202,17 +202,17 @@ class Chromium:
     @property
     def complaints(self) -> list[str]:
         """Errors and warnings in the console since the page was opened."""
-        told = []
+        result = []
         for one in self.events:
             facts = one.get("params", {})
             if one["method"] == "Runtime.exceptionThrown":
-                told.append(str(facts["exceptionDetails"]))
+                result.append(str(facts["exceptionDetails"]))
             elif one["method"] == "Log.entryAdded" and facts["entry"]["level"] in {"error", "warning"}:
-                told.append(facts["entry"]["text"])
+                result.append(facts["entry"]["text"])
             elif one["method"] == "Runtime.consoleAPICalled" and facts["type"] in {
                 "error",
                 "warning",
                 "assert",
             }:
-                told.append(str(facts["args"]))
-        return told
+                result.append(str(facts["args"]))
+        return result

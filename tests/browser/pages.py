@@ -13,8 +13,8 @@ from trustgauge.reports.html import Limits, report
 
 def states() -> str:
     one = fixtures.all_states()
-    told = document(fixtures.run([one], stopped="limit reached: calls 8000"), [one], fail_on=("BS",))
-    return report(told, fixtures.evidence(one, texts=27))
+    result = document(fixtures.run([one], stopped="limit reached: calls 8000"), [one], fail_on=("BS",))
+    return report(result, fixtures.evidence(one, texts=27))
 
 
 def demo() -> str:
@@ -35,8 +35,8 @@ def attacked() -> str:
 
 
 def attacked_and_packed() -> str:
-    told, rows = hostile.case()
-    return report(told, rows, limits=Limits(inline=5))
+    result, rows = hostile.case()
+    return report(result, rows, limits=Limits(inline=5))
 
 
 def offensive() -> str:
@@ -92,12 +92,12 @@ def social_chinese() -> str:
 
 def trust() -> str:
     issues = trust_fixtures.PAPER["HR"] | {"bias": (None, "not tested")}
-    return report(trust_fixtures.told(trust_fixtures.rating("HR", issues, "safe-language")))
+    return report(trust_fixtures.document_of(trust_fixtures.rating("HR", issues, "safe-language")))
 
 
 def trust_several() -> str:
-    told, rows = trust_fixtures.ran()
-    return report(told, rows.gather_every(10))
+    result, rows = trust_fixtures.ran()
+    return report(result, rows.gather_every(10))
 
 
 PAGES: dict[str, Callable[[], str]] = {

@@ -47,7 +47,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         "minds": {"leakage": (0.0, "rated"), "abuse": (0.0, "rated"), "bias": (0.1, "rated")},
     }
     ratings = [trust_fixtures.rating(name, known, "privacy-first") for name, known in issues.items()]
-    trust_fixtures.kept(folder / "ratings", trust_fixtures.told(*ratings))
+    trust_fixtures.kept(folder / "ratings", trust_fixtures.document_of(*ratings))
     rate(load_plan(READ), RunOptions(ratings=folder / "ratings"))
     store = CatalogueStore(f"sqlite:///{folder / 'catalogue.sqlite'}")
     FolderReader(store, folder / "ratings").take_in()

@@ -54,9 +54,9 @@ def test_text_in_the_scatter_can_be_read(
     browser: Chromium, files: dict[str, Path], look: dict[str, Any]
 ) -> None:
     browser.open(files["several"], **look)
-    told = browser.run(CONTRAST)
-    assert told["seen"] > 10
-    assert told["weak"] == []
+    result = browser.run(CONTRAST)
+    assert result["seen"] > 10
+    assert result["weak"] == []
 
 
 def test_differences_only_hides_what_is_alike_by_style_alone(

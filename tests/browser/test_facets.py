@@ -11,8 +11,8 @@ VISIBLE = "[...document.querySelectorAll('tr[data-k]')].filter(r => r.checkVisib
 
 
 def count(browser: Chromium) -> int:
-    told: str = browser.run("document.querySelector('#shown').textContent")
-    return int(told.split(" match")[0].split(" · ")[-1].replace(",", ""))
+    text: str = browser.run("document.querySelector('#shown').textContent")
+    return int(text.split(" match")[0].split(" · ")[-1].replace(",", ""))
 
 
 def test_rows_are_found_by_group_and_by_question(browser: Chromium, pages: dict[str, Path]) -> None:
@@ -39,6 +39,6 @@ def test_rows_are_found_by_group_and_by_question(browser: Chromium, pages: dict[
 def test_no_match_names_the_facet_to_undo(browser: Chromium, pages: dict[str, Path]) -> None:
     browser.open(pages["social"], hash="#attribute=age&group=women")
     browser.until("!document.querySelector('#none').hidden")
-    told = browser.run("document.querySelector('#none').textContent")
-    assert "Without the filter “group”" in told
+    result = browser.run("document.querySelector('#none').textContent")
+    assert "Without the filter “group”" in result
     assert browser.run(VISIBLE) == 0

@@ -124,22 +124,22 @@ VIEWS = ("label", "badge")
 
 
 def of_report(name: str) -> str:
-    told, rows = REPORTS[name]()
-    return report(hostile_names(told), hostile_answers(rows))
+    result, rows = REPORTS[name]()
+    return report(hostile_names(result), hostile_answers(rows))
 
 
 def of_comparison() -> str:
-    told = comparisons.attacked()
-    for group in told["groups"]:
+    result = comparisons.attacked()
+    for group in result["groups"]:
         for number, row in enumerate(group["rows"]):
             row["rating"]["service"] |= {"name": (ATTACKS[number % 10] + NAME)[:LONG]}
-    return comparison_page.page(told)
+    return comparison_page.page(result)
 
 
 def of_profiles(folder: Path) -> str:
     ratings = [trust_fixtures.rating(name, issues) for name, issues in trust_fixtures.PAPER.items()]
-    told = hostile_names(trust_fixtures.told(*ratings))
-    found = rate_for_profile(trust_fixtures.kept(folder, told), ProfileQuery(), TODAY)
+    result = hostile_names(trust_fixtures.document_of(*ratings))
+    found = rate_for_profile(trust_fixtures.kept(folder, result), ProfileQuery(), TODAY)
     rules = {name: one.model_dump(mode="json") for name, one in RULES.items()}
     return personal_page.page(found, rules, profile_rankings(found))
 
@@ -155,8 +155,8 @@ def of_watch() -> str:
 
 def of_notebook() -> str:
     """What a notebook shows of a rating, in a page without any policy."""
-    told, rows = two_step()
-    shown = RatingView(hostile_names(told), hostile_answers(rows))._repr_mimebundle_()["text/html"]
+    result, rows = two_step()
+    shown = RatingView(hostile_names(result), hostile_answers(rows))._repr_mimebundle_()["text/html"]
     return f"<!doctype html><meta charset=utf-8><title>notebook</title>{shown}"
 
 
@@ -168,10 +168,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     pages |= {"comparison.html": of_comparison(), "watch.html": of_watch(), "notebook.html": of_notebook()}
     pages["personal.html"] = of_profiles(folder)
     for name in REPORTS:
-        told = hostile_names(REPORTS[name]()[0])
-        told["ratings"] = told["ratings"][:1]
+        result = hostile_names(REPORTS[name]()[0])
+        result["ratings"] = result["ratings"][:1]
         for view in VIEWS:
-            pages[f"{name}-{view}.svg"] = plugins.load("exports", view)(told, None, today=TODAY).decode()
+            pages[f"{name}-{view}.svg"] = plugins.load("exports", view)(result, None, today=TODAY).decode()
     written = {}
     for name, text in pages.items():
         written[name] = folder / name

@@ -11,7 +11,7 @@ import pytest
 
 from tests.browser.chromium import Chromium
 from tests.browser.test_report import CONTRAST, LOOKS
-from tests.reports.trust_fixtures import PAPER, Issue, kept, rating, told
+from tests.reports.trust_fixtures import PAPER, Issue, document_of, kept, rating
 from trustgauge.methods.trust import personal_page, view_sentences
 from trustgauge.methods.trust.profile_model import ProfileDocument
 from trustgauge.methods.trust.profiles import IssueOrder
@@ -31,7 +31,7 @@ ALT = 1
 
 def written(folder: Path, **services: dict[str, Issue]) -> tuple[Path, ProfileDocument]:
     found = rate_for_profile(
-        kept(folder, told(*(rating(name, issues) for name, issues in services.items()))),
+        kept(folder, document_of(*(rating(name, issues) for name, issues in services.items()))),
         ProfileQuery(),
         TODAY,
     )
@@ -52,13 +52,13 @@ def order(browser: Chromium) -> list[str]:
 
 
 def cards(browser: Chromium) -> dict[str, str]:
-    told: dict[str, str] = dict(
+    facts: dict[str, str] = dict(
         browser.run(
             "[...document.querySelectorAll('#cards li')].map(c => [c.querySelector('h3 bdi').textContent,"
             " c.querySelector('.place').textContent + ' ' + c.querySelector('.pill, .untested').textContent])"
         )
     )
-    return told
+    return facts
 
 
 def press(browser: Chromium, issue: str, control: str) -> None:
@@ -102,7 +102,7 @@ def test_the_script_says_what_the_page_said_without_it(browser: Chromium, page: 
 
 def test_a_page_that_was_moved_alone_has_no_dead_link(browser: Chromium, tmp_path: Path) -> None:
     found = rate_for_profile(
-        kept(tmp_path, told(*(rating(name, issues) for name, issues in PAPER.items()))),
+        kept(tmp_path, document_of(*(rating(name, issues) for name, issues in PAPER.items()))),
         ProfileQuery(links="#"),
         TODAY,
     )
@@ -137,7 +137,7 @@ def test_page_and_python_agree_for_random_scores_orders_and_rules(browser: Chrom
                 issues[name] = (issues[name][0], "not settled")
         services[f"bot-{number:02}"] = issues
     page, _ = written(tmp_path, **services)
-    ratings = {name: told(rating(name, issues))["ratings"][0] for name, issues in services.items()}
+    ratings = {name: document_of(rating(name, issues))["ratings"][0] for name, issues in services.items()}
     browser.open(page)
     for places in (
         (("leakage",), ("abuse",), ("bias",), ("complexity",)),

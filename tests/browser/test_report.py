@@ -101,9 +101,9 @@ def test_text_in_figures_can_be_read(
 ) -> None:
     browser.open(pages[page], **look)
     browser.run("document.querySelectorAll('details').forEach(one => { one.open = true })")
-    told = browser.run(CONTRAST)
-    assert told["seen"] > 40
-    assert told["weak"] == []
+    result = browser.run(CONTRAST)
+    assert result["seen"] > 40
+    assert result["weak"] == []
 
 
 def test_the_contrast_check_itself_finds_weak_and_small_text(browser: Chromium, tmp_path: Path) -> None:

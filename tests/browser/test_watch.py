@@ -45,6 +45,6 @@ def test_nothing_leaves_the_file_and_the_page_never_scrolls_sideways(
 @pytest.mark.parametrize("look", LOOKS)
 def test_text_in_the_figure_can_be_read(browser: Chromium, file: Path, look: Any) -> None:
     browser.open(file, **look)
-    told = browser.run(CONTRAST)
-    assert told["seen"] > 10
-    assert told["weak"] == []
+    result = browser.run(CONTRAST)
+    assert result["seen"] > 10
+    assert result["weak"] == []

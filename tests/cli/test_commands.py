@@ -122,10 +122,10 @@ def test_the_first_session(tmp_path: Path) -> None:
     done = trustgauge("rate", folder=tmp_path)
     assert done.returncode == 0
     assert done.stdout == DEMO
-    told = done.stderr.splitlines()
-    assert told[0] == "plan     3 services · two-step, gender · 3 blocks × 200 texts · rule sound"
-    assert told[1].startswith("calls    1,926 (0 stored before)")
-    assert re.fullmatch(r"report   ratings/TG-\d{4}-\d{4}-[0-9a-f]{4}/report\.html", told[-1])
+    result = done.stderr.splitlines()
+    assert result[0] == "plan     3 services · two-step, gender · 3 blocks × 200 texts · rule sound"
+    assert result[1].startswith("calls    1,926 (0 stored before)")
+    assert re.fullmatch(r"report   ratings/TG-\d{4}-\d{4}-[0-9a-f]{4}/report\.html", result[-1])
     again = trustgauge("rate", folder=tmp_path)
     assert again.stdout == DEMO
     assert "0 (1,926 stored before)" in again.stderr
@@ -166,9 +166,9 @@ def test_a_service_that_needs_no_settings_is_meant_by_its_name(tmp_path: Path) -
     for plan in (None, '[services.mine]\nuse = "vader"\n'):
         if plan:
             (tmp_path / "trustgauge.toml").write_text(plan)
-        told = trustgauge("rate", "vader", "--method", "causal", "--limit-calls", "1", folder=tmp_path)
-        assert told.returncode == 2, told.stderr
-        assert "the run would exceed a limit" in told.stderr
+        result = trustgauge("rate", "vader", "--method", "causal", "--limit-calls", "1", folder=tmp_path)
+        assert result.returncode == 2, result.stderr
+        assert "the run would exceed a limit" in result.stderr
     refused = trustgauge("plan", "gru", "--method", "causal", folder=tmp_path)
     assert refused.returncode == 2
     assert ": a name alone, where a plan has to give `folder`" in refused.stderr
@@ -300,9 +300,9 @@ def test_interrupting_keeps_everything_and_the_same_command_resumes(serve: Serve
     while len(server.requests) < 60:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
+    _, result = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert told.strip().splitlines()[-1].startswith("exit 130: interrupted; all received answers are saved")
+    assert result.strip().splitlines()[-1].startswith("exit 130: interrupted; all received answers are saved")
     before = len(server.requests)
     assert trustgauge("rate", "plan.toml", folder=tmp_path).returncode == 0
     assert len(server.requests) - before <= 600 - before + 4
@@ -397,19 +397,19 @@ def test_all_that_services_lack_is_told_at_once(serve: Serve, tmp_path: Path) ->
     services = {"a": {"use": "deepl", "target": "de"}, "b": lost, "c": lost}
     services |= {"d": {"use": "google", "target": "de"}, "e": {"use": "deepl", "target": "fr"}}
 
-    def told(*names: str) -> subprocess.CompletedProcess[str]:
+    def listed_names(*names: str) -> subprocess.CompletedProcess[str]:
         experiment = {"method": "two-step", "services": list(names)}
         document = {"services": services, "experiments": [experiment]}
         (tmp_path / "plan.toml").write_text(tomli_w.dumps(document))
         return trustgauge("check", "plan.toml", folder=tmp_path, DEEPL_API_KEY="", GOOGLE_API_KEY="")
 
-    both = told("a", "b", "c", "d", "e")
+    both = listed_names("a", "b", "c", "d", "e")
     places = re.findall(r"^error +(\S+): ", both.stderr, re.MULTILINE)
     assert (both.returncode, places) == (
         2,
         ["services.a", "services.b.target", "services.c.target", "services.d"],
     )
-    keys = told("a", "d", "e")
+    keys = listed_names("a", "d", "e")
     assert keys.returncode == 3
     assert re.findall(r"variable (\w+),", keys.stderr) == ["DEEPL_API_KEY", "GOOGLE_API_KEY"]
     assert "Set DEEPL_API_KEY" in keys.stderr

@@ -12,7 +12,7 @@ import pytest
 import tomli_w
 
 from tests.cli.test_commands import last, own_process, shown, trustgauge
-from tests.reports.trust_fixtures import PAPER, kept, rating, told
+from tests.reports.trust_fixtures import PAPER, document_of, kept, rating
 from tests.run.comparisons import two_step
 from trustgauge.run.comparison import SCHEMA
 
@@ -113,7 +113,7 @@ def test_what_cannot_be_compared_is_a_usage_error(folder: Path, tmp_path: Path) 
 
 def test_chatbots_for_one_kind_of_user(tmp_path: Path) -> None:
     ratings = [rating(name, issues) for name, issues in PAPER.items()]
-    kept(tmp_path / "ratings", told(*ratings))
+    kept(tmp_path / "ratings", document_of(*ratings))
     shown = trustgauge("compare", "--profile", "privacy-first", "--rule", "published", folder=tmp_path)
     assert shown.returncode == 0, shown.stderr
     lines = shown.stdout.splitlines()
@@ -139,7 +139,7 @@ def test_chatbots_for_one_kind_of_user(tmp_path: Path) -> None:
     ],
 )
 def test_orders_and_rules_that_are_none(tmp_path: Path, options: tuple[str, ...], said: str) -> None:
-    kept(tmp_path / "ratings", told(rating("HR", PAPER["HR"])))
+    kept(tmp_path / "ratings", document_of(rating("HR", PAPER["HR"])))
     done = trustgauge("compare", *options, folder=tmp_path)
     assert done.returncode == 2
     assert said in done.stderr

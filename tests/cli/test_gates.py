@@ -38,8 +38,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("gates")
     (place / "plan.toml").write_text(tomli_w.dumps(PLAN))
     finished = rate(load_plan(PLAN), RunOptions(ratings=place / "ratings"))
-    told = [(one["overall"]["level"], one["state"]) for one in finished.document["ratings"]]
-    assert told == [("DSBS", "rated"), ("H", "rated")]
+    result = [(one["overall"]["level"], one["state"]) for one in finished.document["ratings"]]
+    assert result == [("DSBS", "rated"), ("H", "rated")]
     return place
 
 

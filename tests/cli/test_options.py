@@ -165,8 +165,8 @@ def test_a_long_run_is_told_what_it_finds_at_the_design_effect_of_1_alone(
     experiment = {**TWO_STEP, "services": ["slow"]}
     Path("plan.toml").write_text(tomli_w.dumps({**plan, "experiments": [experiment]}))
     assert ended("rate", "plan.toml") == 2  # it would send more than is allowed
-    (told,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("finds"))
+    (result,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("finds"))
     assert ended("plan", "plan.toml") == 0
     (whole,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("finds"))
-    assert told.endswith("8 times in 10")
-    assert whole.startswith(f"{told}; by design effect: ")
+    assert result.endswith("8 times in 10")
+    assert whole.startswith(f"{result}; by design effect: ")

@@ -126,9 +126,9 @@ def test_in_a_pipe_a_line_tells_each_tenth(capsys: pytest.CaptureFixture[str]) -
     with progress_display({"progress": "plain"}) as watch:
         for event in answers(400, 1.5):
             watch(event)
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert len(told.err.splitlines()) == pytest.approx(10, abs=1)
+    result = capsys.readouterr()
+    assert result.out == ""
+    assert len(result.err.splitlines()) == pytest.approx(10, abs=1)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
@@ -149,12 +149,12 @@ with working({}) as show:
 
 
 def test_a_pipe_sees_what_takes_long(capsys: pytest.CaptureFixture[str]) -> None:
-    told, end = "", time.monotonic() + 60
+    result, end = "", time.monotonic() + 60
     with working({}, silent=0.01) as show:
         show("Counting the stars")
-        while "stars" not in told and time.monotonic() < end:
-            told += capsys.readouterr().err
-    assert told == "working  Counting the stars\n"
+        while "stars" not in result and time.monotonic() < end:
+            result += capsys.readouterr().err
+    assert result == "working  Counting the stars\n"
 
 
 @pytest.mark.parametrize("options", [{"quiet": True}, {"as_json": True}])

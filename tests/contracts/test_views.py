@@ -87,11 +87,15 @@ def rated(tmp_path_factory: pytest.TempPathFactory) -> Rated:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_view_shows_the_ratings_of_every_method(rated: Rated, method: str) -> None:
-    told = rated.of(method)
-    assert misfit(told) == ""
-    check_view(view_by_name(method), told)
-    page, text, cell = html.report(told, rated.rows), terminal.plain(terminal.show(told)), notebook.html(told)
-    for one in told["ratings"]:
+    result = rated.of(method)
+    assert misfit(result) == ""
+    check_view(view_by_name(method), result)
+    page, text, cell = (
+        html.report(result, rated.rows),
+        terminal.plain(terminal.show(result)),
+        notebook.html(result),
+    )
+    for one in result["ratings"]:
         who = sentences.name(one["service"]["name"])
         assert all(who in view for view in (page, text, cell))
         drawn, level = label.label(one), one["overall"]["level"]
@@ -241,12 +245,12 @@ def test_a_method_from_outside_brings_its_own_view(tmp_path: Path) -> None:
     (info / "entry_points.txt").write_text("[trustgauge.views]\nfaithful = faithful_view:FaithfulView\n")
     (tmp_path / "faithful_view.py").write_text(OUTSIDE)
     run, ratings = fixtures.demo()
-    told = make_document(run, ratings[:1])
-    told["ratings"][0]["method"]["name"] = "faithful"
+    result = make_document(run, ratings[:1])
+    result["ratings"][0]["method"]["name"] = "faithful"
     path = os.pathsep.join([str(tmp_path), *sys.path])
     done = subprocess.run(
         [sys.executable, "-c", SHOW],
-        input=canonical(told),
+        input=canonical(result),
         capture_output=True,
         text=True,
         check=True,

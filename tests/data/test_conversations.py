@@ -57,9 +57,9 @@ def general(path: Path, **settings: Any) -> ConversationSource:
 
 
 def faulty(path: Path, content: str | bytes = ALLURE, **settings: Any) -> str:
-    with pytest.raises(PlanError) as told:
+    with pytest.raises(PlanError) as result:
         source(path, content, **settings)
-    return str(told.value)
+    return str(result.value)
 
 
 def texts(found: ConversationSource, speaker: str) -> list[str]:
@@ -237,9 +237,9 @@ class TestIdentity:
         found = source(tmp_path / "a.csv")
         kept = found.model_dump()
         (tmp_path / "a.csv").write_text(ALLURE.replace("good", "bad"))
-        with pytest.raises(PlanError, match="not the one that was rated") as told:
+        with pytest.raises(PlanError, match="not the one that was rated") as result:
             ConversationSource.model_validate(kept)
-        assert told.value.faults[0].place == "conversations.file"
+        assert result.value.faults[0].place == "conversations.file"
         with pytest.raises(PlanError, match="not the one that was rated"):
             found.model_copy(update={"proxy": "assigned"}).probes()
 

@@ -78,18 +78,18 @@ def test_a_plain_recount(tmp_path: Path) -> None:
     for speaker, code in (("user", "1"), ("bot", "0")):
         for gender, sex in (("male", 1), ("female", 2)):
             mine = [(talk, text.split()) for talk, who, kind, text in rows if who == code and kind == sex]
-            told = row(found, speaker=speaker, gender=gender, merged=False, prefixed=False)
+            result = row(found, speaker=speaker, gender=gender, merged=False, prefixed=False)
             counts = [len(text) for _, text in mine]
-            assert told["words_per_utterance"] == {
+            assert result["words_per_utterance"] == {
                 "mean": pytest.approx(statistics.fmean(counts)),
                 "min": min(counts),
                 "max": max(counts),
             }
             stopped = [sum(word in stops for word in text) for _, text in mine]
-            assert told["stopwords"]["mean"] == pytest.approx(statistics.fmean(stopped))
-            assert told["stopwords"]["max"] == max(stopped)
+            assert result["stopwords"]["mean"] == pytest.approx(statistics.fmean(stopped))
+            assert result["stopwords"]["max"] == max(stopped)
             answered: dict[int, int] = defaultdict(int)
             for (talk, who, kind, _), (other, after, *_rest) in pairwise(rows):
                 if kind == sex:
                     answered[talk] += (talk, who, after) == (other, "1", "0")
-            assert told["turns"]["mean"] == pytest.approx(statistics.fmean(answered.values()))
+            assert result["turns"]["mean"] == pytest.approx(statistics.fmean(answered.values()))

@@ -142,6 +142,6 @@ class TestFiles:
     )
     def test_files_of_another_form(self, tmp_path: Path, name: str, content: str, message: str) -> None:
         (tmp_path / name).write_text(content)
-        with pytest.raises(PlanError) as told:
+        with pytest.raises(PlanError) as result:
             DialogSource(file=tmp_path / name, layout="irc")
-        assert message in str(told.value)
+        assert message in str(result.value)

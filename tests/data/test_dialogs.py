@@ -48,9 +48,9 @@ def source(path: Path, content: str | bytes = TABLE, **settings: Any) -> DialogS
 
 
 def faulty(path: Path, content: str | bytes, **settings: Any) -> str:
-    with pytest.raises(PlanError) as told:
+    with pytest.raises(PlanError) as result:
         source(path, content, **settings)
-    return str(told.value)
+    return str(result.value)
 
 
 def rows(found: DialogSource) -> list[tuple[Any, ...]]:

@@ -45,7 +45,7 @@ def source(**settings: Any) -> PropertySource:
     return PropertySource(**settings)
 
 
-def told(error: pytest.ExceptionInfo[PlanError]) -> str:
+def faults_of(error: pytest.ExceptionInfo[PlanError]) -> str:
     return str(error.value)
 
 
@@ -264,7 +264,7 @@ def test_translations_stand_row_by_row_beside_the_table(tmp_path: Path) -> None:
     short = written(tmp_path, "Translation\n很阴沉\n", "short.csv")
     with pytest.raises(PlanError, match=r"Must be 3 rows. Got 1\. Export both again") as error:
         source(layout="full", file=table, translation=short)
-    assert "short.csv" in told(error)
+    assert "short.csv" in faults_of(error)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "gb18030"])
@@ -347,9 +347,9 @@ def test_a_changed_file_is_refused_and_a_relative_one_is_found(tmp_path: Path) -
     file.write_text(SAMPLE.replace("lumpy", "bumpy"), encoding="utf-8")
     with pytest.raises(PlanError, match="not the one that was rated"):
         source(layout="sample", file=file, content=first.content)
-    told = first.identity()
-    assert told["content"] == first.content
-    assert not any(str(tmp_path) in str(value) for value in told.values())
+    result = first.identity()
+    assert result["content"] == first.content
+    assert not any(str(tmp_path) in str(value) for value in result.values())
     with pytest.raises(PlanError, match="one ASCII character"):
         source(layout="sample", file=file, separator=";;")
     with pytest.raises(ValidationError, match="layout"):
@@ -359,6 +359,6 @@ def test_a_changed_file_is_refused_and_a_relative_one_is_found(tmp_path: Path) -
 def test_a_table_without_a_usable_row_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="no property that can be asked") as error:
         source(layout="full", file=written(tmp_path, "Sentence,Labels\nare glum,Colour\n"))
-    assert "1 without a category" in told(error)
+    assert "1 without a category" in faults_of(error)
     with pytest.raises(PlanError, match="cannot be read"):
         source(layout="full", file=tmp_path / "none.csv")

@@ -168,9 +168,9 @@ def test_names_by_which_an_answer_may_call_a_group() -> None:
 
 def test_the_data_card_tells_the_numbers() -> None:
     card = files("trustgauge.data").joinpath("social", "groups.md").read_text(encoding="utf-8")
-    told = {name: int(count) for name, count in re.findall(r"^\| (\w+) \| (\d+) \|", card, re.M)}
-    assert told == Counter(one.attribute for one in groups() if not one.control)
-    assert f"{sum(told.values())} social groups" in card
+    facts = {name: int(count) for name, count in re.findall(r"^\| (\w+) \| (\d+) \|", card, re.M)}
+    assert facts == Counter(one.attribute for one in groups() if not one.control)
+    assert f"{sum(facts.values())} social groups" in card
     assert f"{sum(one.offensive for one in groups())} names that demean" in card
 
 

@@ -48,9 +48,9 @@ class TestShipped:
     def test_the_card_tells_how_many(self) -> None:
         card = FOLDER.joinpath("terms.md").read_text(encoding="utf-8")
         for kind in ("stop", "common"):
-            told = re.search(rf"\| `{kind}` \| ([\d,]+) \| ([\d,]+) \|", card)
-            assert told is not None
-            counts = [int(one.replace(",", "")) for one in told.groups()]
+            result = re.search(rf"\| `{kind}` \| ([\d,]+) \| ([\d,]+) \|", card)
+            assert result is not None
+            counts = [int(one.replace(",", "")) for one in result.groups()]
             sizes = [
                 sum(len(one.split()) for one in TABLE[of][kind].values()) for of in ("english", "chinese")
             ]

@@ -179,5 +179,5 @@ def test_every_setting_of_a_method_stands_in_its_table(heading: str, settings: t
     section = re.search(rf"^{heading}\n(.*?)^##", page, re.M | re.S)
     assert section is not None
     cells = re.findall(r"^\| ([^|]*) \|", section[1], re.M)
-    told = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
-    assert told == set(settings.model_fields)
+    result = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+    assert result == set(settings.model_fields)

@@ -38,9 +38,9 @@ def test_every_section_names_a_test_and_no_other_is_named() -> None:
 def test_every_row_of_what_may_break_names_a_test() -> None:
     section = TEXT.partition("## When things break")[2].partition("\n## ")[0]
     promises = [row for row in re.findall(r"^\| ([^|]+) \|", section, re.M) if not row.startswith("what ")]
-    told = [promise for title, promise, _ in ROWS if title == "When things break"]
+    result = [promise for title, promise, _ in ROWS if title == "When things break"]
     assert len(promises) > 20
-    assert [one for one in promises if one not in told] == []
+    assert [one for one in promises if one not in result] == []
 
 
 def test_the_table_is_read_whole() -> None:

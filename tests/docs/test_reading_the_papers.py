@@ -29,9 +29,9 @@ def _tables(method: str) -> tuple[PaperTable, ...]:
 
 
 def test_there_are_blocks_of_every_paper() -> None:
-    told = " ".join(command for command, _ in BLOCKS)
+    text = " ".join(command for command, _ in BLOCKS)
     assert len(BLOCKS) > 10
-    assert all(method in told for method in PAPERS)
+    assert all(method in text for method in PAPERS)
 
 
 @pytest.mark.parametrize(("command", "printed"), BLOCKS)
@@ -41,8 +41,8 @@ def test_a_block_is_what_its_command_prints(command: str, printed: str) -> None:
     tables = [
         table for table in _tables(words[0] if words else ALL) if len(words) < 2 or table.name == words[1]
     ]
-    told = terminal.plain(lines(document(tables), every="-v" in whole.split())).rstrip("\n")
+    result = terminal.plain(lines(document(tables), every="-v" in whole.split())).rstrip("\n")
     if pipe:
         assert pipe == "tail -1"
-        told = told.splitlines()[-1]
-    assert printed == f"{told}\n"
+        result = result.splitlines()[-1]
+    assert printed == f"{result}\n"

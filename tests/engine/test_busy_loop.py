@@ -105,12 +105,12 @@ def test_a_call_is_not_late_while_others_keep_the_loop(
 
 
 def test_services_that_compute_take_turns() -> None:
-    told: list[str] = []
+    result: list[str] = []
     for name in ("one", "two"):
-        busy(name, 0.0, told)
+        busy(name, 0.0, result)
     asked(*(Job(name, Batched(name=name, concurrency=1), units(100)) for name in ("one", "two")))
-    assert len(told) == 20
-    assert told[:10].count("one") == told[:10].count("two") == 5
+    assert len(result) == 20
+    assert result[:10].count("one") == result[:10].count("two") == 5
 
 
 def test_a_limit_of_time_holds_for_a_service_that_computes() -> None:

@@ -76,15 +76,15 @@ def test_the_slowest_service_decides_how_long_it_takes() -> None:
 def test_answers_that_come_in_bursts_tell_the_pace_of_the_rounds() -> None:
     progress = Progress()
     progress.feed(event("plan", part="es", total=2000))
-    told = []
+    result = []
     for number in range(5):
         for _ in range(16):
             progress.feed(answered(4.0 * (number + 1)))
-            told.append(progress.seconds_left())
-    assert told[:16] == [None] * 16  # one round is no pace: as many came together as were asked together
-    assert all(one is not None and one[1] < 4 * one[0] for one in told[32:])
-    assert told[-1] is not None
-    assert told[-1][0] < (2000 - 80) / 4 < told[-1][1]
+            result.append(progress.seconds_left())
+    assert result[:16] == [None] * 16  # one round is no pace: as many came together as were asked together
+    assert all(one is not None and one[1] < 4 * one[0] for one in result[32:])
+    assert result[-1] is not None
+    assert result[-1][0] < (2000 - 80) / 4 < result[-1][1]
 
 
 def test_a_cap_ends_the_run_before() -> None:
@@ -168,13 +168,13 @@ def test_what_was_announced_is_corrected_by_the_first_answers(at_once: int) -> N
         def watch(found: dict[str, Any]) -> None:
             progress.feed(found)
             if (likely := progress.revised_duration()) is not None:
-                told.append((progress.done, likely))
+                result.append((progress.done, likely))
 
         scripted("slow", slow)
-        progress, told = Progress(RunAnnouncement(said)), list[tuple[int, float]]()
+        progress, result = Progress(RunAnnouncement(said)), list[tuple[int, float]]()
         jobs = [Job("es", Scripted(name="slow", timeout=600), units(400))]
         run(jobs, lambda *answers: None, watch=watch, engine=LocalEngine(clock=VirtualTime().clock))
-        return told
+        return result
 
     done, likely = corrected(seconds / 20)[0]
     assert done <= max(12, 4 * at_once)

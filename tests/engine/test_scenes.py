@@ -34,11 +34,11 @@ def asked(job: Job) -> list[Answer]:
 def test_a_talk_knows_its_own_earlier_turns_only() -> None:
     live = scripted("bot", echo)
     kept = asked(Job("bot", Scripted(name="bot"), [scene("p"), scene("q"), scene("p", 1)]))
-    told = {(one.text, one.draw): one for _, batch in live.asked for one in batch}
-    assert told["p 2", 0].turns == (("p 0", "P 0"),)
-    assert told["p 3", 0].turns == ()
-    assert told["p 4", 1].turns == (("p 1", "P 1"),)
-    assert [told[f"p {turn}", 0].user for turn in range(5)] == [user for user, _ in CAST]
+    facts = {(one.text, one.draw): one for _, batch in live.asked for one in batch}
+    assert facts["p 2", 0].turns == (("p 0", "P 0"),)
+    assert facts["p 3", 0].turns == ()
+    assert facts["p 4", 1].turns == (("p 1", "P 1"),)
+    assert [facts[f"p {turn}", 0].user for turn in range(5)] == [user for user, _ in CAST]
     assert live.messages.index("p 0") < live.messages.index("p 1") < live.messages.index("p 4")
     for answer in kept:
         script, cast, turn = json.loads(answer.script)

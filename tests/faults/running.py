@@ -85,7 +85,7 @@ def last(done: subprocess.CompletedProcess[str]) -> str:
     return done.stderr.strip().splitlines()[-1]
 
 
-def told(done: subprocess.CompletedProcess[str], code: int) -> str:
+def error_of(done: subprocess.CompletedProcess[str], code: int) -> str:
     """The stderr of a command that ended as it should: this code, in words, without a traceback."""
     assert done.returncode == code, done.stderr[-2000:]
     assert "Traceback" not in done.stderr + done.stdout

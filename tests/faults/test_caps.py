@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.running import ended, rating, started, told, trustgauge, write_plan
+from tests.faults.running import ended, error_of, rating, started, trustgauge, write_plan
 from tests.run.plans import faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
 
@@ -46,14 +46,14 @@ def test_a_cap_on_calls_holds_over_broken_runs(tmp_path: Path, number: signal.Si
     with LocalServer(faithful, 0.02) as server:
         write_plan(tmp_path, translator_plan(server.url, texts=150, service={"concurrency": 32}))
         codes = broken_off(tmp_path, server, number, 3 if number == signal.SIGKILL else 1)
-        told(trustgauge(tmp_path, *RATE), 4)
+        error_of(trustgauge(tmp_path, *RATE), 4)
         total = len(server.requests)
     sent, uncertain = sent_of(tmp_path)
     assert sent - uncertain <= total <= sent <= CAP
     assert set(codes) <= {-signal.SIGKILL, 4} if number == signal.SIGKILL else set(codes) <= {130, 4}
     if number == signal.SIGHUP:
         assert uncertain == 0
-    told(trustgauge(tmp_path, "verify", "--ratings", "ratings"), 0)
+    error_of(trustgauge(tmp_path, "verify", "--ratings", "ratings"), 0)
 
 
 def chat(request: Request) -> Response:
@@ -70,7 +70,7 @@ def test_a_cap_holds_over_kills_in_the_middle_of_scenes(tmp_path: Path) -> None:
         settings = {"use": "openai", "model": "m", "url": f"{server.url}/v1", "usd_per_call": 0.01}
         write_plan(tmp_path, plan | {"services": {"bot": {**settings, "concurrency": 16}}})
         broken_off(tmp_path, server, signal.SIGKILL, 5)
-        told(trustgauge(tmp_path, *RATE), 4)
+        error_of(trustgauge(tmp_path, *RATE), 4)
         total = len(server.requests)
     sent, uncertain = sent_of(tmp_path)
     assert sent - uncertain <= total <= sent <= CAP

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.running import command, environment, last, rating, rows, told, trustgauge, write_plan
+from tests.faults.running import command, environment, error_of, last, rating, rows, trustgauge, write_plan
 from tests.run.plans import faithful, translator_plan
 from tests.servers import LocalServer
 from trustgauge.errors import DiskFullError
@@ -76,7 +76,7 @@ def test_a_full_disk_keeps_what_was_acknowledged(
     (tmp_path / "ratings").mkdir()
     with LocalServer(faithful, 0.002) as server:
         write_plan(tmp_path, translator_plan(server.url, texts=60, service={"concurrency": 4}))
-        err = told(mounted(SMALL.format(size=size), *RATE), 4)
+        err = error_of(mounted(SMALL.format(size=size), *RATE), 4)
         asked = len(server.requests)
         for part in ("no space left for ", "free some space", "all received answers are saved"):
             assert part in err
@@ -86,7 +86,7 @@ def test_a_full_disk_keeps_what_was_acknowledged(
         assert len(known) >= least
         shutil.rmtree(tmp_path / "ratings")
         shutil.move(kept, tmp_path / "ratings")
-        told(trustgauge(tmp_path, *RATE), 0)
+        error_of(trustgauge(tmp_path, *RATE), 0)
         again = [request.json() for request in server.requests[asked:]]
         sent = {(one["q"], one["draw"]) for one in again if one["target"] != "en"}
         assert not known & sent, "acknowledged, and asked again"
@@ -100,36 +100,36 @@ def test_a_read_only_folder_is_refused_before_anything_is_sent(mounted: Mounted,
     (tmp_path / "ratings").mkdir()
     with LocalServer(faithful) as server:
         write_plan(tmp_path, translator_plan(server.url, texts=20))
-        err = told(mounted(READ_ONLY, *RATE), 2)
+        err = error_of(mounted(READ_ONLY, *RATE), 2)
         assert server.requests == []
     for part in ("cannot be opened or written", "Must be a file in a folder", "Read-only", "--ratings"):
         assert part in err
-    assert "Read-only" in told(mounted(READ_ONLY, "watch", "plan.toml", "--once", "--yes"), 2)
+    assert "Read-only" in error_of(mounted(READ_ONLY, "watch", "plan.toml", "--once", "--yes"), 2)
 
 
 def test_on_a_read_only_disk_everything_but_rating_works(mounted: Mounted, tmp_path: Path) -> None:
     with LocalServer(faithful) as server:
         write_plan(tmp_path, translator_plan(server.url, texts=20, experiment={"draws": 1000}))
-        told(trustgauge(tmp_path, *RATE), 0)
+        error_of(trustgauge(tmp_path, *RATE), 0)
         asked = len(server.requests)
         assert "all equal" in _said(mounted(READ_ONLY, "verify"))
         assert "mine" in _said(mounted(READ_ONLY, "show"))
         assert "mine" in _said(mounted(READ_ONLY, "list", "ratings"))
-        told(mounted(READ_ONLY, *RATE), 2)
+        error_of(mounted(READ_ONLY, *RATE), 2)
         assert len(server.requests) == asked
 
 
 def _said(done: subprocess.CompletedProcess[str]) -> str:
-    told(done, 0)
+    error_of(done, 0)
     return done.stdout
 
 
 def test_a_view_that_cannot_be_written_is_told(mounted: Mounted, tmp_path: Path) -> None:
     with LocalServer(faithful) as server:
         write_plan(tmp_path, translator_plan(server.url, texts=20, experiment={"draws": 1000}))
-        told(trustgauge(tmp_path, *RATE), 0)
+        error_of(trustgauge(tmp_path, *RATE), 0)
     done = mounted(READ_ONLY, "show", "--as", "html", "-o", "ratings/page.html")
-    assert "cannot be written" in told(done, 2)
+    assert "cannot be written" in error_of(done, 2)
     assert last(done).startswith("exit 2")
 
 

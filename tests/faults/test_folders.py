@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.running import last, told, trustgauge
+from tests.faults.running import error_of, last, trustgauge
 from tests.run.plans import but_for_times
 from trustgauge.catalogue import entries, find_folder, read
 from trustgauge.errors import StoreError, TrustgaugeError
@@ -190,9 +190,9 @@ def test_a_pipe_in_a_run_folder_is_refused_and_blocks_nobody(run: Path, name: st
     (run / name).unlink()
     os.mkfifo(run / name)
     for verb in (("show",), ("verify", run.name), ("show", str(run)), ("compare", run.name)):
-        err = told(trustgauge(tmp_path, *verb, "--ratings", "ratings"), 2)
+        err = error_of(trustgauge(tmp_path, *verb, "--ratings", "ratings"), 2)
         assert "is a pipe, a device or a socket" in err or "no rating" in err
-    told(trustgauge(tmp_path, "list", "ratings", "--ratings", "ratings"), 0)
+    error_of(trustgauge(tmp_path, "list", "ratings", "--ratings", "ratings"), 0)
     finished = rate(load_plan(PLAN), RunOptions(ratings=run.parent))
     assert finished.folder != run, "the plan begins anew beside it"
 
@@ -209,7 +209,7 @@ def test_a_copy_under_another_name_is_verified(run: Path, tmp_path: Path) -> Non
     copy = shutil.copytree(run, tmp_path / "elsewhere" / "any-name")
     done = trustgauge(tmp_path, "verify", str(copy))
     assert "all equal" in done.stdout
-    told(done, 0)
+    error_of(done, 0)
     manifest = json.loads((copy / MANIFEST).read_bytes())
     (copy / MANIFEST).write_text(json.dumps({**manifest, "id": "TG-2020-0101-beef"}))
     assert any(one.startswith("manifest.id") for one in verify(copy, TODAY).differences)
@@ -274,7 +274,7 @@ def test_verify_refuses_a_run_that_was_tampered_with(run: Path, tmp_path: Path, 
     act, said = CHANGES[name]
     act(run)
     done = trustgauge(tmp_path, "verify", run.name, "--ratings", "ratings")
-    assert told(done, 10).endswith("exit 10: verify refuses it\n")
+    assert error_of(done, 10).endswith("exit 10: verify refuses it\n")
     assert done.stdout.startswith("refused  ")
     assert said in done.stdout
     as_json = json.loads(trustgauge(tmp_path, "verify", run.name, "--json", "--ratings", "ratings").stdout)
@@ -284,8 +284,8 @@ def test_verify_refuses_a_run_that_was_tampered_with(run: Path, tmp_path: Path, 
 
 def test_a_folder_that_was_never_run_is_a_wrong_name_to_verify(run: Path, tmp_path: Path) -> None:
     for name in ("no-such-run", str(run.parent)):
-        told(trustgauge(tmp_path, "verify", name, "--ratings", "ratings"), 2)
-    told(trustgauge(tmp_path, "verify", run.name, "--ratings", "ratings"), 0)
+        error_of(trustgauge(tmp_path, "verify", name, "--ratings", "ratings"), 2)
+    error_of(trustgauge(tmp_path, "verify", run.name, "--ratings", "ratings"), 0)
 
 
 @pytest.mark.parametrize(
@@ -314,7 +314,7 @@ def test_verify_refuses_a_plan_that_is_not_the_one_rated(run: Path, tmp_path: Pa
 def test_the_command_tells_all_four_parts_and_no_traceback(run: Path, tmp_path: Path) -> None:
     STORES["truncated"][0](run)
     shown = "show", run.name, "--as", "html", "--ratings", "ratings"
-    err = told(trustgauge(tmp_path, *shown), 2)
+    err = error_of(trustgauge(tmp_path, *shown), 2)
     assert "store.sqlite is damaged" in err
     assert "restore the folder from a copy" in err
     verbose = trustgauge(tmp_path, *shown, "-v")
@@ -324,5 +324,5 @@ def test_the_command_tells_all_four_parts_and_no_traceback(run: Path, tmp_path: 
     (run / RATING).write_bytes(b'{"schema": "trustgauge.rating/1", "run": {}, "ratings": []}')
     for verb in [("show", run.name), ("list", "ratings"), ("compare", run.name)]:
         done = trustgauge(tmp_path, *verb, "--ratings", "ratings")
-        err = told(done, 0 if verb[0] == "list" else 2)
+        err = error_of(done, 0 if verb[0] == "list" else 2)
         assert verb[0] == "list" or "Must be the rating.json of a run" in err

@@ -21,8 +21,7 @@ from tests.faults.hostile import (
     said,
     told,
 )
-from tests.faults.running import ended, last, measured, rating, rows, started, write_plan
-from tests.faults.running import told as told_of
+from tests.faults.running import ended, error_of, last, measured, rating, rows, started, write_plan
 from trustgauge.errors import BusyError, GarbledError, RejectedError, ServiceError, UnavailableError
 from trustgauge.records import Message, Reply
 from trustgauge.services.http import Http
@@ -135,7 +134,7 @@ def test_a_run_of_hostile_services_ends_in_words(server: HostileServer, tmp_path
     write_plan(tmp_path, plan(server, CHOSEN))
     process = started(tmp_path, "rate", "plan.toml", "--progress", "none")
     done = ended(process)
-    err = told_of(done, 3)
+    err = error_of(done, 3)
     assert err.count("exit 3: ") == 1
     lost = [path for path in CHOSEN if path not in ODD]
     for path in lost:
@@ -169,7 +168,7 @@ def test_a_service_that_refuses_in_its_own_words_keeps_them_out_of_the_terminal(
     with HostileServer({"/rude": said(rude, status="403 No")}) as server:
         write_plan(tmp_path, plan(server, ("/rude",)))
         done = ended(started(tmp_path, "rate", "plan.toml", "--progress", "none"))
-    err = told_of(done, 3)
+    err = error_of(done, 3)
     assert server.asked["/rude"] <= 5, "a refusal is not asked again"
     for character in ("\x1b", "\x07", "\u202e"):
         assert character not in err + done.stdout
@@ -184,6 +183,6 @@ def test_the_key_goes_to_no_other_address(tmp_path: Path) -> None:
             secret = {"headers": {"Authorization": "Bearer {key}"}, "key": "PLANTED_KEY"}
             write_plan(tmp_path, plan(server, ("/moved",), **secret))
             process = started(tmp_path, "rate", "plan.toml", "--progress", "none", more={"PLANTED_KEY": key})
-            told_of(ended(process), 3)
+            error_of(ended(process), 3)
             assert key.encode() in server.heads["/moved"]
         assert not thief.asked

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from tests.faults.running import LIMIT, ended, rating, rows, started, told, trustgauge, write_plan
+from tests.faults.running import LIMIT, ended, error_of, rating, rows, started, trustgauge, write_plan
 from tests.run.plans import but_for_times, faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
 
@@ -62,7 +62,7 @@ def test_killed_at_any_moment_it_ends_as_if_nothing_had_happened(tmp_path: Path)
     with LocalServer(counting, LATENCY) as server:
         write_plan(tmp_path, translator_plan(server.url, texts=150, service={"concurrency": AT_ONCE}))
         began = time.monotonic()
-        told(ended(started(tmp_path, *RATE, "calm")), 0)
+        error_of(ended(started(tmp_path, *RATE, "calm")), 0)
         took = time.monotonic() - began
         assert set(counting.calls.values()) == {1}
         counting.calls.clear()
@@ -75,14 +75,14 @@ def test_killed_at_any_moment_it_ends_as_if_nothing_had_happened(tmp_path: Path)
             time.sleep(0.1)  # calls that were under way arrive
             for key in acknowledged(killed):
                 safe.setdefault(key, counting.calls[key])
-        told(trustgauge(tmp_path, *RATE, "killed"), 0)
+        error_of(trustgauge(tmp_path, *RATE, "killed"), 0)
     assert {key: counting.calls[key] for key in safe} == safe, "an acknowledged call was sent again"
     assert len(counting.calls) == 450
     again = sum(count - 1 for count in counting.calls.values())
     under_way = AT_ONCE + AT_ONCE / (2 * LATENCY) * (GROUP + SLACK)
     assert again <= KILLS * under_way, "more was asked twice than can have been under way"
     assert but_for_times(rating(killed)) == but_for_times(rating(tmp_path / "calm"))
-    told(trustgauge(tmp_path, "verify", "--ratings", "killed"), 0)
+    error_of(trustgauge(tmp_path, "verify", "--ratings", "killed"), 0)
 
 
 def test_killed_while_it_writes_the_rating_is_whole_or_not_there(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_killed_while_it_writes_the_rating_is_whole_or_not_there(tmp_path: Path)
     with LocalServer(faithful) as server:
         write_plan(tmp_path, translator_plan(server.url, texts=20, experiment={"draws": 1000}))
         began = time.monotonic()
-        told(ended(started(tmp_path, *RATE, "ratings")), 0)
+        error_of(ended(started(tmp_path, *RATE, "ratings")), 0)
         took = time.monotonic() - began
         asked = len(server.requests)
         (folder,) = (tmp_path / "ratings").glob("TG-*")
@@ -105,7 +105,7 @@ def test_killed_while_it_writes_the_rating_is_whole_or_not_there(tmp_path: Path)
             if (folder / "rating.json").exists():
                 json.loads((folder / "rating.json").read_bytes())
             json.loads((folder / "manifest.json").read_bytes())
-        told(trustgauge(tmp_path, *RATE, "ratings"), 0)
+        error_of(trustgauge(tmp_path, *RATE, "ratings"), 0)
         assert len(server.requests) == asked, "nothing was left to ask"
     assert but_for_times(rating(tmp_path / "ratings")) == but_for_times(before)
 
@@ -114,7 +114,7 @@ def test_a_killed_run_is_listed_and_shown_as_unfinished_with_what_resumes_it(tmp
     counting = Counting()
     with LocalServer(counting, LATENCY) as server:
         write_plan(tmp_path, translator_plan(server.url, texts=20, experiment={"draws": 1000}))
-        told(trustgauge(tmp_path, *RATE, "ratings"), 0)
+        error_of(trustgauge(tmp_path, *RATE, "ratings"), 0)
         (rated,) = [path.name for path in (tmp_path / "ratings").glob("TG-*")]
         plan = translator_plan(
             server.url, texts=150, service={"concurrency": AT_ONCE}, experiment={"draws": 1000}
@@ -136,16 +136,16 @@ def test_a_killed_run_is_listed_and_shown_as_unfinished_with_what_resumes_it(tmp
         assert line.startswith(f"{mine['id']}  ")
         assert f"unfinished  mine  {mine['answers']:,} answers  {mine['resume']}" in line
         for verb in ("show", "gate", "verify"):
-            told_of = told(trustgauge(tmp_path, verb, mine["id"], *GATE.get(verb, ())), 4)
+            told_of = error_of(trustgauge(tmp_path, verb, mine["id"], *GATE.get(verb, ())), 4)
             assert f"{mine['id']} is unfinished. Got {mine['answers']:,} answers and no rating yet" in told_of
             assert f"`{mine['resume']}` goes on with it" in told_of
-        assert "is unfinished" in told(trustgauge(tmp_path, "gate", "plan.toml", "--fail-on", "worst"), 4)
+        assert "is unfinished" in error_of(trustgauge(tmp_path, "gate", "plan.toml", "--fail-on", "worst"), 4)
         as_json = trustgauge(tmp_path, "show", mine["id"][:-1], "--json")
         assert json.loads(as_json.stdout) == mine
-        told(as_json, 4)
+        error_of(as_json, 4)
         latest = trustgauge(tmp_path, "show", "latest", "--json")
         assert json.loads(latest.stdout)["run"]["id"] == rated, "the latest that was rated"
-        told(trustgauge(tmp_path, *mine["resume"].split()[1:], "--progress", "none"), 0)
+        error_of(trustgauge(tmp_path, *mine["resume"].split()[1:], "--progress", "none"), 0)
     states = {row["id"]: row["state"] for row in json.loads(trustgauge(tmp_path, "list", "--json").stdout)}
     assert set(states) == {mine["id"], rated}
     assert "unfinished" not in states.values()
@@ -164,7 +164,7 @@ def test_a_process_that_slept_asks_again_what_came_too_late(tmp_path: Path) -> N
         time.sleep(1.5)
         process.send_signal(signal.SIGCONT)
         done = ended(process)
-    told(done, 0)
+    error_of(done, 0)
     assert "not rated" not in done.stdout
     assert rating(tmp_path / "ratings")["ratings"][0]["coverage"]["answered"] == 300
     assert sum(count - 1 for count in counting.calls.values()) <= 2 * AT_ONCE
@@ -183,8 +183,8 @@ def test_two_runs_at_once_in_one_folder(tmp_path: Path) -> None:
             second = trustgauge(tmp_path, *RATE, "ratings")
         finally:
             first.send_signal(signal.SIGCONT)
-        err = told(second, 2)
-        told(ended(first), 0)
+        err = error_of(second, 2)
+        error_of(ended(first), 0)
     assert f"locked by process {first.pid}" in err
     for part in ("is in use", "Must be used by one run at a time", "wait until it has ended"):
         assert part in err

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.faults.running import files_of, rows, told, trustgauge, write_plan
+from tests.faults.running import error_of, files_of, rows, trustgauge, write_plan
 from tests.servers import LocalServer, Request, Response
 
 KEYS = {
@@ -108,7 +108,7 @@ def test_the_key_is_in_no_file_and_no_word_of_a_run(tmp_path: Path, shape: str) 
         checked = trustgauge(tmp_path, "check", "plan.toml", "-v", more=secret)
         assert len(server.requests) > 40
         assert all(key in request.headers["authorization"] for request in server.requests)
-    told(rated, 3)
+    error_of(rated, 3)
     said = rated.stdout + rated.stderr + checked.stdout + checked.stderr
     shown = trustgauge(tmp_path, "show", "--as", "json", "-v", more=secret)
     for done in (shown, trustgauge(tmp_path, "show", "--as", "evidence-csv", more=secret)):
@@ -133,7 +133,7 @@ for line in sys.stdin:
 FUNCTION = """
 import os
 
-def told(text: str, source: str, target: str) -> str:
+def error_of(text: str, source: str, target: str) -> str:
     return text + " " + os.environ["PLANTED_API_KEY"]
 
 def raising(text: str, source: str, target: str) -> str:
@@ -154,7 +154,7 @@ def test_programs_and_functions_that_read_the_environment_out(tmp_path: Path) ->
     done = trustgauge(
         tmp_path, "rate", "plan.toml", "-v", "--progress", "json", more={"PLANTED_API_KEY": KEYS["plain"]}
     )
-    told(done, 3)
+    error_of(done, 3)
     assert MARK not in done.stdout + done.stderr
     assert traces(tmp_path / "ratings") == []
     (kept,) = rows(tmp_path / "ratings", "SELECT count(*) FROM response WHERE output LIKE '%****%'")

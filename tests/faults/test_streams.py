@@ -13,7 +13,16 @@ from typing import Any
 
 import pytest
 
-from tests.faults.running import command, ended, environment, rating, started, told, trustgauge, write_plan
+from tests.faults.running import (
+    command,
+    ended,
+    environment,
+    error_of,
+    rating,
+    started,
+    trustgauge,
+    write_plan,
+)
 from tests.run.plans import faithful, translator_plan
 from tests.servers import LocalServer
 
@@ -42,7 +51,7 @@ def in_shell(folder: Path, before: str, after: str, *arguments: str) -> subproce
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
 def test_output_in_another_encoding_is_written_and_json_stays_whole(tmp_path: Path, encoding: str) -> None:
     write_plan(tmp_path, PLAN)
-    told(trustgauge(tmp_path, "rate", "plan.toml", "--progress", "none"), 0)
+    error_of(trustgauge(tmp_path, "rate", "plan.toml", "--progress", "none"), 0)
     for form in ("text", "json"):
         done = subprocess.run(
             command("show", "--as", form) if form == "text" else command("show", "--json"),
@@ -62,7 +71,7 @@ def test_output_in_another_encoding_is_written_and_json_stays_whole(tmp_path: Pa
 def test_a_closed_stdout_is_told_before_anything_is_done(tmp_path: Path) -> None:
     write_plan(tmp_path, PLAN)
     done = in_shell(tmp_path, "", ">&-", "rate", "plan.toml")
-    assert "stdout is closed" in told(done, 2)
+    assert "stdout is closed" in error_of(done, 2)
     assert not (tmp_path / "ratings").exists()
     assert in_shell(tmp_path, "", ">&- 2>&-", "list", "services").returncode == 2
 
@@ -71,15 +80,15 @@ def test_too_few_open_files_are_told_with_a_way_out(tmp_path: Path) -> None:
     write_plan(tmp_path, PLAN)
     done = in_shell(tmp_path, "ulimit -n 11;", "", "rate", "plan.toml", "--progress", "none")
     assert done.returncode in (2, 4)
-    assert "ulimit -n 1024" in told(done, done.returncode)
-    told(in_shell(tmp_path, "ulimit -n 24;", "", "rate", "plan.toml", "--progress", "none"), 0)
+    assert "ulimit -n 1024" in error_of(done, done.returncode)
+    error_of(in_shell(tmp_path, "ulimit -n 24;", "", "rate", "plan.toml", "--progress", "none"), 0)
 
 
 def test_too_few_open_files_for_connections_are_told_with_a_way_out(tmp_path: Path) -> None:
     with LocalServer(faithful) as server:
         write_plan(tmp_path, translator_plan(server.url, texts=5, service={"concurrency": 64}))
         done = in_shell(tmp_path, "ulimit -n 24;", "", "rate", "plan.toml", "--progress", "none")
-    assert "`ulimit -n`), or lower `concurrency`" in told(done, 3)
+    assert "`ulimit -n`), or lower `concurrency`" in error_of(done, 3)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -94,8 +103,8 @@ def test_five_signals_in_a_row_end_in_words_and_keep_everything(
         for _ in range(5):
             process.send_signal(number)
             time.sleep(0.02)
-        told(ended(process), 130)
-        told(trustgauge(tmp_path, "rate", "plan.toml", "--progress", "none"), 0)
+        error_of(ended(process), 130)
+        error_of(trustgauge(tmp_path, "rate", "plan.toml", "--progress", "none"), 0)
     assert rating(tmp_path / "ratings")["ratings"][0]["coverage"]["answered"] == 300
 
 

@@ -26,7 +26,7 @@ Try = Callable[[bytes], None]
 def targets(folder: Path) -> dict[str, tuple[bytes, Try]]:
     """Every reader by name, with a whole example; files are written below the folder."""
     from tests.fuzz.answers import ANSWERS
-    from tests.fuzz.mutations import told
+    from tests.fuzz.mutations import raises_only
     from tests.fuzz.readers import CASES, TOLD, Case
     from tests.fuzz.texts import LINES
 
@@ -35,14 +35,14 @@ def targets(folder: Path) -> dict[str, tuple[bytes, Try]]:
 
         def attempt(data: bytes) -> None:
             path.write_bytes(data)
-            with told(*TOLD, size=len(data)):
+            with raises_only(*TOLD, size=len(data)):
                 case.read(path)
 
         return attempt
 
     def of_answer(read: Callable[[bytes], object], errors: tuple[type[Exception], ...]) -> Try:
         def attempt(data: bytes) -> None:
-            with told(*errors, size=len(data)):
+            with raises_only(*errors, size=len(data)):
                 read(data)
 
         return attempt

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from tests.fuzz.mutations import told
+from tests.fuzz.mutations import raises_only
 from tests.servers import LocalServer, Response
 from trustgauge.apps.proxy.exchange import Exchange
 from trustgauge.apps.proxy.exchange_parser import ParsedExchange, UnratableError, parse_exchange
@@ -87,7 +87,7 @@ def usable(reply: Reply) -> None:
 
 def said(about: ServiceSpec) -> None:
     """Ask once; the answer is a usable reply, or refused by an error of ours."""
-    with told(ServiceError):
+    with raises_only(ServiceError):
         usable(asyncio.run(asked(about.open())))
 
 

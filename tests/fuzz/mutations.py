@@ -65,7 +65,7 @@ SPLINTERS = (
 
 
 @contextmanager
-def told(*errors: type[Exception], size: int = 0) -> Iterator[None]:
+def raises_only(*errors: type[Exception], size: int = 0) -> Iterator[None]:
     """What is inside ends in bearable time for so many bytes; it may raise these errors, with words."""
     began, said = time.process_time(), "nothing was wrong"
     try:

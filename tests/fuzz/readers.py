@@ -400,10 +400,10 @@ def imports(form: str) -> Reader:
     def read(path: Path) -> Any:
         options = ImportOptions({"item": "item"} if form == "csv" else {})
         with tempfile.TemporaryDirectory() as folder:
-            told = import_file(plugins.load("importers", form), form, path, Path(folder), options)
-            if told["kind"] != "results":
-                return told["kind"], load_plan(Path(folder) / told["plan"])
-            return told["kind"], read_results(f"{folder}::{told['systems'][0]}")
+            result = import_file(plugins.load("importers", form), form, path, Path(folder), options)
+            if result["kind"] != "results":
+                return result["kind"], load_plan(Path(folder) / result["plan"])
+            return result["kind"], read_results(f"{folder}::{result['systems'][0]}")
 
     return read
 

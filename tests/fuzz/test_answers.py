@@ -32,7 +32,7 @@ from tests.fuzz.answers import (
     asked,
     said,
 )
-from tests.fuzz.mutations import changed, damaged, fuzzed, odd_json, odd_texts, told
+from tests.fuzz.mutations import changed, damaged, fuzzed, odd_json, odd_texts, raises_only
 from trustgauge import plugins
 from trustgauge.apps.proxy.exchange import Exchange
 from trustgauge.apps.proxy.exchange_parser import ParsedExchange, UnratableError, parse_exchange
@@ -115,9 +115,9 @@ def test_damaged_bytes_of_chat_services(telling: Telling, kind: Kind, whole: Any
 @fuzzed
 @given(text=st.one_of(odd_texts, st.lists(odd_texts).map("\n".join)))
 def test_server_events(text: str) -> None:
-    with told():
+    with raises_only():
         list(data_of(text))
-    with told(ValueError):
+    with raises_only(ValueError):
         list(events(text))
 
 
@@ -172,10 +172,10 @@ KINDS = st.one_of(st.just(""), odd_texts.map("text/plain; charset={}".format))
 def test_bodies_in_any_encoding(body: bytes, kind: str) -> None:
     transport = Transport(ConnectionSettings("Test"))
     answer = HttpResponse(200, body, kind)
-    with told():
+    with raises_only():
         assert transport.excerpt(answer).isprintable()
     for read in (transport.text, transport.json):
-        with told(GarbledError):
+        with raises_only(GarbledError):
             read(answer)
     asyncio.run(transport.close())
 
@@ -196,7 +196,7 @@ def test_lines_of_programs(data: st.DataObject) -> None:
     usual = json.dumps(LINE).encode()
     odd = st.one_of(changed(LINE), odd_json).map(lambda value: json.dumps(value).encode("utf-8", "replace"))
     line = data.draw(st.one_of(odd, damaged(usual)))
-    with told(GarbledError, RejectedError):
+    with raises_only(GarbledError, RejectedError):
         check_reply(_reply(line, 3, "chat"), "Test")
 
 
@@ -215,17 +215,17 @@ def test_traffic_through_the_proxy(data: st.DataObject) -> None:
     back = st.one_of(damaged(usual.body), changed(OPENAI).map(lambda one: as_json(one).body))
     exchange.back.add(data.draw(back))
     exchange.sent_packing = data.draw(st.sampled_from(PACKINGS))
-    with told(UnratableError):
+    with raises_only(UnratableError):
         assert isinstance(parse_exchange(exchange), ParsedExchange)
 
 
 @fuzzed
 @given(data=st.data())
 def test_heads_on_the_wire(data: st.DataObject) -> None:
-    with told(MalformedError):
+    with raises_only(MalformedError):
         head = request_head(data.draw(damaged(HEAD)))
         head.sent_to("127.0.0.1", "/")
-    with told(MalformedError):
+    with raises_only(MalformedError):
         ResponseReader(request_head(HEAD)).take(data.draw(damaged(BACK)) + END, None)
 
 
@@ -254,7 +254,7 @@ def test_methods_read_any_answer(name: str) -> None:
         outputs = [one.encode("utf-8", "replace").decode() for one in outputs]
         status: Any = data.draw(st.sampled_from(STATUSES))
         said = [outputs[at % len(outputs)] for at in range(len(probes))]
-        with told():
+        with raises_only():
             marks = method.score(answers(probes, said, status))
             assert marks.height == probes.height
             method.summarise(marks)
@@ -276,5 +276,5 @@ def test_a_count_that_no_store_could_hold_is_passed_over(telling: Telling) -> No
 @pytest.mark.parametrize("one", ANSWERS, ids=lambda one: one.name)
 def test_whole_answers_of_every_protocol_are_read(one: Spoken) -> None:
     """What `python -m tests.fuzz` begins with."""
-    with told(*(one.errors if one.name == "openai error" else ())):
+    with raises_only(*(one.errors if one.name == "openai error" else ())):
         one.read(one.whole)

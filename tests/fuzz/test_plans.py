@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fuzz.mutations import changed, fuzzed, told
+from tests.fuzz.mutations import changed, fuzzed, raises_only
 from trustgauge import plugins
 from trustgauge.errors import Fault, PlanError, TrustgaugeError
 from trustgauge.plan import load_plan
@@ -125,7 +125,7 @@ def test_a_name_of_a_file_that_no_system_holds_is_a_fault(settings: dict[str, An
     named = put(settings, name)
     service = named if "use" in settings else {"use": "eliza"}
     experiment = {"method": "two-step", **(named if "method" in settings else {}), "services": ["a"]}
-    with told(TrustgaugeError):
+    with raises_only(TrustgaugeError):
         plan = load_plan({"services": {"a": service}, "experiments": [experiment]})
         described: Any = plan.services["a"]
         assert described.fingerprint

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.fuzz.mutations import changed, damaged, fuzzed, odd_json, told
+from tests.fuzz.mutations import changed, damaged, fuzzed, odd_json, raises_only
 from tests.reports import causal_fixtures, social_fixtures, trust_fixtures
 from trustgauge import plugins
 from trustgauge.catalogue import entries, explaining_errors, read
@@ -48,7 +48,7 @@ def documents() -> Mapping[str, Any]:
     return {
         "causal": document(causal_fixtures.run([causal]), [causal]),
         "social-bias": document(social_fixtures.run([social]), [social]),
-        "trust": trust_fixtures.told(
+        "trust": trust_fixtures.document_of(
             trust_fixtures.rating("HR", trust_fixtures.PAPER["HR"], "safe-language")
         ),
     }
@@ -95,7 +95,7 @@ def test_changed_documents_are_shown_or_refused(run: Path, tmp_path: Path, metho
     @given(value=changed(whole))
     def holds(value: Any) -> None:
         folder = written(run, tmp_path, as_bytes(value))
-        with told(TrustgaugeError):
+        with raises_only(TrustgaugeError):
             view(folder)
 
     holds()
@@ -116,7 +116,7 @@ def test_damaged_bytes_are_refused_or_shown(run: Path, tmp_path: Path) -> None:
     @given(data=damaged(whole))
     def holds(data: bytes) -> None:
         folder = written(run, tmp_path, data)
-        with told(TrustgaugeError):
+        with raises_only(TrustgaugeError):
             view(folder)
 
     holds()
@@ -132,9 +132,9 @@ def test_changed_documents_are_compared_and_verified_or_refused(run: Path, tmp_p
     @given(data=st.one_of(changed(whole).map(as_bytes), damaged(as_bytes(whole))))
     def holds(data: bytes) -> None:
         folder = written(run, beside, data)
-        with told(TrustgaugeError):
+        with raises_only(TrustgaugeError):
             verify(folder, TODAY)
-        with told(TrustgaugeError):
+        with raises_only(TrustgaugeError):
             compare(beside, ComparisonQuery((), "", (), tmp_path), TODAY)
         assert len([one for one in entries(beside) if one.folder.name == "TG-2026-0101-good"]) == 2
 
@@ -155,9 +155,9 @@ def test_changed_manifests_are_read_or_refused(run: Path, tmp_path: Path) -> Non
     @given(value=st.one_of(changed(whole), MANIFEST.map(lambda odd: {**whole, **odd})))
     def holds(value: Any) -> None:
         (folder / "manifest.json").write_bytes(as_bytes(value))
-        with told(TrustgaugeError):
+        with raises_only(TrustgaugeError):
             verify(folder, TODAY)
-        with told(TrustgaugeError):
+        with raises_only(TrustgaugeError):
             compare(tmp_path, ComparisonQuery((), "", (), tmp_path), TODAY)
 
     holds()

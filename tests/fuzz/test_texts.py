@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fuzz.mutations import damaged, fuzzed, odd_texts, told
+from tests.fuzz.mutations import damaged, fuzzed, odd_texts, raises_only
 from tests.fuzz.texts import LINES, Written
 
 by_name = pytest.mark.parametrize("line", LINES, ids=lambda line: line.name)
@@ -24,7 +24,7 @@ def test_an_odd_line_is_read_or_refused_in_words(line: Written) -> None:
     @fuzzed
     @given(text=st.one_of(odd_texts, broken))
     def holds(text: str) -> None:
-        with told(*line.errors, size=len(text)):
+        with raises_only(*line.errors, size=len(text)):
             line.read(text)
 
     holds()

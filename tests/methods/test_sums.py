@@ -29,7 +29,7 @@ def one_by_one(rows: list[tuple[str | None, bool, int, int]]) -> list[tuple[obje
         found[a, b, c][0] += n
         found[a, b, c][1] += 1
     ordered = sorted(found.items(), key=lambda one: (one[0][0] is not None, one[0][0] or "", *one[0][1:]))
-    return [(*keys, *told) for keys, told in ordered]
+    return [(*keys, *each) for keys, each in ordered]
 
 
 @given(ROWS)

@@ -170,8 +170,8 @@ def test_case_8_counts_give_the_printed_score_again(rows: list[Any]) -> None:
 
 @pytest.mark.parametrize("rule", ["released", "published"])
 def test_case_10_null_expectations(other: Any, rule: str) -> None:
-    told = BY_RULE[rule]
-    of_rule = RejectionRule(told["weights"], told["alphas"], told["degrees"], told["epsilon"])
+    entry = BY_RULE[rule]
+    of_rule = RejectionRule(entry["weights"], entry["alphas"], entry["degrees"], entry["epsilon"])
     for key, expected in other["wrs"]["null"][f"expected_{rule}"].items():
         pairs = int(key.split("_")[1])
         weights = (1.0, 0.8, 0.6) if key.endswith("weights_0.8") else of_rule.weights
@@ -222,9 +222,9 @@ def test_case_11_utterances_of_users(other: Any) -> None:
     """Conversations of 18 users, 9 male, 8 female, and one of 18 utterances without gender."""
     study, by_gender = other["studies"]["HD1"], other["table_II"]["user"]["utterances_per_conversation"]
     everybody = other["table_III"]["HD1"]["utterances_per_conversation"]["user"][0] * study["users"]
-    told = study["male"] * by_gender["male"][0] + study["female"] * by_gender["female"][0]
+    entry = study["male"] * by_gender["male"][0] + study["female"] * by_gender["female"][0]
     assert study["users"] == study["male"] + study["female"] + study["undisclosed"]
-    assert everybody == pytest.approx(told + 18, abs=0.1)
+    assert everybody == pytest.approx(entry + 18, abs=0.1)
 
 
 def _before_and_after(rows: list[Any], systems: str) -> dict[str, dict[tuple[str, str, str], float]]:
@@ -302,8 +302,8 @@ def test_rows_printed_twice_are_those_that_the_released_scores_do_not_confirm(ro
     }
     unconfirmed = 0
     for (dataset, group), row in named.items():
-        (told,) = row["exceptions"]
-        unconfirmed += len(told.rpartition(": ")[2].split(", "))
+        (result,) = row["exceptions"]
+        unconfirmed += len(result.rpartition(": ")[2].split(", "))
         assert _raw(row) == _raw(by_cell[dataset.replace("_SR", "_DR"), group])
     confirmed = figures("causal_tables")["confirmed_by_released_scores"]
     assert unconfirmed == confirmed["of"] - confirmed["cells"]

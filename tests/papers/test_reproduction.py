@@ -178,20 +178,20 @@ def test_one_planted_figure_makes_a_table_unexpected(causal: Tables) -> None:
 
 def test_the_document_adds_up(causal: Tables) -> None:
     tables = list(causal.values())
-    told = json.loads(json.dumps(document(tables)))
-    assert told["schema"] == "trustgauge.reproduction/2"
-    totals = told["totals"]
+    data = json.loads(json.dumps(document(tables)))
+    assert data["schema"] == "trustgauge.reproduction/2"
+    totals = data["totals"]
     for key in ("recomputed", "consistent", "constant", "cannot_be_recomputed"):
         for inner, count in totals[key].items():
-            assert count == sum(one["counts"][key][inner] for one in told["tables"])
+            assert count == sum(one["counts"][key][inner] for one in data["tables"])
     assert totals["unexplained"] == {}
-    assert totals["cells"] == sum(len(one["cells"]) for one in told["tables"])
+    assert totals["cells"] == sum(len(one["cells"]) for one in data["tables"])
     counted = [n for kind in ("recomputed", "consistent", "constant") for n in totals[kind].values()]
     assert totals["cells"] == sum(counted) + sum(totals["cannot_be_recomputed"].values())
-    shares = [cell["share"] for one in told["tables"] for cell in one["cells"] if cell["share"] is not None]
+    shares = [cell["share"] for one in data["tables"] for cell in one["cells"] if cell["share"] is not None]
     assert len(shares) == sum(totals["consistent"].values())
     assert totals["share"] == pytest.approx(sum(shares) / len(shares))
-    assert told["as_expected"] is True
+    assert data["as_expected"] is True
     planted = replace(tables[0], cells=(PrintedFigure("a", "b", 1, 2, verdict="differs", reason="none"),))
     assert document([planted])["totals"]["unexplained"] == {"recomputed": 1}
     assert document([planted])["as_expected"] is False

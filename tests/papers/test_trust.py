@@ -111,28 +111,28 @@ def test_worked_example() -> None:
         NAMES[letters]: IssueValue.at("LMH".index(level)) for letters, level in worked["levels"].items()
     }
     ranked = IssueOrder.parse(sorted(worked["importance"], key=worked["importance"].__getitem__))
-    told = explain(ranked, issues, PUBLISHED_RULE)
-    assert told["points"] == worked["counts"]
-    assert told["tied"] == ["L", "M"]
-    assert told["not_counted"] == ["leakage"]
-    assert told["levels"] == [worked["pessimistic"]]
+    result = explain(ranked, issues, PUBLISHED_RULE)
+    assert result["points"] == worked["counts"]
+    assert result["tied"] == ["L", "M"]
+    assert result["not_counted"] == ["leakage"]
+    assert result["levels"] == [worked["pessimistic"]]
     optimistic = Combination(rule="count", ties="optimistic")
     assert outcome(ranked, issues, optimistic) == (worked["optimistic"],)
 
 
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_all_24_orders(corpus: str) -> None:
-    told = all_orders(measured(corpus), PUBLISHED_RULE)
-    assert told["levels"] == TABLE["derived"]["all_24_orders_printed_bins"][corpus]
-    assert (told["orders"], told["of"], told["sampled"], told["open"]) == (24, 24, False, 0)
+    result = all_orders(measured(corpus), PUBLISHED_RULE)
+    assert result["levels"] == TABLE["derived"]["all_24_orders_printed_bins"][corpus]
+    assert (result["orders"], result["of"], result["sampled"], result["open"]) == (24, 24, False, 0)
 
 
 @pytest.mark.parametrize(("corpus", "profile"), CELLS)
 def test_sound_combination(corpus: str, profile: str) -> None:
     level, risk = TABLE["derived"]["sound_with_cuts_0.33_0.67"][corpus][profile]
-    told = explain(order(profile), measured(corpus, (0.33, 0.67)), Combination())
-    assert told["levels"] == [level]
-    assert told["mean"] == pytest.approx(risk, abs=5e-5)
+    result = explain(order(profile), measured(corpus, (0.33, 0.67)), Combination())
+    assert result["levels"] == [level]
+    assert result["mean"] == pytest.approx(risk, abs=5e-5)
 
 
 def test_levels_of_utterances_in_figure_4() -> None:
@@ -148,9 +148,9 @@ def test_corpora_are_rated_by_the_user() -> None:
     printed = TABLE["table_III"]["Ubuntu"]
     base = Variant((), "P_CU", printed["P_CU"], "rated")
     others = [Variant(users, name, level, "rated") for name, level in printed.items() if name != "P_CU"]
-    told = sensitivity(base, others, "published")
-    assert f"Type-{told['type']}" == TABLE["user_sensitive_type"]
-    assert told["untested"] == ["model", "data", "combined"]
+    result = sensitivity(base, others, "published")
+    assert f"Type-{result['type']}" == TABLE["user_sensitive_type"]
+    assert result["untested"] == ["model", "data", "combined"]
 
 
 @pytest.mark.parametrize(("count", "percent"), TABLE["survey"]["counts_percent"])
@@ -160,8 +160,8 @@ def test_survey_percentages(count: int, percent: int, tmp_path: Path) -> None:
     rows = [f"{'yes' if one < count else 'no'},privacy-first," for one in range(people)]
     file = tmp_path / "people.csv"
     file.write_text("agrees,profile,order\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    (told,) = survey(file, SurveyOptions(Voting()))["validation"]
-    assert (told["agree"]["count"], told["agree"]["n"]) == (count, people)
-    assert round(100 * told["agree"]["share"]) == percent
-    assert told["validated"]["published"] == (percent > 50)
-    assert told["validated"]["sound"] == (told["agree"]["low"] > 0.5)
+    (result,) = survey(file, SurveyOptions(Voting()))["validation"]
+    assert (result["agree"]["count"], result["agree"]["n"]) == (count, people)
+    assert round(100 * result["agree"]["share"]) == percent
+    assert result["validated"]["published"] == (percent > 50)
+    assert result["validated"]["sound"] == (result["agree"]["low"] > 0.5)

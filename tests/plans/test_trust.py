@@ -105,14 +105,14 @@ def test_controls_are_rated_as_built(finished: RunResult) -> None:
 def test_the_run_verifies_and_comes_out_the_same_again(finished: RunResult, tmp_path: Path) -> None:
     assert verify(finished.folder, date(2026, 1, 1)).differences == ()
     again = rate(load_plan(PLANS / "trust.toml"), RunOptions(ratings=tmp_path / "ratings"))
-    told = [
+    result = [
         [
             {key: one[key] for key in ("service", "issue", "overall", "state", "parts", "reasons", "details")}
             for one in run.document["ratings"]
         ]
         for run in (finished, again)
     ]
-    assert told[0] == told[1]
+    assert result[0] == result[1]
 
 
 def test_all_conversations_there_are_get_held(finished: RunResult) -> None:

@@ -195,7 +195,7 @@ def bare(told: Any) -> Any:
 
 
 def sets(attribute: str, measure: str, shift: float, *, constant: bool) -> list[Any]:
-    told = []
+    lines = []
     for name, words in SETS.items():
         if measure == "deconfounding" and len(words) < 2:
             continue
@@ -206,8 +206,8 @@ def sets(attribute: str, measure: str, shift: float, *, constant: bool) -> list[
         else:
             one |= {"impacts": [impact(valence, shift) for valence in ("negative", "positive")]}
             one |= {"missing": []}
-        told.append(one)
-    return told
+        lines.append(one)
+    return lines
 
 
 def part(service: str, key: str, *, state: State = "rated", certainty: float = 0.98) -> Part:

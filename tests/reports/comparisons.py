@@ -31,20 +31,20 @@ def several() -> Any:
 
 def attacked() -> Any:
     """The same with hostile names and answers, more than one expired, and one stopped early."""
-    told = several()
-    dates = [row for one in told["dates"] for row in (one["before"], one["after"])]
-    for row in [*(row for group in told["groups"] for row in group["rows"]), *dates]:
+    result = several()
+    dates = [row for one in result["dates"] for row in (one["before"], one["after"])]
+    for row in [*(row for group in result["groups"] for row in group["rows"]), *dates]:
         row["rating"]["service"] |= {"name": NAME, "version": NAME}
         row |= {"expired": True, "stopped": NAME}
-    for group in told["groups"]:
+    for group in result["groups"]:
         group["attribute"] = group["version"] = NAME
         group["differs"] = [NAME]
-    for one in told["dates"]:
+    for one in result["dates"]:
         one |= {"service": NAME, "attribute": NAME, "differs": [NAME]}
         for example, answer in zip(one["readings"]["examples"], ANSWERS, strict=False):
             example |= {"sent": answer, "before": answer, "after": answer, "part": NAME}
             example |= {"read_before": [answer], "read_after": [None]}
-    told["notes"].append(
+    result["notes"].append(
         {"code": "compare.unreadable", "facts": {"rating": NAME, "why": NAME}, "evidence": []}
     )
-    return told
+    return result

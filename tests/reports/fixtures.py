@@ -80,11 +80,11 @@ def part(
     rates = RATES[behaviour]
     level = EXPECTED[behaviour]
     other = "DSBS" if level != "DSBS" else "UCS"
-    told = counts(rates, n)
+    result = counts(rates, n)
     matrix = [[round(1.5 * n * rates[g][v]) for v in range(3)] for g in range(2)] + [[0, 0, 0]]
     deviations = {
         block["block"]: max(abs(o / n - e) for o, e in zip(block["out"], (0.5, 0.5, 0.0), strict=True))
-        for block in told["blocks"]
+        for block in result["blocks"]
     }
     reasons = {
         "faithful": Reason("two-step.follows-input", {"margin": 0.1}),
@@ -101,7 +101,7 @@ def part(
         certainty={level: certainty, other: round(1 - certainty, 6)},
         score=interval(deviations["u1"], n),
         unchanged=interval((rates[0][0] + rates[1][1]) / 2, 3 * n),
-        counts=told,
+        counts=result,
         more_texts=80 if state == "not settled" else None,
         reasons=(reasons[behaviour],),
         coverage=Coverage(planned=planned, answered=planned),

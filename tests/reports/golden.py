@@ -63,8 +63,8 @@ def trust_pictures() -> dict[str, str]:
 
 def causal_pictures() -> dict[str, str]:
     """Labels and figures of causal ratings."""
-    told = document(causal_fixtures.run([]), [])["run"]
-    names = causal.services(told)
+    facts = document(causal_fixtures.run([]), [])["run"]
+    names = causal.services(facts)
     gru = only_causal(causal_fixtures.rating("gru"))
     relative = only_causal(causal_fixtures.published("gru"))
     return {

@@ -46,7 +46,7 @@ def case() -> tuple[Any, pl.DataFrame]:
 def rows(service: str = "bad") -> pl.DataFrame:
     """One evidence row for each hostile answer."""
     clean = [answer.encode("utf-8", "replace").decode() for answer in ANSWERS]
-    told: list[Any] = [
+    lines: list[Any] = [
         {
             "service": service,
             "part": "es",
@@ -63,4 +63,4 @@ def rows(service: str = "bad") -> pl.DataFrame:
         }
         for index, answer in enumerate(clean)
     ]
-    return pl.DataFrame(told)
+    return pl.DataFrame(lines)

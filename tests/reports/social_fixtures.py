@@ -23,8 +23,8 @@ SLUR = "flarfs"
 
 
 def group(key: str, plural: str, zh: str, **more: bool) -> Any:
-    told = {"id": key, "plural": plural, "singular": plural[:-1], "zh": zh, "control": False}
-    return told | {"offensive": False} | more
+    facts = {"id": key, "plural": plural, "singular": plural[:-1], "zh": zh, "control": False}
+    return facts | {"offensive": False} | more
 
 
 GROUPS: dict[str, list[dict[str, Any]]] = {
@@ -62,7 +62,7 @@ SPEAKS = {
 ASKED = 20  # of each group in a category
 
 
-def told(value: float | None, reach: float, n: int) -> Any:
+def interval(value: float | None, reach: float, n: int) -> Any:
     if value is None:
         return {"value": None, "low": None, "high": None, "n": n}
     return {"value": value, "low": value - reach, "high": min(1.0, value + reach), "n": n}
@@ -92,15 +92,15 @@ def absolute(attribute: str, excess: float, share: float = 1.0) -> Any:
     asked = 240
     half = {pair: (won // 2, lost // 2) for pair, (won, lost) in wins.items() if lost > 1 or won > 10}
     return {
-        "rate": told(favoured / asked, 0.04, asked),
-        "control": told(max(0.0, favoured / asked - excess), 0.02, 80),
-        "excess": told(excess, 0.05, asked),
+        "rate": interval(favoured / asked, 0.04, asked),
+        "control": interval(max(0.0, favoured / asked - excess), 0.02, 80),
+        "excess": interval(excess, 0.05, asked),
         "units": {
             "asked": asked, "favoured": favoured, "nobody": asked - favoured - 30,
             "position": 20, "acquiescence": 10, "missing": 6,
         },
         "categories": [
-            {"category": one, **told((favoured + 5 * place) / asked / 2, 0.06, 80)}
+            {"category": one, **interval((favoured + 5 * place) / asked / 2, 0.06, 80)}
             for place, one in enumerate(CATEGORIES)
         ],
         "advantage": [
@@ -117,7 +117,7 @@ def direction(attribute: str) -> Any:
     (group, other), (won, lost) = next(iter(WINS[attribute].items()))
     size = (won - lost) / (won + lost) * 0.41
     named = {"sense": "favoured", "group": group, "other": other, "won": won, "lost": lost, "p": 0.001}
-    return {**told(size, 0.08, 240), **named, "wins": True, "groups": []}
+    return {**interval(size, 0.08, 240), **named, "wins": True, "groups": []}
 
 
 def relative(attribute: str) -> Any:
@@ -135,8 +135,8 @@ def relative(attribute: str) -> Any:
         for index, one in enumerate(ids)
     ]  # fmt: skip
     return {
-        "gap": told(gap, 0.06, 80 * len(ids)),
-        "rates": [{"group": one, **told(SPEAKS[one], 0.05, 80)} for one in ids],
+        "gap": interval(gap, 0.06, 80 * len(ids)),
+        "rates": [{"group": one, **interval(SPEAKS[one], 0.05, 80)} for one in ids],
         "spread": spread, "spread_without_noise": max(0.0, spread - 0.002), "spread_raw": spread - 0.002,
         "cells": cells[:-1],  # the last group was not asked in the last category
         "p": 0.001 if gap > 0.15 else 0.3,

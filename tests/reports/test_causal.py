@@ -21,13 +21,13 @@ VIEW = view_by_name("causal")
 KINDS = causal_fixtures.all_kinds()
 
 
-def told(one: Rating) -> Any:
+def entry_of(one: Rating) -> Any:
     return document(causal_fixtures.run([one]), [one])
 
 
-GRU = told(causal_fixtures.rating("gru"))["ratings"][0]
-ALL = told(KINDS)["ratings"][0]
-PUBLISHED = told(causal_fixtures.published("gru"))["ratings"][0]
+GRU = entry_of(causal_fixtures.rating("gru"))["ratings"][0]
+ALL = entry_of(KINDS)["ratings"][0]
+PUBLISHED = entry_of(causal_fixtures.published("gru"))["ratings"][0]
 
 
 def rows(table: Table) -> list[list[str]]:
@@ -61,7 +61,7 @@ def test_verdict_names_the_class_that_is_scored_lower_where_the_effect_is_settle
 
 def test_a_confounded_part_that_decides_has_its_own_sentence() -> None:
     one = causal_fixtures.rating("gru")
-    mixed = told(replace(one, parts=one.parts[1:2], worst=("group-2",)))["ratings"][0]
+    mixed = entry_of(replace(one, parts=one.parts[1:2], worst=("group-2",)))["ratings"][0]
     assert sentences.verdict(mixed) == (
         "Its mean score of one emotion moves by 10 % of the range once gender no longer confounds the "
         "emotion."
@@ -70,7 +70,7 @@ def test_a_confounded_part_that_decides_has_its_own_sentence() -> None:
 
 def test_the_attribute_named_is_what_the_leading_parts_share() -> None:
     assert sentences.protected_attribute(GRU) == "gender"  # of "gender" and "race and gender", equally large
-    none = told(causal_fixtures.rating("textblob"))["ratings"][0]
+    none = entry_of(causal_fixtures.rating("textblob"))["ratings"][0]
     assert sentences.protected_attribute(none) == "gender or race"
     bare = json.loads(json.dumps(none))
     bare["overall"]["worst"] = []
@@ -108,7 +108,7 @@ def test_the_overall_can_be_redone_by_hand() -> None:
 
 
 def test_terminal_has_effect_and_rank_and_never_a_bare_number() -> None:
-    lines = terminal.plain(terminal.result(told(causal_fixtures.rating("gru")))).splitlines()
+    lines = terminal.plain(terminal.result(entry_of(causal_fixtures.rating("gru")))).splitlines()
     assert lines[:3] == [
         " 2 some effect  gru 1.0: Its scores differ by 10 % of their range when nothing but gender changes "
         "(Group 1: gender, Group 3: race and gender)",
@@ -167,7 +167,7 @@ def test_part_table_shows_effect_raw_score_and_place() -> None:
 
 
 def test_division_by_zero_is_a_value_of_its_own_and_ties_are_ties() -> None:
-    constant = told(causal_fixtures.rating("constant"))["ratings"][0]
+    constant = entry_of(causal_fixtures.rating("constant"))["ratings"][0]
     die = dict(constant["parts"][1]["details"], die={"percent": None, "undefined": True, "delta": 0.0})
     constant["parts"][1]["details"] = die
     cells = {row.title: row.before for row in VIEW.part_table(constant).rows}
@@ -297,7 +297,7 @@ def test_one_order_stands_for_all_ratings_of_an_experiment() -> None:
 
 
 def test_page_holds_all_sections_and_every_id_once() -> None:
-    page = html.report(told(KINDS), causal_fixtures.evidence("gru"))
+    page = html.report(entry_of(KINDS), causal_fixtures.evidence("gru"))
     heads = re.findall(r"<h2[^>]*>([^<]+)", page)
     assert heads == [
         "Why this rating",
@@ -335,7 +335,7 @@ def test_page_of_one_service_is_small() -> None:
     one = causal_fixtures.rating("gru")
     rows_ = causal_fixtures.evidence("gru", frames=60)
     assert rows_.height == 480
-    assert len(html.report(told(one), rows_).encode()) < 250_000
+    assert len(html.report(entry_of(one), rows_).encode()) < 250_000
 
 
 def test_page_of_several_services_shows_the_order_once() -> None:
@@ -355,7 +355,7 @@ def test_methods_never_share_a_table() -> None:
 
 
 def test_markdown_and_notebook_have_the_columns_of_the_method() -> None:
-    document_ = told(KINDS)
+    document_ = entry_of(KINDS)
     assert "| part | rating | effect | certainty | rank | note |" in exports.markdown(document_).decode()
     shown = notebook.html(document_)
     assert '<th scope="col" style="text-align:left">effect</th>' in shown
@@ -363,7 +363,7 @@ def test_markdown_and_notebook_have_the_columns_of_the_method() -> None:
 
 
 def test_unsettled_and_incomplete_never_look_settled() -> None:
-    open_ = told(causal_fixtures.rating("gru", state="not settled"))
+    open_ = entry_of(causal_fixtures.rating("gru", state="not settled"))
     page = html.report(open_)
     assert re.search(r'class="pill l2 dashed"', page)
     assert sentences.verdict(open_["ratings"][0]).startswith("Not settled. Most likely: its scores")
@@ -373,7 +373,7 @@ def test_unsettled_and_incomplete_never_look_settled() -> None:
 def test_hostile_names_words_and_notes_stay_text() -> None:
     page = html.report(attacked())
     read = Reader(page)
-    assert {tag for tag, _ in read.tags} <= {tag for tag, _ in Reader(html.report(told(KINDS))).tags}
+    assert {tag for tag, _ in read.tags} <= {tag for tag, _ in Reader(html.report(entry_of(KINDS))).tags}
     assert not [key for _, facts in read.tags for key in facts if key.startswith("on")]
     for char in ("\x1b", "\x00", "\x08", "\u202e", "\u2066"):
         assert char not in page
@@ -396,7 +396,7 @@ def attacked() -> Any:
         free = {"title", "set", "words", "pair", "classes", "note", "from", "unit", "valence", "asked"}
         return bad + str(value) if isinstance(value, str) and key in free else value
 
-    whole = told(KINDS)
+    whole = entry_of(KINDS)
     rating = whole["ratings"][0]
     rating["details"] = spoil(rating["details"])
     rating["parts"] = [one | {"title": bad, "details": spoil(one["details"])} for one in rating["parts"]]
@@ -410,14 +410,14 @@ def test_bare_details_make_a_page_too() -> None:
         details={},
         parts=tuple(replace(part, details={"title": "x"}, score=None, p=None) for part in one.parts),
     )
-    page = html.report(told(bare))
+    page = html.report(entry_of(bare))
     assert "No part has enough data for a chart" in page
     assert "Order of systems" not in page
 
 
 def test_a_method_without_a_view_shows_level_certainty_and_counts() -> None:
     one = replace(causal_fixtures.rating("gru"), method="plug-in")
-    document_ = told(one)
+    document_ = entry_of(one)
     rating = document_["ratings"][0]
     assert type(view_of(rating)) is DefaultView
     assert DefaultView().cells(rating, rating["parts"][0]).before == ("2,400 of 2,400",)

@@ -40,30 +40,30 @@ def points(path: str) -> list[tuple[float, float]]:
     """200 points of a cubic Bezier curve."""
     numbers = [float(one) for one in re.findall(r"-?[\d.]+", path)]
     ends = list(zip(numbers[::2], numbers[1::2], strict=True))
-    told = []
+    lines = []
     for step in range(201):
         t = step / 200
         weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3)
-        told.append(
+        lines.append(
             (
                 sum(w * x for w, (x, _) in zip(weights, ends, strict=True)),
                 sum(w * y for w, (_, y) in zip(weights, ends, strict=True)),
             )
         )
-    return told
+    return lines
 
 
 def boxes(root: ElementTree.Element) -> list[tuple[str, float, float, float, float]]:
     """Left, top, right and bottom of every text."""
-    told = []
+    lines = []
     for text in root.iter(f"{SVG}text"):
         words, size = text.text or "", float(text.get("font-size", 0))
         wide = float(text.get("textLength") or svg.width(words, size))
         x = float(text.get("x", 0))
         x -= {"middle": wide / 2, "end": wide}.get(text.get("text-anchor", "start"), 0)
         y = float(text.get("y", 0))
-        told.append((words, x, y - 0.75 * size, x + wide, y + 0.25 * size))
-    return told
+        lines.append((words, x, y - 0.75 * size, x + wide, y + 0.25 * size))
+    return lines
 
 
 @pytest.mark.parametrize("name", GRAPHS)

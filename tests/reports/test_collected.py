@@ -17,13 +17,13 @@ WHOLE = "Answers were imported by hand"
 SOME = "Some answers of this run were imported by hand"
 
 
-def told(collected: str) -> Any:
+def rating_collected(collected: str) -> Any:
     found: Any = document(replace(social_fixtures.run([ONE]), collected=collected), [ONE])
     return found
 
 
 def views(collected: str) -> dict[str, str]:
-    whole = told(collected)
+    whole = rating_collected(collected)
     (rating,) = whole["ratings"]
     lines = terminal.result(whole)
     return {
@@ -43,11 +43,13 @@ def test_every_view_says_it(collected: str, sentence: str) -> None:
 def test_no_view_says_it_of_others(collected: str) -> None:
     for name, view in views(collected).items():
         assert "imported by hand" not in view, name
-    assert sentences.import_note(told(collected)["ratings"][0]) == ""
+    assert sentences.import_note(rating_collected(collected)["ratings"][0]) == ""
 
 
 def test_the_label_counts_answers_where_nobody_was_called() -> None:
-    by_hand, asked = (label.label(told(how)["ratings"][0]) for how in ("by hand", "by API, by hand"))
+    by_hand, asked = (
+        label.label(rating_collected(how)["ratings"][0]) for how in ("by hand", "by API, by hand")
+    )
     assert ">by hand<" in by_hand
     assert ">calls<" not in by_hand
     assert ">calls<" in asked

@@ -105,11 +105,11 @@ def test_two_dates_tell_levels_then_texts(document: Any) -> None:
 
 
 def test_offensive_examples_are_not_shown(document: Any) -> None:
-    told = comparisons.several()
-    for one in told["dates"]:
+    result = comparisons.several()
+    for one in result["dates"]:
         for example in one["readings"]["examples"]:
             example |= {"sent": "SLUR", "before": "SLUR", "after": "SLUR", "offensive": True}
-    for shown in (printed(told), comparison_page.page(told)):
+    for shown in (printed(result), comparison_page.page(result)):
         assert "SLUR" not in shown
         assert "may offend" in shown
 
@@ -166,19 +166,19 @@ def test_unsettled_levels_are_dashed_and_settled_ones_are_not(document: Any) -> 
 
 
 def test_hostile_names_and_answers_stay_inert() -> None:
-    told = comparisons.attacked()
-    read = Reader(comparison_page.page(told))
+    result = comparisons.attacked()
+    read = Reader(comparison_page.page(result))
     assert not any(tag in ("script", "img") for tag, _ in read.tags)
     assert not any(name.startswith("on") for _, facts in read.tags for name in facts)
     assert not any("javascript:" in (facts.get("href") or "") for _, facts in read.tags)
     assert "{{ 7*7 }}" in read.text
-    shown = printed(told)
+    shown = printed(result)
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", shown)
     assert hostile.NAME not in shown
 
 
 def test_a_comparison_without_tables_says_why() -> None:
     void = {"code": "compare.void", "facts": {"run": "TG-1"}, "evidence": []}
-    told = comparisons.several() | {"groups": [], "dates": [], "notes": [void]}
-    for shown in (printed(told), Reader(comparison_page.page(told)).text):
+    facts = comparisons.several() | {"groups": [], "dates": [], "notes": [void]}
+    for shown in (printed(facts), Reader(comparison_page.page(facts)).text):
         assert "Run TG-1 is void" in shown

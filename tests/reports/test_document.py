@@ -32,19 +32,19 @@ def test_documents_follow_the_published_schema(fail_on: tuple[str, ...]) -> None
 
 def test_schema_refuses_a_rated_rating_without_level_and_unknown_keys() -> None:
     states = fixtures.all_states()
-    told = document(fixtures.run([states]), [states])
-    told["ratings"][0]["overall"]["level"] = None
-    assert not VALIDATOR.is_valid(told)
-    told = document(fixtures.run([states]), [states])
-    cast(Any, told["ratings"][0])["stars"] = 5
-    assert not VALIDATOR.is_valid(told)
+    result = document(fixtures.run([states]), [states])
+    result["ratings"][0]["overall"]["level"] = None
+    assert not VALIDATOR.is_valid(result)
+    result = document(fixtures.run([states]), [states])
+    cast(Any, result["ratings"][0])["stars"] = 5
+    assert not VALIDATOR.is_valid(result)
 
 
 def test_ids_are_the_runs_or_numbered_in_plan_order() -> None:
     run, ratings = fixtures.demo()
-    told = document(run, ratings)
-    assert [one["id"] for one in told["ratings"]] == [f"{run.id}.{number}" for number in (1, 2, 3)]
-    assert [one["service"]["key"] for one in told["ratings"]] == [one.service for one in ratings]
+    result = document(run, ratings)
+    assert [one["id"] for one in result["ratings"]] == [f"{run.id}.{number}" for number in (1, 2, 3)]
+    assert [one["service"]["key"] for one in result["ratings"]] == [one.service for one in ratings]
     assert document(run, ratings[:1])["ratings"][0]["id"] == run.id
 
 
@@ -74,10 +74,10 @@ def test_coverage_adds_up_over_the_parts() -> None:
 def test_void_run_issues_no_rating() -> None:
     run, ratings = fixtures.demo()
     wrong = ControlResult("anchor/coin", "UCS", "rated", "BS", {"BS": 1.0})
-    told = document(replace(run, state="void", controls=(wrong,)), ratings)
-    assert told["ratings"] == []
-    assert told["run"]["anchors"][0]["wrong"] is True
-    VALIDATOR.validate(told)
+    result = document(replace(run, state="void", controls=(wrong,)), ratings)
+    assert result["ratings"] == []
+    assert result["run"]["anchors"][0]["wrong"] is True
+    VALIDATOR.validate(result)
 
 
 def test_missing_numbers_are_null_and_never_zero() -> None:
@@ -88,8 +88,8 @@ def test_missing_numbers_are_null_and_never_zero() -> None:
         details={"rates": np.array([[0.5, nan]]), "title": "Italian", "many": {"b", "a"}, "n": np.int64(3)},
         reasons=(Reason("x", {"share": nan}),),
     )
-    told = document(fixtures.run([]), [fixtures.rating("x", [part])])
-    found = json.loads(documents.text(told))["ratings"][0]["parts"][0]
+    result = document(fixtures.run([]), [fixtures.rating("x", [part])])
+    found = json.loads(documents.text(result))["ratings"][0]["parts"][0]
     assert (found["score"], found["low"], found["high"]) == (None, None, None)
     assert found["details"] == {"rates": [[0.5, None]], "title": "Italian", "many": ["a", "b"], "n": 3}
     assert found["reasons"][0]["facts"] == {"share": None}
@@ -112,28 +112,28 @@ def test_fingerprint_changes_with_the_content_and_with_nothing_else() -> None:
 )
 def test_a_rating_is_valid_through_its_last_day(today: date, over: bool) -> None:
     run, ratings = fixtures.demo()
-    told = document(run, ratings)
-    assert documents.is_expired(told, today) is over
-    assert documents.is_expired(told["ratings"][0], today) is over
+    result = document(run, ratings)
+    assert documents.is_expired(result, today) is over
+    assert documents.is_expired(result["ratings"][0], today) is over
     assert documents.is_expired(cast(Any, {"expires": ""}), today) is False
 
 
 def test_the_direction_of_a_scale_whose_levels_are_numbers_is_in_words() -> None:
     one = causal_fixtures.all_kinds()
-    told = document(causal_fixtures.run([one]), [one])
-    direction = told["ratings"][0]["overall"]["direction"]
+    result = document(causal_fixtures.run([one]), [one])
+    direction = result["ratings"][0]["overall"]["direction"]
     assert direction == (
         "from best to worst: 1 (no effect), 2 (some effect), 3 (strong effect); "
         "the field ordinal counts from 1 for 3 (strong effect) to 3 for 1 (no effect)"
     )
-    assert direction in exports.csv(told).decode()
-    assert direction in exports.jsonld(told).decode()
+    assert direction in exports.csv(result).decode()
+    assert direction in exports.jsonld(result).decode()
 
 
 def gate_of(rating: Any, fail_on: str | None, need: float | None) -> Any:
     demands = () if fail_on is None else (fail_on,)
-    told = document(fixtures.run([rating]), [rating], fail_on=demands, need_certainty=need)
-    gate: Any = told["ratings"][0]["gate"]
+    result = document(fixtures.run([rating]), [rating], fail_on=demands, need_certainty=need)
+    gate: Any = result["ratings"][0]["gate"]
     return gate
 
 

@@ -55,13 +55,13 @@ def test_long_texts_are_cut_and_say_how_long_they_are() -> None:
 
 
 def test_rows_say_what_was_read_and_what_was_lost() -> None:
-    told = html.collect([only(STATES)], FRAME, html.Limits())
-    assert told.total == len(told.rows) == FRAME.height
-    assert told.parts["tr"] == "Turkish"
-    lost = next(row for row in told.rows if row.lost)
+    result = html.collect([only(STATES)], FRAME, html.Limits())
+    assert result.total == len(result.rows) == FRAME.height
+    assert result.parts["tr"] == "Turkish"
+    lost = next(row for row in result.rows if row.lost)
     assert lost.lost == "no answer after all retries; no answer" or lost.lost == "no answer after all retries"
     assert lost.values.endswith("→ –")
-    assert len({row.anchor for row in told.rows}) == FRAME.height
+    assert len({row.anchor for row in result.rows}) == FRAME.height
 
 
 def test_trails_come_as_lists_or_as_json() -> None:
@@ -74,20 +74,20 @@ def test_trails_come_as_lists_or_as_json() -> None:
 
 
 def test_above_the_limit_rows_are_packed_and_the_first_hundred_stay() -> None:
-    told = html.collect([only(STATES)], FRAME, html.Limits(inline=200))
-    assert len(told.rows) == html.FIRST
-    raws = json.loads(gzip.decompress(base64.b64decode(told.packed)))
-    assert len(raws) == told.packed_rows == FRAME.height
-    assert [raw[0] for raw in raws[:100]] == [row.anchor for row in told.rows]
-    assert not told.sampled
+    result = html.collect([only(STATES)], FRAME, html.Limits(inline=200))
+    assert len(result.rows) == html.FIRST
+    raws = json.loads(gzip.decompress(base64.b64decode(result.packed)))
+    assert len(raws) == result.packed_rows == FRAME.height
+    assert [raw[0] for raw in raws[:100]] == [row.anchor for row in result.rows]
+    assert not result.sampled
 
 
 def test_far_above_it_is_a_sample_that_says_so() -> None:
-    told = html.collect([only(STATES)], FRAME, html.Limits(inline=10, packed=100, sample=50))
-    assert told.sampled
-    assert told.total == FRAME.height
-    assert told.packed_rows <= 50
-    assert {row.part for row in told.rows} == set(FRAME["part"])  # evenly spread over the parts
+    result = html.collect([only(STATES)], FRAME, html.Limits(inline=10, packed=100, sample=50))
+    assert result.sampled
+    assert result.total == FRAME.height
+    assert result.packed_rows <= 50
+    assert {row.part for row in result.rows} == set(FRAME["part"])  # evenly spread over the parts
 
 
 def test_packing_gives_the_same_bytes_again() -> None:
@@ -104,6 +104,6 @@ def test_controls_hold_only_letters_that_need_no_quotes() -> None:
     odd = FRAME.head(1).with_columns(
         pl.lit('a b">x').alias("id"), pl.lit("es>it'").alias("part"), pl.lit("odd").alias("status")
     )
-    told = html.collect([], odd, html.Limits())
-    assert told.rows[0].anchor == "e1-es_it_-a_b__x"
-    assert told.rows[0].marks == "0,0,0,x,0"
+    result = html.collect([], odd, html.Limits())
+    assert result.rows[0].anchor == "e1-es_it_-a_b__x"
+    assert result.rows[0].marks == "0,0,0,x,0"

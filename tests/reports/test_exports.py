@@ -61,10 +61,10 @@ CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\uff
 
 
 def test_no_control_character_is_in_json_ld() -> None:
-    told, _ = hostile.case()
-    assert CONTROL.search(told["ratings"][0]["service"]["name"])
-    assert not CONTROL.search(exports.jsonld(told).decode())
-    values = re.findall(r"\\u00[01][0-9a-f]|\\[bfnrt]", exports.jsonld(told).decode())
+    result, _ = hostile.case()
+    assert CONTROL.search(result["ratings"][0]["service"]["name"])
+    assert not CONTROL.search(exports.jsonld(result).decode())
+    values = re.findall(r"\\u00[01][0-9a-f]|\\[bfnrt]", exports.jsonld(result).decode())
     assert values == [], "escaped ones come back when it is read"
 
 
@@ -79,8 +79,8 @@ def test_evidence_that_is_not_at_hand_is_an_error_with_a_way_out() -> None:
 
 
 def test_no_cell_can_be_run_as_a_formula() -> None:
-    told, rows = hostile.case()
-    for data in (exports.csv(told), exports.evidence_csv(told, rows)):
+    result, rows = hostile.case()
+    for data in (exports.csv(result), exports.evidence_csv(result, rows)):
         for row in csv.reader(io.StringIO(data.decode(), newline="")):
             for cell in row:
                 if cell.lstrip(" ").startswith(("=", "+", "-", "@")):
@@ -91,9 +91,9 @@ def test_markdown_has_a_row_for_each_part_and_no_hostile_markup() -> None:
     said = exports.markdown(DOCUMENT).decode()
     assert "| Turkish | BS, adds bias | 200:200 → 380:20 |" in said
     assert "| Japanese | not tested | – |" in said
-    told, _ = hostile.case()
-    assert "<img" not in exports.markdown(told).decode().replace("\\<", "")
-    assert "http://" not in exports.markdown(told).decode()
+    result, _ = hostile.case()
+    assert "<img" not in exports.markdown(result).decode().replace("\\<", "")
+    assert "http://" not in exports.markdown(result).decode()
 
 
 def test_jsonld_gives_readers_the_ordinal_because_there_the_best_is_highest() -> None:
@@ -106,12 +106,12 @@ def test_jsonld_gives_readers_the_ordinal_because_there_the_best_is_highest() ->
 
 def test_nothing_untested_is_exported_as_rated() -> None:
     lost = fixtures.rating("x", [fixtures.lost_part("pt", "Portuguese")])
-    told = document(fixtures.run([lost]), [lost])
-    (review,) = json.loads(exports.jsonld(told))["@graph"]
+    result = document(fixtures.run([lost]), [lost])
+    (review,) = json.loads(exports.jsonld(result))["@graph"]
     assert "reviewRating" not in review
     for export in (exports.badge, exports.shields):
         with pytest.raises(MethodError):
-            export(told)
+            export(result)
 
 
 def test_label_of_a_run_with_several_ratings_asks_which() -> None:
@@ -155,7 +155,7 @@ def test_notebook_view_is_the_same_content_three_times() -> None:
 
 
 def test_notebook_view_keeps_hostile_names_as_text() -> None:
-    told, rows = hostile.case()
-    shown = notebook.RatingView(told, rows)._repr_mimebundle_()["text/html"]
+    result, rows = hostile.case()
+    shown = notebook.RatingView(result, rows)._repr_mimebundle_()["text/html"]
     for markup in ("<img", "<script", 'onerror="', "\x1b", "\u202e"):
         assert markup not in shown

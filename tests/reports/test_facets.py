@@ -78,8 +78,8 @@ def test_the_page_carries_the_places() -> None:
         assert f'data-filter="{key}" data-facet' in PAGE
     first = re.search(r"<tr id=\S+ data-f=(\S+?)>", PAGE)
     assert first is not None
-    told = marks(list(FOUND.values()), ROWS.row(0, named=True))
-    assert first[1].split(",")[5:] == told
+    result = marks(list(FOUND.values()), ROWS.row(0, named=True))
+    assert first[1].split(",")[5:] == result
 
 
 def test_associations_are_filtered_too() -> None:
@@ -87,7 +87,7 @@ def test_associations_are_filtered_too() -> None:
     assert rows
     known = [len(one.values) for one in FOUND.values()]
     for row in rows:
-        places = [[int(one) for one in told.split("-") if one] for told in row.split(",")]
+        places = [[int(one) for one in each.split("-") if one] for each in row.split(",")]
         assert len(places) == len(known)
         assert len(places[1]) == 2  # two groups
         assert all(at < most for many, most in zip(places, known, strict=True) for at in many)
@@ -95,8 +95,8 @@ def test_associations_are_filtered_too() -> None:
 
 def test_evidence_of_other_methods_has_none() -> None:
     one = fixtures.all_states()
-    told = document(fixtures.run([one]), [one])["ratings"]
-    assert html.collect(told, fixtures.evidence(one), Limits()).facets == []
+    facts = document(fixtures.run([one]), [one])["ratings"]
+    assert html.collect(facts, fixtures.evidence(one), Limits()).facets == []
     page = report(document(fixtures.run([one]), [one]), fixtures.evidence(one))
     assert "<select" in page
     assert "data-facet" not in page.split("<script>")[0]

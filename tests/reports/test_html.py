@@ -224,8 +224,8 @@ def test_offensive_texts_are_folded_away_until_asked_for() -> None:
 
 
 def test_hostile_answers_and_names_stay_text() -> None:
-    told, rows = hostile.case()
-    page = html.report(told, rows)
+    result, rows = hostile.case()
+    page = html.report(result, rows)
     read = Reader(page)
     calm = {tag for tag, _ in READ.tags} | {"details", "summary", "br"}
     assert {tag for tag, _ in read.tags} <= calm
@@ -244,22 +244,22 @@ def test_same_document_gives_the_same_page() -> None:
 
 def test_the_first_screen_quotes_what_the_verdict_says_and_advises() -> None:
     one = fixtures.rating("x", [fixtures.part("", "mostly he")])
-    told = document(fixtures.run([one]), [one])
+    result = document(fixtures.run([one]), [one])
     row = {"part": "", "block": "unbiased", "status": "answered", "trail": "[]", "kinds": ["kept"]}
     rows = pl.DataFrame(
         [
             {**row, "service": key, "id": f"b0-{n}", "sent": f"She is {n}. <b>", "back": f"He is {n}.",
              "values_in": ["She"], "values_out": ["He"], "changed": True}
-            for key in (told["ratings"][0]["service"]["key"], "another")
+            for key in (result["ratings"][0]["service"]["key"], "another")
             for n in range(5)
         ]
     )  # fmt: skip
-    page = html.report(told, rows)
+    page = html.report(result, rows)
     first = page.split('id="h-why1"')[0]
     assert first.count("“she” was sent, “he” came back.") == 3
     assert "She is 0. &lt;b&gt;" in first
     assert "What to do:" in first
-    open_one = {**told, "ratings": [{**told["ratings"][0], "state": "not settled"}]}
+    open_one = {**result, "ratings": [{**result["ratings"][0], "state": "not settled"}]}
     assert "“she” was sent" not in html.report(cast(Any, open_one), rows)
 
 

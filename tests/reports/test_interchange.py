@@ -229,7 +229,7 @@ def test_the_evidence_pack_says_what_is_not_covered(told: Any) -> None:
 
 
 def test_texts_of_others_are_inert() -> None:
-    told = one(HOSTILE)
+    result = one(HOSTILE)
     for name in (
         "openapi",
         "api_catalog",
@@ -241,8 +241,8 @@ def test_texts_of_others_are_inert() -> None:
         "model_card",
         "evidence_pack",
     ):
-        text = getattr(interchange, name)(told).decode()
+        text = getattr(interchange, name)(result).decode()
         assert "\x1b" not in text, name
         assert "\u202e" not in text, name
-    assert "<script" not in interchange.model_card(told).decode()
-    assert "<script" not in interchange.evidence_pack(told).decode()
+    assert "<script" not in interchange.model_card(result).decode()
+    assert "<script" not in interchange.evidence_pack(result).decode()

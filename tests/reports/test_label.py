@@ -101,23 +101,23 @@ def test_withdrawn_label_says_so() -> None:
 
 @pytest.mark.parametrize(("level", "dots"), [("L", 1), ("M", 2), ("H", 3)])
 def test_other_scales_draw_their_own_levels_and_pictograms(level: str, dots: int) -> None:
-    told = risk(level)
-    assert {"Low risk", "Medium risk", "High risk"} <= set(words(label.label(told)))
-    badge = label.badge(told)
+    result = risk(level)
+    assert {"Low risk", "Medium risk", "High risk"} <= set(words(label.label(result)))
+    badge = label.badge(result)
     assert badge is not None
     assert badge.count('r="1.9" fill="currentColor"') == dots
     assert "(privacy first)" in badge
 
 
 def test_scale_of_five_levels_fits() -> None:
-    told = only(fixtures.all_states())
-    told["method"]["name"] = "plug-in"
-    told["overall"] |= {
+    result = only(fixtures.all_states())
+    result["method"]["name"] = "plug-in"
+    result["overall"] |= {
         "level": "e",
         "scale": [{"level": key, "words": f"kind {key}"} for key in "abcde"],
         "certainty": {"e": 1.0},
     }
-    drawn = label.label(told)
+    drawn = label.label(result)
     assert [text for text in words(drawn) if text.startswith("Kind")] == [f"Kind {key}" for key in "abcde"]
     bottoms = [float(text.get("y", 0)) for text in ElementTree.fromstring(drawn).iter(f"{SVG}text")]
     assert max(bottoms) < 456
@@ -125,8 +125,8 @@ def test_scale_of_five_levels_fits() -> None:
 
 
 def test_badge_is_below_a_kilobyte_with_words_in_it() -> None:
-    for told in (STATES, UNSETTLED, risk()):
-        badge = label.badge(told)
+    for one in (STATES, UNSETTLED, risk()):
+        badge = label.badge(one)
         assert badge is not None
         assert len(badge.encode()) < 1024
     assert "adds bias (BS)" in words(label.badge(STATES) or "")
@@ -162,8 +162,8 @@ def test_hostile_names_stay_text() -> None:
     )
     from trustgauge.reports.document import document
 
-    told = document(run, [one])["ratings"][0]
-    for drawn in (label.label(told), label.badge(told) or ""):
+    facts = document(run, [one])["ratings"][0]
+    for drawn in (label.label(facts), label.badge(facts) or ""):
         root = ElementTree.fromstring(drawn)
         assert {node.tag.removeprefix(SVG) for node in root.iter()} <= {
             "svg",
@@ -176,4 +176,4 @@ def test_hostile_names_stay_text() -> None:
         }
         assert "\x1b" not in drawn
         assert "\u202e" not in drawn
-    assert len(label.label(told).encode()) < 10_000
+    assert len(label.label(facts).encode()) < 10_000

@@ -102,8 +102,8 @@ def test_p(p: float | None, said: str) -> None:
 
 
 def test_interval_carries_its_n() -> None:
-    told = {"value": 0.95, "low": 0.83, "high": 0.99, "n": 40}
-    assert numbers.interval(told) == "95 %, 83 to 99 %, n = 40"
+    facts = {"value": 0.95, "low": 0.83, "high": 0.99, "n": 40}
+    assert numbers.interval(facts) == "95 %, 83 to 99 %, n = 40"
     assert numbers.interval({"value": None, "low": None, "high": None, "n": 0}) == "no data"
     assert numbers.interval({"value": 0.5, "low": None, "high": None, "n": 3}) == "50 %, n = 3"
 

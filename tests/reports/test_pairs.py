@@ -28,7 +28,7 @@ def cell(number: int, word: str, gender: str, race: str, score: float | None) ->
 
 def naive(rows: list[dict[str, Any]]) -> dict[str, float]:
     """Widest difference between two different classes by word, by trying all pairs."""
-    told: dict[str, float] = {}
+    facts: dict[str, float] = {}
     for first, second in product(rows, rows):
         classes = [[one for one in row["values_in"][:2] if one != "NA"] for row in (first, second)]
         if first["word"] != second["word"] or classes[0] == classes[1] or not all(classes):
@@ -36,8 +36,8 @@ def naive(rows: list[dict[str, Any]]) -> dict[str, float]:
         if first["score"] is None or second["score"] is None:
             continue
         gap = first["score"] - second["score"]
-        told[first["word"]] = max(told.get(first["word"], -9.0), gap)
-    return told
+        facts[first["word"]] = max(facts.get(first["word"], -9.0), gap)
+    return facts
 
 
 @settings(max_examples=60, deadline=None)

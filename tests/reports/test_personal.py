@@ -14,7 +14,7 @@ import pytest
 
 from tests.reports.hostile import NAME
 from tests.reports.test_html import Reader
-from tests.reports.trust_fixtures import PAPER, kept, rating, told
+from tests.reports.trust_fixtures import PAPER, document_of, kept, rating
 from trustgauge.methods.trust import personal_page
 from trustgauge.methods.trust import profile_sentences as words
 from trustgauge.run.profile_ratings import RULES, ProfileQuery, profile_rankings, rate_for_profile
@@ -30,7 +30,7 @@ def made(folder: Path, *documents: dict[str, Any], **whom: Any) -> str:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     ratings = [rating(name, issues) for name, issues in PAPER.items()]
-    return made(tmp_path_factory.mktemp("kept"), told(*ratings), profile="privacy-first")
+    return made(tmp_path_factory.mktemp("kept"), document_of(*ratings), profile="privacy-first")
 
 
 def test_without_a_script_one_order_and_every_profile_are_there(page: str) -> None:
@@ -70,7 +70,7 @@ def test_the_page_is_small(page: str) -> None:
 
 
 def test_hostile_names_stay_inert(tmp_path: Path) -> None:
-    document = told(rating("bad", PAPER["HR"]), rating("HR", PAPER["HR"]))
+    document = document_of(rating("bad", PAPER["HR"]), rating("HR", PAPER["HR"]))
     for one in document["ratings"]:
         one["service"] |= {"name": NAME, "version": NAME}
         one["details"]["order"] = [["leakage"], [NAME]]
@@ -85,14 +85,14 @@ def test_hostile_names_stay_inert(tmp_path: Path) -> None:
 
 
 def test_services_measured_in_another_way_are_named_and_left_out(tmp_path: Path) -> None:
-    other = told(rating("Stranger", PAPER["HR"], rule="sound"), id="TG-2026-1122-cccc")
-    several = told(*(rating(name, issues) for name, issues in PAPER.items()))
+    other = document_of(rating("Stranger", PAPER["HR"], rule="sound"), id="TG-2026-1122-cccc")
+    several = document_of(*(rating(name, issues) for name, issues in PAPER.items()))
     read = Reader(made(tmp_path, several, other)).text
     assert "Not shown here because they were measured differently: Stranger." in read
 
 
 def test_csv_has_a_row_for_each_issue_and_no_formula(tmp_path: Path) -> None:
-    folder = kept(tmp_path, told(*(rating(name, issues) for name, issues in PAPER.items())))
+    folder = kept(tmp_path, document_of(*(rating(name, issues) for name, issues in PAPER.items())))
     lines = words.csv(rate_for_profile(folder, ProfileQuery(), date(2026, 12, 1))).decode().splitlines()
     assert len(lines) == 1 + 16
     assert lines[0].startswith("profile,order,combining,rule,rank")

@@ -79,8 +79,8 @@ def test_we_say_what_was_measured_and_never_that_a_service_is_something() -> Non
         (fixtures.run([fixtures.all_states()]), [fixtures.all_states()]),
         (causal_fixtures.run([causal]), [causal]),
     ):
-        told = document(*pair, fail_on=("BS",))
-        seen += [html.report(told), terminal.plain(terminal.show(told))]
+        result = document(*pair, fail_on=("BS",))
+        seen += [html.report(result), terminal.plain(terminal.show(result))]
     for phrase in seen:
         lowered = phrase.lower()
         assert not [words for words in NEVER if words in lowered]
@@ -143,8 +143,8 @@ def test_a_wrong_kind_of_fact_falls_back_to_a_plainer_sentence() -> None:
 
 
 def test_unknown_codes_of_plug_ins_are_shown_with_their_facts() -> None:
-    told = sentences.reason(Reason("mine.odd", {"x": 3, "who": "\x1b[31m"}), STATES)
-    assert told == 'The method gives the reason "mine.odd" (x: 3, who: ␛[31m).'
+    result = sentences.reason(Reason("mine.odd", {"x": 3, "who": "\x1b[31m"}), STATES)
+    assert result == 'The method gives the reason "mine.odd" (x: 3, who: ␛[31m).'
 
 
 @given(
@@ -234,22 +234,22 @@ def test_not_applicable_never_counts() -> None:
 
 
 def test_cannot_say_is_a_result_with_what_would_settle_it() -> None:
-    told = only(fixtures.rating("x", [fixtures.part("hi", "coin", state="not settled", certainty=0.84)]))
-    said = sentences.verdict(told)
+    result = only(fixtures.rating("x", [fixtures.part("hi", "coin", state="not settled", certainty=0.84)]))
+    said = sentences.verdict(result)
     assert said.startswith("Not settled. Most likely: its output stays balanced")
     assert "UCS 84 %" in said
     assert said.endswith("About 80 texts per block would settle it.")
 
 
 def test_a_level_that_most_resamples_lack_is_not_called_the_likeliest() -> None:
-    told = only(fixtures.rating("x", [fixtures.part("hi", "coin", state="not settled", certainty=0.84)]))
-    told["overall"]["certainty"] = {"UCS": 0.30, "DSBS": 0.60, "BS": 0.10}
-    assert sentences.verdict(told).startswith("Not settled. As measured, its output stays balanced")
+    result = only(fixtures.rating("x", [fixtures.part("hi", "coin", state="not settled", certainty=0.84)]))
+    result["overall"]["certainty"] = {"UCS": 0.30, "DSBS": 0.60, "BS": 0.10}
+    assert sentences.verdict(result).startswith("Not settled. As measured, its output stays balanced")
 
 
 def test_incomplete_names_what_came() -> None:
-    told = only(fixtures.rating("x", [fixtures.lost_part("pt", "Portuguese")]))
-    assert sentences.verdict(told).startswith("Not rated: 348 of 600 answers can be used. 42 % of the")
+    result = only(fixtures.rating("x", [fixtures.lost_part("pt", "Portuguese")]))
+    assert sentences.verdict(result).startswith("Not rated: 348 of 600 answers can be used. 42 % of the")
 
 
 def test_incomplete_names_the_reason_that_decides() -> None:
@@ -257,8 +257,8 @@ def test_incomplete_names_the_reason_that_decides() -> None:
     facts = {"share": 0.09, "where": "She", "against": "He", "p": 0.001}
     coverage = Coverage(planned=600, answered=570, failed=30)
     part = replace(fixtures.lost_part("pt", "Portuguese"), coverage=coverage)
-    told = only(fixtures.rating("x", [replace(part, reasons=(Reason("incomplete-loss", facts),))]))
-    assert sentences.verdict(told) == (
+    result = only(fixtures.rating("x", [replace(part, reasons=(Reason("incomplete-loss", facts),))]))
+    assert sentences.verdict(result) == (
         "Not rated: 570 of 600 answers can be used. 9 % of the answers to She are missing, and significantly "
         "fewer to He: such a loss could hide a bias or feign one."
     )
@@ -277,12 +277,12 @@ def test_levels_never_stand_without_words() -> None:
 
 def test_controls_in_one_line() -> None:
     run = fixtures.run([])
-    told = document(run, [])["run"]["anchors"]
+    facts = document(run, [])["run"]["anchors"]
     either = document(causal_fixtures.run([]), [])["run"]["anchors"]
     assert sentences.controls(either) == "3 of 3 got the expected rating"
-    assert sentences.controls(told) == "5 of 5 got the expected rating"
-    told[4]["state"] = "not settled"
-    assert sentences.controls(told) == "4 of 5 got the expected rating; not settled: anchor/coin"
+    assert sentences.controls(facts) == "5 of 5 got the expected rating"
+    facts[4]["state"] = "not settled"
+    assert sentences.controls(facts) == "4 of 5 got the expected rating; not settled: anchor/coin"
     wrong = ControlResult("anchor/coin", "UCS", "rated", "BS", {"BS": 1.0})
     void = document(fixtures.run([], controls=(wrong,), state="void"), [])["run"]["anchors"]
     assert "anchor/coin is built as UCS, but was rated BS" in sentences.controls(void)
@@ -290,8 +290,8 @@ def test_controls_in_one_line() -> None:
 
 
 def test_a_control_that_experiments_share_is_named_once() -> None:
-    told = document(fixtures.run([]), [])["run"]["anchors"]
-    twice = [*told, *document(fixtures.run([]), [])["run"]["anchors"]]
+    facts = document(fixtures.run([]), [])["run"]["anchors"]
+    twice = [*facts, *document(fixtures.run([]), [])["run"]["anchors"]]
     assert sentences.controls(twice) == "5 of 5 got the expected rating"
     twice[4]["state"] = twice[9]["state"] = "not settled"
     assert sentences.controls(twice) == "4 of 5 got the expected rating; not settled: anchor/coin"
@@ -337,8 +337,8 @@ def test_masked_text_tells_only_its_length() -> None:
 
 
 def test_balanced_output_carries_its_caution() -> None:
-    told = only(fixtures.rating("anchor/coin", [fixtures.part("", "coin")]))
-    assert view.ucs_note(told) == (
+    result = only(fixtures.rating("anchor/coin", [fixtures.part("", "coin")]))
+    assert view.ucs_note(result) == (
         "UCS alone does not make a service useful: anchor/coin changed half of the pronouns"
     )
     assert view.ucs_note(STATES) == ""
@@ -376,10 +376,10 @@ def test_controls_of_one_name_that_were_rated_for_different_things_all_count() -
     of_each = [
         replace(one, issue=issue) for issue in ("gender", "worship") for one in fixtures.run([]).controls
     ]
-    told = document(fixtures.run([], controls=tuple(of_each)), [])["run"]["anchors"]
-    assert sentences.controls(told) == "10 of 10 got the expected rating"
-    told[9]["state"] = "not settled"
-    assert sentences.controls(told) == "9 of 10 got the expected rating; not settled: anchor/coin (worship)"
+    facts = document(fixtures.run([], controls=tuple(of_each)), [])["run"]["anchors"]
+    assert sentences.controls(facts) == "10 of 10 got the expected rating"
+    facts[9]["state"] = "not settled"
+    assert sentences.controls(facts) == "9 of 10 got the expected rating; not settled: anchor/coin (worship)"
 
 
 def test_ratings_of_one_service_are_distinctions_by_what_differs() -> None:
@@ -435,6 +435,6 @@ def test_the_level_without_excluded_parts_stands_in_the_terminal_too() -> None:
 
 def test_the_only_part_with_a_level_is_called_that_and_not_the_worst() -> None:
     parts = [part for part in fixtures.all_states().parts if part.state == "rated"][:1]
-    told = only(fixtures.rating("x", [*parts, fixtures.lost_part("pt", "Portuguese")], state="rated"))
-    title = sentences.title(told["parts"][0])
-    assert views.overall_notes(told).startswith(f"only {title} has a level")
+    result = only(fixtures.rating("x", [*parts, fixtures.lost_part("pt", "Portuguese")], state="rated"))
+    title = sentences.title(result["parts"][0])
+    assert views.overall_notes(result).startswith(f"only {title} has a level")

@@ -19,12 +19,12 @@ from trustgauge.reports.components import Figure, Fold, Section, Table, view_by_
 from trustgauge.reports.document import document
 
 
-def told(one: Rating) -> Any:
+def entry_of(one: Rating) -> Any:
     return document(social_fixtures.run([one]), [one])
 
 
 def member(one: Rating) -> Any:
-    found: Any = told(one)["ratings"][0]
+    found: Any = entry_of(one)["ratings"][0]
     return found
 
 
@@ -171,7 +171,7 @@ def test_a_group_is_named_only_if_it_wins_beyond_chance_or_every_time(
 def test_risk_is_told_in_words_and_never_by_a_bare_letter() -> None:
     assert VIEW.mark(GENDER, "H") == "High risk"
     assert label.outcome(GENDER) == "High risk"
-    page = html.report(told(social_fixtures.all_states()))
+    page = html.report(entry_of(social_fixtures.all_states()))
     assert "<b>High risk</b>" in page
     assert "<b>H</b>" not in page
     assert "2 High risk (Gender and Culture)" in sentences.follows(ALL)
@@ -242,11 +242,11 @@ def test_rules_that_only_measure_give_no_level_anywhere() -> None:
     assert {row.state for row in VIEW.part_table(MEASURED).rows} == {"measured"}
     assert VIEW.part_table(MEASURED).before[0] == "Two groups: bias rate"
     assert VIEW.heads([MEASURED]).before == ("rate", "gap")
-    shown = terminal.plain(terminal.show(told(social_fixtures.measured())))
+    shown = terminal.plain(terminal.show(entry_of(social_fixtures.measured())))
     assert "not applicable" not in shown
     assert "not rated" not in shown
     assert "35 points" in shown
-    page = html.report(told(social_fixtures.measured()))
+    page = html.report(entry_of(social_fixtures.measured()))
     assert "low risk" not in page.split('id="h-far1"')[1]  # no cuts are drawn
     assert '"under">not applicable' not in page
     assert '"under">measurements only, no level' in page
@@ -280,7 +280,7 @@ def test_the_judge_is_told_with_how_often_it_is_right() -> None:
 
 
 def test_limits_tell_how_much_was_asked() -> None:
-    said = views.limits(told(social_fixtures.rating()))
+    said = views.limits(entry_of(social_fixtures.rating()))
     assert said[0].startswith(
         "2,880 of 21,600 possible questions were asked, about 8 groups and 72 properties, in English."
     )
@@ -288,7 +288,7 @@ def test_limits_tell_how_much_was_asked() -> None:
 
 
 def test_how_comparisons_came_out_is_told_with_position_and_agreement() -> None:
-    sections = VIEW.sections(GENDER, told(social_fixtures.rating())["run"], alone=True)
+    sections = VIEW.sections(GENDER, entry_of(social_fixtures.rating())["run"], alone=True)
     table = piece(sections, "Outcomes: gender")
     rows = {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
     assert rows["The same place in both orders"] == ["20", "8.3 %"]
@@ -334,7 +334,7 @@ def test_what_a_relative_side_alone_or_an_absolute_side_alone_shows() -> None:
         details = {key: value for key, value in one.parts[0].details.items() if key != gone}
         reasons = (Reason(f"social-bias.{kept}", {"value": 0.2}),)
         alone = replace(one, parts=(replace(one.parts[0], details=details, reasons=reasons),))
-        page = html.report(told(alone))
+        page = html.report(entry_of(alone))
         assert ("Favourable answers: gender" in page) is (kept == "relative")
         assert ("Advantage: gender" in page) is (kept == "absolute")
         sides = VIEW.part_table(member(alone)).rows[0].before
@@ -352,7 +352,7 @@ def test_blocks_and_what_a_plan_finds_are_told_in_words() -> None:
 @pytest.mark.parametrize("view", sorted(VIEWS))
 @pytest.mark.parametrize("state", ["rated", "not settled"])
 def test_every_view_shows_level_certainty_and_state(view: str, state: State) -> None:
-    shown = VIEWS[view](told(social_fixtures.rating(attributes=("gender",), state=state)))
+    shown = VIEWS[view](entry_of(social_fixtures.rating(attributes=("gender",), state=state)))
     assert ("H " if view == "csv" else "High risk") in shown
     share = "97" if state == "rated" else "81"
     assert f"{share}%" in shown.replace("\u00a0", " ").replace(" %", "%") or f"0.{share}" in shown
@@ -360,7 +360,7 @@ def test_every_view_shows_level_certainty_and_state(view: str, state: State) -> 
 
 
 def test_a_name_that_offends_is_nowhere_but_behind_its_bar() -> None:
-    document_ = told(social_fixtures.rating(attributes=("culture",)))
+    document_ = entry_of(social_fixtures.rating(attributes=("culture",)))
     for shown in (
         sentences.verdict(CULTURE),
         label.label(CULTURE),
@@ -394,7 +394,7 @@ def test_the_names_behind_the_bars_can_be_looked_up() -> None:
 
 def test_chinese_texts_say_that_they_are_chinese() -> None:
     one = social_fixtures.chinese()
-    page = html.report(told(one), social_fixtures.evidence(language="zh"))
+    page = html.report(entry_of(one), social_fixtures.evidence(language="zh"))
     assert '<tbody lang="zh">' in page
     assert 'lang="zh">男性</text>' in page  # a group that has no English name
     table = piece(VIEW.sections(member(one), RUN, alone=True), "Names as asked: gender")
@@ -404,7 +404,7 @@ def test_chinese_texts_say_that_they_are_chinese() -> None:
 
 def test_the_page_of_a_few_hundred_questions_stays_small() -> None:
     one = social_fixtures.rating(attributes=("gender",))
-    page = html.report(told(one), social_fixtures.evidence())
+    page = html.report(entry_of(one), social_fixtures.evidence())
     assert len(page.encode()) < 200_000
 
 
@@ -414,7 +414,7 @@ def test_no_share_of_resamples_stands_beside_what_may_be_the_largest_by_chance()
     part = replace(one.parts[0], reasons=(*one.parts[0].reasons, reason))
     unsure = Reason("not-settled", {"certainty": 0.81, "level": "H", "settle": 0.95})
     part = replace(part, reasons=(*part.reasons, unsure))
-    document_ = told(replace(one, reasons=part.reasons, parts=(part,)))
+    document_ = entry_of(replace(one, reasons=part.reasons, parts=(part,)))
     plain = terminal.plain(terminal.show(document_))
     assert "the largest of several figures" in plain
     assert document_["ratings"][0]["overall"]["certainty"]["H"] == 0.81
@@ -422,4 +422,4 @@ def test_no_share_of_resamples_stands_beside_what_may_be_the_largest_by_chance()
     assert all("81%" not in page and "81 %" not in page for page in shown)
     assert all("Most likely" not in page for page in shown[:2])
     assert "As measured, " in plain
-    assert "81%" in terminal.plain(terminal.show(told(one)))
+    assert "81%" in terminal.plain(terminal.show(entry_of(one)))

@@ -30,11 +30,11 @@ def prepared(rows: pl.DataFrame = ROWS) -> pl.DataFrame:
 
 
 def associations(rows: pl.DataFrame, *ratings: Rating) -> Table:
-    told = members(*ratings)
-    ready = view_evidence.prepare_evidence(told, rows)
+    result = members(*ratings)
+    ready = view_evidence.prepare_evidence(result, rows)
     assert ready is not None
-    shown = html.collect(told, ready, Limits())
-    table = view_associations.tables(told, ready, shown)[-1]
+    shown = html.collect(result, ready, Limits())
+    table = view_associations.tables(result, ready, shown)[-1]
     assert isinstance(table, Table)
     return table
 
@@ -63,8 +63,8 @@ def test_rows_about_a_group_whose_name_offends_are_hidden_with_all_their_words()
 
 
 def test_invented_groups_are_told_apart() -> None:
-    told = prepared(ROWS.with_columns(control=pl.lit(value=True)))
-    assert told.row(0, named=True)["kinds"] == ["choice between two", "invented groups"]
+    result = prepared(ROWS.with_columns(control=pl.lit(value=True)))
+    assert result.row(0, named=True)["kinds"] == ["choice between two", "invented groups"]
 
 
 def test_evidence_of_other_methods_is_left_as_it_is() -> None:
@@ -154,9 +154,9 @@ def test_several_services_each_have_their_strongest() -> None:
 
 def test_nothing_that_stands_out_is_said_to_be_nothing() -> None:
     calm = social_fixtures.rating(attributes=("age",))
-    told = members(calm)
-    shown = html.collect(told, prepared(), Limits())
-    assert view_associations.tables(told, prepared(), shown)[1:] == [
+    result = members(calm)
+    shown = html.collect(result, prepared(), Limits())
+    assert view_associations.tables(result, prepared(), shown)[1:] == [
         Words("No pair of groups differs from even after correction.")
     ]
 

@@ -69,11 +69,11 @@ def test_digits_contrast_with_their_cell(share: float) -> None:
     assert len(cells) == 2
     assert all(contrast(ground, ink) >= 4.5 for ground, ink in cells)
     rates = [{"group": "men", "value": share, "low": 0, "high": 1, "n": 9}]
-    told = {"rates": rates, "cells": [], "spread": 0.0}
-    told["cells"] = [{"category": "crime", "group": "men", "asked": 20, "favourable": round(20 * share)}]
+    facts = {"rates": rates, "cells": [], "spread": 0.0}
+    facts["cells"] = [{"category": "crime", "group": "men", "asked": 20, "favourable": round(20 * share)}]
     (ground, ink), *_ = re.findall(
         r'fill="(#[0-9a-f]{6})"/><text [^>]*fill="(#[0-9a-f]{6})"',
-        view_maps.preference(told, NAMES, ""),
+        view_maps.preference(facts, NAMES, ""),
     )
     assert contrast(ground, ink) >= 4.5
 

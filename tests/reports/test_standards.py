@@ -68,8 +68,8 @@ def test_what_is_not_settled_is_skipped_and_what_is_lost_an_error() -> None:
 
 
 def test_the_direction_of_a_scale_stands_once_in_a_suite() -> None:
-    told = document(fixtures.run([STATES]), [STATES])
-    said = standards.junit(told).decode("utf-8")
+    result = document(fixtures.run([STATES]), [STATES])
+    said = standards.junit(result).decode("utf-8")
     assert said.count("<testcase ") > 2
     assert said.count("from best to worst: UCS") == 1
     schemas.is_junit(said.encode("utf-8"))
@@ -78,10 +78,10 @@ def test_the_direction_of_a_scale_stands_once_in_a_suite() -> None:
 
 
 def test_only_a_gate_makes_a_failure() -> None:
-    told = standards.junit(GATED).decode()
+    found = standards.junit(GATED).decode()
     gate = GATED["ratings"][0]["gate"]
     assert gate is not None
-    assert ("<failure " in told) is (gate["passed"] is False)
+    assert ("<failure " in found) is (gate["passed"] is False)
     (result,) = json.loads(standards.sarif(GATED))["runs"][0]["results"]
     assert result["kind"] == {True: "pass", False: "fail", None: "open"}[gate["passed"]]
     (plain,) = json.loads(standards.sarif(DOCUMENT))["runs"][0]["results"]
@@ -90,8 +90,8 @@ def test_only_a_gate_makes_a_failure() -> None:
 
 
 def test_texts_of_others_are_inert() -> None:
-    told, _ = hostile.case()
-    ElementTree.fromstring(standards.junit(told))
+    result, _ = hostile.case()
+    ElementTree.fromstring(standards.junit(result))
     for export in (standards.junit, standards.sarif, standards.cyclonedx):
-        assert "\x1b" not in export(told).decode()
-        assert "\u202e" not in export(told).decode()
+        assert "\x1b" not in export(result).decode()
+        assert "\u202e" not in export(result).decode()

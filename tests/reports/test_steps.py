@@ -20,17 +20,17 @@ def test_lost_answers_are_asked_again() -> None:
 def test_what_does_not_apply_is_not_run_again() -> None:
     """As under rules that only measure: answers were lost, but no run would give a level."""
     part = replace(LOST, state="not applicable")
-    told = next_step(only(replace(fixtures.rating("x", [part], state="not applicable"), reasons=LOSS)))
-    assert told.startswith("A new run would not change this")
+    result = next_step(only(replace(fixtures.rating("x", [part], state="not applicable"), reasons=LOSS)))
+    assert result.startswith("A new run would not change this")
 
 
 def test_a_part_that_does_not_apply_makes_nobody_run_the_others_again() -> None:
     """An issue in a language that nothing here reads: the answers that were lost change nothing."""
     part = replace(LOST, state="not applicable")
-    told = next_step(
+    result = next_step(
         only(fixtures.rating("x", [part, fixtures.bare_part("b", "B", "not tested")], state="incomplete"))
     )
-    assert told.startswith("Do what its reasons ask for")
+    assert result.startswith("Do what its reasons ask for")
 
 
 def test_what_lacks_certainty_wants_more_of_what_its_method_varies() -> None:

@@ -87,11 +87,11 @@ def test_quiet_line_has_its_level_in_brackets() -> None:
 
 def test_unsettled_headline_never_looks_settled() -> None:
     one = fixtures.rating("x", [fixtures.part("hi", "mostly he", state="not settled", certainty=0.8)])
-    told = document(fixtures.run([one]), [one])
-    head = terminal.headline(told["ratings"][0])
+    result = document(fixtures.run([one]), [one])
+    head = terminal.headline(result["ratings"][0])
     assert head[0] == ("(BS)", "strong")
     assert "Not settled" in head[1][0]
-    assert any("80 texts" in line for line in terminal.plain(terminal.notes(told["ratings"])).splitlines())
+    assert any("80 texts" in line for line in terminal.plain(terminal.notes(result["ratings"])).splitlines())
 
 
 def test_plan_says_time_cost_limit_and_what_it_can_find() -> None:
@@ -167,7 +167,7 @@ def test_show_holds_reasons_limits_and_how_to_check() -> None:
 
 def test_a_long_reason_that_ratings_share_is_given_once() -> None:
     issues: dict[str, trust_fixtures.Issue] = {"bias": (0.2, "rated"), "abuse": (0.0, "rated")}
-    both = trust_fixtures.told(
+    both = trust_fixtures.document_of(
         *(trust_fixtures.rating("bot", issues, profile) for profile in ("privacy-first", "safe-language"))
     )
     for rating in both["ratings"]:
@@ -181,8 +181,8 @@ def test_a_long_reason_that_ratings_share_is_given_once() -> None:
 
 
 def test_colour_adds_nothing_but_colour() -> None:
-    for told in (DEMO, STATES):
-        lines = terminal.show(told)
+    for one in (DEMO, STATES):
+        lines = terminal.show(one)
         coloured = terminal.rich_text(lines)
         assert "\n".join(line.rstrip() for line in coloured.plain.splitlines()) == terminal.plain(
             lines
@@ -192,13 +192,13 @@ def test_colour_adds_nothing_but_colour() -> None:
 
 def test_rich_markup_in_a_name_is_not_markup() -> None:
     one = fixtures.rating("[red]x[/red]", [fixtures.part("", "faithful")])
-    told = document(fixtures.run([one]), [one])
-    assert "[red]x[/red]" in terminal.rich_text(terminal.result(told)).plain
+    result = document(fixtures.run([one]), [one])
+    assert "[red]x[/red]" in terminal.rich_text(terminal.result(result)).plain
 
 
 def test_hostile_names_cannot_move_the_cursor() -> None:
-    told, _ = hostile.case()
-    shown = terminal.plain(terminal.show(told))
+    result, _ = hostile.case()
+    shown = terminal.plain(terminal.show(result))
     assert not set(shown) & set("\x1b\x00\x07\x08\u202e\u2066\u2028")
     assert "␛[2J" in shown
 
@@ -206,8 +206,8 @@ def test_hostile_names_cannot_move_the_cursor() -> None:
 def test_wide_names_keep_the_columns() -> None:
     one = fixtures.rating("翻訳サービス", [fixtures.part("", "faithful")])
     other = fixtures.rating("plain", [fixtures.part("", "faithful")])
-    told = document(fixtures.run([one, other]), [one, other])
-    first, second = terminal.plain(terminal.result(told)).splitlines()[1:3]
+    result = document(fixtures.run([one, other]), [one, other])
+    first, second = terminal.plain(terminal.result(result)).splitlines()[1:3]
     assert first.index("DSBS") + 6 == second.index("DSBS")  # six characters take twelve columns
 
 
@@ -231,8 +231,8 @@ def test_errors_say_their_four_parts() -> None:
     assert terminal.plain(terminal.problem(PlanError((fault,)))).splitlines() == [where, do]
     # What to do about faults in a row stands once, below them.
     other = replace(fault, do="")
-    told = terminal.plain(terminal.problem(PlanError((fault, fault, other, fault)))).splitlines()
-    assert told == [where, where, do, where, where, do]
+    result = terminal.plain(terminal.problem(PlanError((fault, fault, other, fault)))).splitlines()
+    assert result == [where, where, do, where, where, do]
     shown = terminal.plain(terminal.problem(RefusedError("refused: \x1b[31m", do="set LB_KEY")))
     assert shown == "error    refused: ␛[31m (service.refused)\n         set LB_KEY"
 
@@ -277,28 +277,28 @@ def unsettled(name: str) -> Any:
 
 def test_a_certain_level_that_is_not_settled_has_its_reason_beside_it() -> None:
     one = unsettled("bot")
-    told = document(fixtures.run([one]), [one])
+    found = document(fixtures.run([one]), [one])
     why = "too few independent texts"
     said = "Only 4 independent groups of texts in He: too few to settle a level"
-    result = terminal.plain(terminal.result(told))
+    result = terminal.plain(terminal.result(found))
     assert f"not settled: {why}" in result
     assert said in result
-    for view in (label.badge(told["ratings"][0]), label.label(told["ratings"][0])):
+    for view in (label.badge(found["ratings"][0]), label.label(found["ratings"][0])):
         assert view is not None
         assert why[:12] in view
-    assert said in exports.markdown(told).decode()
-    assert f"not settled: {why}" in html.report(told, None)
-    gate = documents.gate(told["ratings"][0], "BS", None)
-    gated = {**told, "ratings": [{**told["ratings"][0], "gate": gate}]}
+    assert said in exports.markdown(found).decode()
+    assert f"not settled: {why}" in html.report(found, None)
+    gate = documents.gate(found["ratings"][0], "BS", None)
+    gated = {**found, "ratings": [{**found["ratings"][0], "gate": gate}]}
     assert exit_of(cast(Any, gated)).why == "not settled: bot is BS with certainty > 99 %; " + why
 
 
 def test_an_unknown_reason_is_told_where_the_certainty_is_none() -> None:
     part = fixtures.part("", "mostly he", state="not settled", certainty=0.999)
     one = fixtures.rating("bot", [replace(part, more_texts=None, reasons=(Reason("mine.odd", {"n": 3}),))])
-    told = terminal.plain(terminal.result(document(fixtures.run([one]), [one])))
-    assert "not settled: see its reasons" in told
-    assert 'The method gives the reason "mine.odd" (n: 3)' in told
+    result = terminal.plain(terminal.result(document(fixtures.run([one]), [one])))
+    assert "not settled: see its reasons" in result
+    assert 'The method gives the reason "mine.odd" (n: 3)' in result
 
 
 def test_one_note_of_many_ratings_stands_once() -> None:

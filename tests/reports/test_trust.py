@@ -15,7 +15,7 @@ from tests.reports import fixtures, trust_fixtures
 from tests.reports.hostile import NAME
 from tests.reports.test_html import Reader
 from tests.reports.test_one_source import VIEWS
-from tests.reports.trust_fixtures import PAPER, only, rating, told
+from tests.reports.trust_fixtures import PAPER, document_of, only, rating
 from trustgauge.methods import trust as room
 from trustgauge.methods.trust import view, view_figures, view_sentences, view_tables
 from trustgauge.methods.trust.disclosures import KNOWN_DISGUISES
@@ -54,15 +54,15 @@ def test_the_verdict_names_what_comes_first_for_this_user() -> None:
 
 
 def test_a_mean_beside_a_cut_is_said_to_as_many_digits_as_show_its_side() -> None:
-    told: dict[str, Any] = {"rule": "sound", "mean": 0.33486, "mean_level": "M", "cuts": [1 / 3, 2 / 3]}
-    said = view_sentences.arithmetic(cast(Any, told))
+    facts: dict[str, Any] = {"rule": "sound", "mean": 0.33486, "mean_level": "M", "cuts": [1 / 3, 2 / 3]}
+    said = view_sentences.arithmetic(cast(Any, facts))
     assert said == "Weighted risk 0.335 (low up to 0.333, high above 0.667): Medium."
-    own = cast(Any, {**told, "rule": "raw-weighted", "mean": 0.2, "cuts": [0.125, 0.5]})
+    own = cast(Any, {**facts, "rule": "raw-weighted", "mean": 0.2, "cuts": [0.125, 0.5]})
     assert (
         view_sentences.arithmetic(own)
         == "Weighted mean of the scores 0.200 (cut at 0.125 and 0.500): Medium."
     )
-    plain = cast(Any, {**told, "mean": 0.2, "mean_level": "L"})
+    plain = cast(Any, {**facts, "mean": 0.2, "mean_level": "L"})
     assert "0.20 (low up to 0.33," in view_sentences.arithmetic(plain)
 
 
@@ -108,7 +108,7 @@ def test_a_medium_risk_of_leakage_begins_with_its_reason(figures: dict[str, Any]
 def test_an_assumed_level_says_so_wherever_it_stands() -> None:
     assert sentences.verdict(UBUNTU).startswith("Assumed, not measured: for users who put")
     assert label.outcome(UBUNTU) == "Medium risk (privacy first), assumed"
-    document_told = told(rating("Ubuntu", PAPER["Ubuntu"], state="assumed"))
+    document_told = document_of(rating("Ubuntu", PAPER["Ubuntu"], state="assumed"))
     assert "Medium risk*" in terminal.plain(terminal.show(document_told))
     page = html.report(document_told)
     assert 'class="pill l2 dashed"' in page
@@ -130,7 +130,7 @@ def test_a_missing_issue_leaves_the_levels_that_it_can_still_give() -> None:
 
 def test_what_was_not_tested_is_not_called_lost() -> None:
     lines = terminal.plain(
-        terminal.result(told(rating("Open", PAPER["Insurance"] | {"leakage": (None, "not tested")})))
+        terminal.result(document_of(rating("Open", PAPER["Insurance"] | {"leakage": (None, "not tested")})))
     )
     assert "(not rated) Open" in lines
     assert "too much is missing" not in lines
@@ -139,7 +139,7 @@ def test_what_was_not_tested_is_not_called_lost() -> None:
 
 def test_limits_tell_once_what_was_rated_for_all_profiles() -> None:
     both = [rating("HR", PAPER["HR"], profile) for profile in ("privacy-first", "safe-language")]
-    said = [line for line in views.limits(told(*both)) if line.startswith("Only these issues")]
+    said = [line for line in views.limits(document_of(*both)) if line.startswith("Only these issues")]
     assert said == ["Only these issues were rated: abuse, bias, complexity and leakage."]
 
 
@@ -147,13 +147,13 @@ def test_a_rating_without_any_level_covers_no_part_and_no_other() -> None:
     none: dict[str, Any] = dict.fromkeys(PAPER["HR"], (None, "not tested"))
     some = PAPER["HR"] | {"leakage": (None, "not tested")}
     for issues, expected in ((none, False), (some, True)):
-        said = views.limits(told(rating("HR", issues)))
+        said = views.limits(document_of(rating("HR", issues)))
         assert any("does not cover the others" in line for line in said) is expected
 
 
 def test_a_service_is_told_once_why_it_has_no_level() -> None:
     open_one = rating("Open", PAPER["Insurance"] | {"leakage": (None, "not tested")})
-    lines = terminal.plain(terminal.result(told(open_one, rating("HR", PAPER["HR"])))).splitlines()
+    lines = terminal.plain(terminal.result(document_of(open_one, rating("HR", PAPER["HR"])))).splitlines()
     row = next(one for one in lines if one.startswith("Open"))
     assert row.split()[:4] == ["Open", "not", "rated", "–"]
     assert row.split("  ")[-1] == (
@@ -213,9 +213,9 @@ def test_a_caution_of_several_profiles_is_said_once() -> None:
         for profile in ("privacy-first", "safe-language")
     ]
     said = "Provisional: only 12 bot utterances, fewer than 50."
-    several = told(*provisional)["ratings"]
+    several = document_of(*provisional)["ratings"]
     assert f"note     {said}" in terminal.plain(terminal.notes(several)).splitlines()
-    among = told(*provisional, rating("clean", PAPER["HR"]))["ratings"]
+    among = document_of(*provisional, rating("clean", PAPER["HR"]))["ratings"]
     lines = terminal.plain(terminal.notes(among)).splitlines()
     assert [one for one in lines if said in one] == [
         f"note     HR, Privacy first and HR, Safe language: {said}"
@@ -229,14 +229,14 @@ def test_what_is_not_settled_is_told_with_its_profile() -> None:
     ]
     told_of = [
         one
-        for one in terminal.plain(terminal.notes(told(*unsettled)["ratings"])).splitlines()
+        for one in terminal.plain(terminal.notes(document_of(*unsettled)["ratings"])).splitlines()
         if "Certainty: " in one
     ]
     assert [one.split(":")[0] for one in told_of] == [
         "note     HR, Privacy first",
         "note     HR, Safe language",
     ]
-    whole = terminal.plain(terminal.result(told(*unsettled)))
+    whole = terminal.plain(terminal.result(document_of(*unsettled)))
     assert whole.count("Certainty: ") == 2  # a headline has said it: no note says it again
     assert "note     HR, Privacy first: Certainty" not in whole
 
@@ -249,7 +249,7 @@ def test_two_levels_that_remain_are_told_in_place_of_one() -> None:
     )
     assert "Low or Medium risk: incomplete" in label.label(one)
     assert label.outcome(one) == "low or medium risk"
-    assert "Low or Medium risk for “Safe language”" in terminal.plain(terminal.show(told(half)))
+    assert "Low or Medium risk for “Safe language”" in terminal.plain(terminal.show(document_of(half)))
 
 
 def test_the_arithmetic_can_be_redone_by_hand() -> None:
@@ -355,7 +355,7 @@ def test_the_badge_names_its_profile() -> None:
 
 @pytest.mark.parametrize("view", sorted(set(VIEWS) - {"csv"}))
 def test_every_view_shows_level_certainty_and_date(view: str) -> None:
-    shown = VIEWS[view](told(rating("HR", PAPER["HR"]))).replace(" %", "%").replace("\\", "")
+    shown = VIEWS[view](document_of(rating("HR", PAPER["HR"]))).replace(" %", "%").replace("\\", "")
     assert "High risk" in shown
     assert "97%" in shown or "0.97" in shown
     assert "21 Feb 2027" in shown or "2027-02-21" in shown
@@ -498,7 +498,7 @@ def test_limits_say_when_a_rating_is_provisional() -> None:
 
 
 def test_a_report_of_one_chatbot_is_small() -> None:
-    assert len(html.report(told(rating("HR", PAPER["HR"]))).encode()) < 60_000
+    assert len(html.report(document_of(rating("HR", PAPER["HR"]))).encode()) < 60_000
     assert len(label.label(HR).encode()) < 10_000
     assert len((label.badge(HR) or "").encode()) < 1_000
 
@@ -509,8 +509,8 @@ def test_the_verdict_on_a_leaker_quotes_answers_in_which_the_method_found_the_se
     mine = rows.filter(rows["service"] == leaker["service"]["key"])
     quoted = list(view_of(leaker).quotations(leaker, mine))
     assert VIEW.direction_words(leaker)[1] == {"told": str(len(quoted)), "of": str(len(quoted))}
-    told = mine.filter(mine["leakage_told"])
-    assert {one.sent.quote for one in quoted} <= set(told["sent"].to_list())
+    result = mine.filter(mine["leakage_told"])
+    assert {one.sent.quote for one in quoted} <= set(result["sent"].to_list())
     assert html.report(found, rows).count("Another user had told it this in confidence.") == 3
     clean = rows.filter(rows["service"] != leaker["service"]["key"])
     assert not list(view.leaks(clean))

@@ -205,12 +205,12 @@ def run(ratings: Sequence[Rating], **more: Any) -> RunFacts:
     return fixtures.run(ratings, **(facts | more))
 
 
-def told(*ratings: Rating, **more: Any) -> Any:
+def document_of(*ratings: Rating, **more: Any) -> Any:
     return document(run(ratings, **more), list(ratings))
 
 
 def only(one: Rating) -> Any:
-    member: Any = told(one)["ratings"][0]
+    member: Any = document_of(one)["ratings"][0]
     return member
 
 

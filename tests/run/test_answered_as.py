@@ -36,8 +36,8 @@ def test_a_model_that_changes_behind_its_name_is_a_tick(
     def answer(request: Request) -> Response:
         said = request.json()["messages"][-1]["content"]
         choice = {"message": {"role": "assistant", "content": f"You said {said}"}, "finish_reason": "stop"}
-        told = {"model": models[0], "system_fingerprint": f"fp_{KEY}"}
-        return Response.json({**told, "choices": [choice]})
+        facts = {"model": models[0], "system_fingerprint": f"fp_{KEY}"}
+        return Response.json({**facts, "choices": [choice]})
 
     ratings: list[Any] = []
     with LocalServer(answer) as server:
@@ -47,9 +47,9 @@ def test_a_model_that_changes_behind_its_name_is_a_tick(
             finished = rate(plan, RunOptions(ratings=tmp_path, fresh=True))
             ratings.append(finished.document["ratings"][0])
             assert verify(finished.folder, date(2026, 11, 23)).differences == ()
-            told = finished.document["run"]["services"]["bot"]
+            facts = finished.document["run"]["services"]["bot"]
             with open_store(finished.folder) as store:
-                assert store.answered_as([told["fingerprint"]]) == tuple(told["answered_as"])
+                assert store.answered_as([facts["fingerprint"]]) == tuple(facts["answered_as"])
             models.pop(0)
     assert [one["service"]["answered_as"] for one in ratings] == [
         [f"model {one}, system_fingerprint fp_[key removed]"] for one in MODELS

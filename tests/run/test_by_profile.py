@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from tests.reports.trust_fixtures import CUTS, PAPER, kept, rating, told
+from tests.reports.trust_fixtures import CUTS, PAPER, document_of, kept, rating
 from trustgauge.errors import PlanError
 from trustgauge.methods.trust import profile_sentences as words
 from trustgauge.methods.trust.combine import outcome
@@ -38,7 +38,7 @@ TODAY = date(2026, 12, 1)
 def paper(folder: Path, rule: Rule = "published") -> Path:
     """The four chatbots of the paper, each rated for one profile or another: it must not matter."""
     ratings = [rating(name, issues, rule=rule) for name, issues in PAPER.items()]
-    return kept(folder, told(*ratings))
+    return kept(folder, document_of(*ratings))
 
 
 def compared(folder: Path, **whom: Any) -> ProfileDocument:
@@ -89,7 +89,7 @@ def test_without_a_rule_the_one_that_the_ratings_were_made_by_holds(tmp_path: Pa
 
 
 def test_ratings_under_different_rules_never_share_a_ranking(tmp_path: Path) -> None:
-    sound = told(rating("Other", PAPER["HR"], rule="sound"), id="TG-2026-1122-aaaa")
+    sound = document_of(rating("Other", PAPER["HR"], rule="sound"), id="TG-2026-1122-aaaa")
     paper(tmp_path)
     document = compared(kept(tmp_path, sound))
     assert [len(one["rows"]) for one in document["groups"]] == [4, 1]
@@ -97,20 +97,20 @@ def test_ratings_under_different_rules_never_share_a_ranking(tmp_path: Path) -> 
 
 
 def test_the_newest_rating_of_a_service_counts_and_older_ones_are_named(tmp_path: Path) -> None:
-    old = told(rating("HR", PAPER["HR"]), id="TG-2026-1101-aaaa", started="2026-11-01T09:00:00Z")
-    new = told(rating("HR", PAPER["Insurance"]), id="TG-2026-1122-bbbb")
+    old = document_of(rating("HR", PAPER["HR"]), id="TG-2026-1101-aaaa", started="2026-11-01T09:00:00Z")
+    new = document_of(rating("HR", PAPER["Insurance"]), id="TG-2026-1122-bbbb")
     document = compared(kept(tmp_path, old, new))
     assert shown(document) == [("1", "HR", "Low risk")]
     assert document["notes"][0]["facts"] == {"ratings": ["TG-2026-1101-aaaa"]}
 
 
 def test_a_talk_or_a_provisional_rating_takes_the_place_of_no_fuller_one(tmp_path: Path) -> None:
-    full = told(rating("HR", PAPER["HR"]), id="TG-2026-1101-aaaa", started="2026-11-01T09:00:00Z")
-    talk = told(rating("HR", PAPER["Insurance"]), id="TG-2026-1122-bbbb")
+    full = document_of(rating("HR", PAPER["HR"]), id="TG-2026-1101-aaaa", started="2026-11-01T09:00:00Z")
+    talk = document_of(rating("HR", PAPER["Insurance"]), id="TG-2026-1122-bbbb")
     talk["ratings"][0]["service"]["talked_with"] = "f" * 32
-    few = told(rating("HR", PAPER["Insurance"], rule="sound"), id="TG-2026-1122-cccc")
+    few = document_of(rating("HR", PAPER["Insurance"], rule="sound"), id="TG-2026-1122-cccc")
     few["ratings"][0]["details"]["provisional"] = True
-    other = told(rating("New", PAPER["HR"]), id="TG-2026-1122-dddd")
+    other = document_of(rating("New", PAPER["HR"]), id="TG-2026-1122-dddd")
     other["ratings"][0]["service"]["talked_with"] = "e" * 32
     document = compared(kept(tmp_path, full, talk, few, other))
     (group,) = document["groups"]
@@ -124,7 +124,7 @@ def test_a_talk_or_a_provisional_rating_takes_the_place_of_no_fuller_one(tmp_pat
 
 def test_a_missing_issue_makes_a_range_without_a_rank(tmp_path: Path) -> None:
     issues = PAPER["HR"] | {"bias": (None, "not tested")}
-    folder = kept(tmp_path, told(rating("Half", issues), rating("HR", PAPER["HR"])))
+    folder = kept(tmp_path, document_of(rating("Half", issues), rating("HR", PAPER["HR"])))
     document = compared(folder, profile="safe-language")
     assert shown(document)[-1] == ("", "Half", "Low or Medium risk")
     printed = terminal.plain(words.text(document))
@@ -135,7 +135,7 @@ def test_a_missing_issue_makes_a_range_without_a_rank(tmp_path: Path) -> None:
 
 def test_a_bot_without_a_level_stands_in_the_plain_comparison_with_its_reason(tmp_path: Path) -> None:
     issues = PAPER["HR"] | {"bias": (None, "not tested")}
-    folder = kept(tmp_path, told(rating("Half", issues, "safe-language")))
+    folder = kept(tmp_path, document_of(rating("Half", issues, "safe-language")))
     document = compare(folder, ComparisonQuery(), TODAY)
     why = "Low or Medium risk for “Safe language”, depending on bias, which was not tested."
     assert why in terminal.plain(comparison.text(document))
@@ -144,7 +144,7 @@ def test_a_bot_without_a_level_stands_in_the_plain_comparison_with_its_reason(tm
 
 def test_an_outcome_that_hangs_on_an_unsettled_issue_is_not_settled(tmp_path: Path) -> None:
     issues = PAPER["HR"] | {"leakage": (0.9, "not settled")}
-    document = compared(kept(tmp_path, told(rating("HR", issues))), profile="privacy-first")
+    document = compared(kept(tmp_path, document_of(rating("HR", issues))), profile="privacy-first")
     (row,) = document["groups"][0]["rows"]
     assert (row["state"], row["hangs_on"]) == ("not settled", ["leakage"])
     assert shown(document) == [("", "HR", "(High risk)")]
@@ -177,7 +177,7 @@ def test_states_and_profiles(tmp_path: Path) -> None:
 
 
 def test_profiles_that_a_rating_was_made_for_can_be_asked_for(tmp_path: Path) -> None:
-    document = told(rating("HR", PAPER["HR"]))
+    document = document_of(rating("HR", PAPER["HR"]))
     document["ratings"][0]["issue"]["attribute"] = "parents"
     document["ratings"][0]["details"]["order"] = [["abuse"], ["bias", "leakage"]]
     found = compared(kept(tmp_path, document), profile="parents")
@@ -209,7 +209,7 @@ def test_levels_are_those_of_the_method_for_random_scores() -> None:
     order = IssueOrder.parse("IL > AL = B > CC")
     for _ in range(40):
         issues = {name: (round(float(rng.uniform()), 3), "rated") for name in order.issues}
-        one = json.loads(json.dumps(told(rating("bot", issues))))["ratings"][0]  # type: ignore[arg-type]
+        one = json.loads(json.dumps(document_of(rating("bot", issues))))["ratings"][0]  # type: ignore[arg-type]
         for settings in RULES.values():
             found = combine_issues(one, order, settings)
             known = {name: issue_measures(found["issues"][name]) for name in order.issues}

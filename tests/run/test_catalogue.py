@@ -69,9 +69,9 @@ def test_a_list_reads_only_what_has_changed(ratings: Path, reads: list[str]) -> 
     changed.write_text(json.dumps(document), "utf-8")
     shutil.rmtree(ratings / "TG-2026-0101-0008")
     (ratings / "TG-2026-0101-0009" / "rating.json").write_text("{", "utf-8")
-    told = {row["id"]: row["service"] for row in listing.ratings(ratings)}
-    assert len(told) == MANY - 2
-    assert told["TG-2026-0101-0007"] == "renamed"
+    facts = {row["id"]: row["service"] for row in listing.ratings(ratings)}
+    assert len(facts) == MANY - 2
+    assert facts["TG-2026-0101-0007"] == "renamed"
     assert sorted(seen) == ["TG-2026-0101-0007", "TG-2026-0101-0009"]
     listing.ratings(ratings)
     assert len(seen) == 2  # a broken run is not tried again until it changes

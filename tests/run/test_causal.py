@@ -191,8 +191,8 @@ def test_chats_are_rated_for_each_speaker(tmp_path: Path) -> None:
     assert "Of the 144 rows of the table, 0 have no text and 0 no gender that is compared" in page
     statistics = rating["details"]["conversations"]["statistics"]
     assert {row["speaker"] for row in statistics} == {"user", "bot"}
-    told = {row["name"]: row["p"] for row in rating["details"]["conversations"]["tests"]}
-    assert len(told) == 6
+    facts = {row["name"]: row["p"] for row in rating["details"]["conversations"]["tests"]}
+    assert len(facts) == 6
     assert finished.document["run"]["anchors"] == []
     assert verify(finished.folder, date(2026, 1, 1)).differences == ()
 
@@ -231,9 +231,9 @@ def test_a_set_of_few_frames_says_that_it_makes_the_effect_undefined(tmp_path: P
     few = [row(day, *who, "here", "neutral") for day in (20, 21) for who in people]
     rating = run(tmp_path, sentences_plan(tmp_path, many + few)).document["ratings"][0]
     assert (rating["state"], rating["overall"]["level"]) == ("incomplete", None)
-    (told,) = [one for one in rating["parts"][0]["reasons"] if one["code"] == "causal.undefined"]
-    assert (told["facts"]["set"], told["facts"]["frames"]) == ("neutral", 2)
-    assert 0.05 < told["facts"]["share"] < 0.5
+    (result,) = [one for one in rating["parts"][0]["reasons"] if one["code"] == "causal.undefined"]
+    assert (result["facts"]["set"], result["facts"]["frames"]) == ("neutral", 2)
+    assert 0.05 < result["facts"]["share"] < 0.5
     assert sentences.no_level(rating).endswith("nothing to compare in data set neutral, which has 2 frames.")
 
 
@@ -295,8 +295,8 @@ def test_a_difference_is_not_adjusted_where_a_class_is_absent(tmp_path: Path) ->
         0
     ]
     assert (rating["state"], rating["overall"]["level"]) == ("not tested", None)
-    told = next(one for one in rating["parts"][0]["reasons"] if one["code"] == "causal.no-overlap")
-    assert told["facts"]["cells"] == ["female, room=7 (all)"]
+    result = next(one for one in rating["parts"][0]["reasons"] if one["code"] == "causal.no-overlap")
+    assert result["facts"]["cells"] == ["female, room=7 (all)"]
 
 
 def test_matched_texts_are_not_adjusted(tmp_path: Path) -> None:

@@ -95,33 +95,33 @@ def test_the_order_of_services_changes_no_rank_and_no_difference(
     rated(two_step({name: name for name in order}), made)
     (group,) = compared(made)["groups"]
     assert ranks(group) == {"identity": "=1", "copy": "=1", "half": "3", "all-he": "4"}
-    told = pairs(group)
-    assert told["all-he", "half"]["difference"] == pytest.approx(0.25, abs=0.05)
-    both = [one for names, one in told.items() if set(names) == {"copy", "identity"}]
+    result = pairs(group)
+    assert result["all-he", "half"]["difference"] == pytest.approx(0.25, abs=0.05)
+    both = [one for names, one in result.items() if set(names) == {"copy", "identity"}]
     assert [one["difference"] for one in both] == [0]
 
 
 def test_names_of_services_do_not_matter(tmp_path: Path) -> None:
     """Swapping the names of two services turns their pair around."""
-    told = []
+    result = []
     for number, named in enumerate(({"a": "identity", "b": "half"}, {"a": "half", "b": "identity"})):
         rated(two_step(named), tmp_path / str(number))
         (group,) = compared(tmp_path / str(number))["groups"]
-        told.append((ranks(group), next(iter(group["pairs"]))))
-    assert told[0][0] == {"a": "1", "b": "2"}
-    assert told[1][0] == {"b": "1", "a": "2"}
-    assert told[0][1]["difference"] == pytest.approx(told[1][1]["difference"], abs=0.06)
-    assert told[0][1]["sign"] == told[1][1]["sign"] == "worse"
+        result.append((ranks(group), next(iter(group["pairs"]))))
+    assert result[0][0] == {"a": "1", "b": "2"}
+    assert result[1][0] == {"b": "1", "a": "2"}
+    assert result[0][1]["difference"] == pytest.approx(result[1][1]["difference"], abs=0.06)
+    assert result[0][1]["sign"] == result[1][1]["sign"] == "worse"
 
 
 def test_other_rules_and_other_texts_stand_in_tables_of_their_own(tmp_path: Path) -> None:
     two = {"identity": "identity", "all-he": "all-he"}
     for plan in (two_step(two), two_step(two, rule="published"), two_step(two, texts=40)):
         rated(plan, tmp_path)
-    told = compared(tmp_path)
-    assert len(told["groups"]) == 3
-    assert codes(told["notes"]) == ["compare.separate"]
-    differs = [group["differs"] for group in told["groups"]]
+    result = compared(tmp_path)
+    assert len(result["groups"]) == 3
+    assert codes(result["notes"]) == ["compare.separate"]
+    differs = [group["differs"] for group in result["groups"]]
     assert differs.count([]) == 1
     assert all("texts asked" in one for one in differs if one)
     assert any("rule" in one for one in differs)
@@ -136,11 +136,11 @@ def test_other_rules_and_other_texts_stand_in_tables_of_their_own(tmp_path: Path
 def test_two_runs_with_the_same_texts_share_a_ranking(tmp_path: Path) -> None:
     one = rated(two_step({"identity": "identity"}), tmp_path).folder.name
     other = rated(two_step({"all-he": "all-he"}), tmp_path).folder.name
-    told = compared(tmp_path, one, other)
-    (group,) = told["groups"]
+    result = compared(tmp_path, one, other)
+    (group,) = result["groups"]
     assert ranks(group) == {"identity": "1", "all-he": "2"}
-    assert told["dates"] == []
-    assert told == compared(tmp_path, other, one)
+    assert result["dates"] == []
+    assert result == compared(tmp_path, other, one)
     alone = compared(tmp_path, one)["groups"][0]
     assert (alone["ranked"], alone["pairs"], ranks(alone)) == (False, [], {"identity": None})
 
@@ -276,8 +276,8 @@ def test_the_parts_that_changed_come_first(serve: Serve, tmp_path: Path) -> None
 def test_scores_move_up_and_down(tmp_path: Path) -> None:
     first = rated(causal({"mine": "constant", "word": "word-only"}), tmp_path).folder
     second = rated(causal({"mine": "female-biased", "word": "word-only"}), tmp_path).folder
-    told = compared(tmp_path)
-    mine = next(one for one in told["dates"] if one["service"] == "mine")
+    result = compared(tmp_path)
+    mine = next(one for one in result["dates"] if one["service"] == "mine")
     (base,) = set(_scores(first))
     scores = _scores(second)
     assert mine["readings"]["directions"] == {
@@ -285,9 +285,9 @@ def test_scores_move_up_and_down(tmp_path: Path) -> None:
         "down": sum(score < base for score in scores),
     }
     assert mine["difference"]["sign"] == "worse"
-    word = next(one for one in told["dates"] if one["service"] == "word")
+    word = next(one for one in result["dates"] if one["service"] == "word")
     assert word["readings"]["flipped"] == 0
-    (group,) = told["groups"]
+    (group,) = result["groups"]
     assert ranks(group) == {"word": "1", "mine": "2"}
     assert group["margin"] == 0.05
 
@@ -321,11 +321,11 @@ def test_a_void_run_and_one_without_its_answers_are_told(serve: Serve, tmp_path:
     for path in gone.iterdir():
         if path.name not in ("rating.json", "manifest.json"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    told = compared(tmp_path)
-    notes = {one["code"]: one["facts"] for one in told["notes"]}
+    result = compared(tmp_path)
+    notes = {one["code"]: one["facts"] for one in result["notes"]}
     assert notes["compare.void"] == {"run": void.name}
     assert notes["compare.unreadable"]["rating"] == gone.name
-    shown = {name: rank for group in told["groups"] for name, rank in ranks(group).items()}
+    shown = {name: rank for group in result["groups"] for name, rank in ranks(group).items()}
     assert shown == {"a": "1", "b": "2", "c": None}
     assert codes(compared(tmp_path, void.name)["notes"]) == ["compare.void"]
 

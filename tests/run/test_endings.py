@@ -17,7 +17,7 @@ from trustgauge.run.run import RunResult, rate
 from trustgauge.run.verify import rerate
 
 
-def told(command: str, ratings: Path) -> str:
+def ending(command: str, ratings: Path) -> str:
     asked = [*command.split(), "--ratings", str(ratings)]
     return CliRunner().invoke(group, asked, standalone_mode=False, catch_exceptions=False).output
 
@@ -39,24 +39,26 @@ def test_a_service_that_fails_is_the_cause(tmp_path: Path, status: int) -> None:
     for facts in (rating["reasons"][0]["facts"], rating["parts"][0]["reasons"][0]["facts"]):
         assert (facts["error"], facts["calls"]) == (failure["error"], failure["calls"])
     for command in ("show latest", "gate latest --fail-on worst"):
-        said = told(command, tmp_path)
+        said = ending(command, tmp_path)
         assert f"The service failed: {failure['calls']} calls ended with “" in said
         assert "no such model" in said
         assert "The run was stopped" not in said
-    assert "next     See what `trustgauge check` gets" in told("gate latest --fail-on worst", tmp_path)
-    assert "incomplete" in told("list", tmp_path)
-    assert "the service failed" in told("list", tmp_path)
+    assert "next     See what `trustgauge check` gets" in ending("gate latest --fail-on worst", tmp_path)
+    assert "incomplete" in ending("list", tmp_path)
+    assert "the service failed" in ending("list", tmp_path)
     assert "The service failed" in (finished.folder / "report.html").read_text("utf-8")
-    assert told("verify latest", tmp_path).startswith("ok")
+    assert ending("verify latest", tmp_path).startswith("ok")
     assert rerate(finished.folder) == finished.document
 
 
 def test_a_limit_is_the_cause_until_it_is_raised(tmp_path: Path) -> None:
     with LocalServer(faithful) as server:
         short = done(translator_plan(server.url, budget={"calls": 20}), tmp_path)
-        said = {name: told(name, tmp_path) for name in ("show latest", "gate latest --fail-on worst", "list")}
+        said = {
+            name: ending(name, tmp_path) for name in ("show latest", "gate latest --fail-on worst", "list")
+        }
         page = (short.folder / "report.html").read_text("utf-8")
-        checked = told("verify latest", tmp_path)
+        checked = ending("verify latest", tmp_path)
         whole = done(translator_plan(server.url), tmp_path)
     (rating,) = short.document["ratings"]
     assert rating["reasons"][0]["facts"]["limit"] == "calls 20"
@@ -106,4 +108,4 @@ def test_what_a_service_rejects_is_named_with_what_it_said(tmp_path: Path) -> No
         assert (reason["facts"]["error"], reason["facts"]["calls"]) == (lost["error"], lost["calls"])
         assert "failures" not in finished.document["run"]
         assert rerate(finished.folder) == finished.document
-    assert f"{lost['calls']} calls ended with “" in told("show latest", tmp_path)
+    assert f"{lost['calls']} calls ended with “" in ending("show latest", tmp_path)

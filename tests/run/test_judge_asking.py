@@ -52,8 +52,8 @@ class Judge:
     def __call__(self, request: Request) -> Response:
         prompt = request.json()["messages"][-1]["content"]
         self.asked[prompt] += 1
-        told = {"Men, I": "chooses-b", "Women, s": "refuses", "That they": "affirms", "Nonsense": "denies"}
-        found = next((word for start, word in told.items() if f"\n{start}" in prompt), "hard to say")
+        facts = {"Men, I": "chooses-b", "Women, s": "refuses", "That they": "affirms", "Nonsense": "denies"}
+        found = next((word for start, word in facts.items() if f"\n{start}" in prompt), "hard to say")
         choice = {"message": {"content": found}, "finish_reason": "stop"}
         return Response.json({"choices": [choice], "usage": {"prompt_tokens": 3, "completion_tokens": 1}})
 

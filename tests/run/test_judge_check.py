@@ -114,9 +114,9 @@ def test_rows_that_cannot_be_used_are_refused_by_row(tmp_path: Path) -> None:
     ]
     with pytest.raises(PlanError) as caught:
         evaluate_judge("sound", table(tmp_path, rows))
-    told = [str(fault) for fault in caught.value.faults]
-    assert [one.partition(":")[0] for one in told] == [f"t.csv, row {row}" for row in (3, 4, 4, 4, 5)]
-    for one, word in zip(told, ("kind", "language", "verdict", "martians", "question"), strict=True):
+    result = [str(fault) for fault in caught.value.faults]
+    assert [one.partition(":")[0] for one in result] == [f"t.csv, row {row}" for row in (3, 4, 4, 4, 5)]
+    for one, word in zip(result, ("kind", "language", "verdict", "martians", "question"), strict=True):
         assert word in one
     with pytest.raises(PlanError, match="no column kind, verdict"):
         evaluate_judge("sound", table(tmp_path, [["q", "a", "en", "women", ""]], [*HEAD[:3], *HEAD[4:6]]))

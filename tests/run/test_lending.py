@@ -43,7 +43,7 @@ def plan_with(url: str, seed: int, *, service: dict[str, Any] | None = None, **m
     }
 
 
-def told(plan: dict[str, Any], ratings: Path) -> tuple[int, RunResult]:
+def rated(plan: dict[str, Any], ratings: Path) -> tuple[int, RunResult]:
     """The calls that `plan` announces, and the run."""
     sitting = RunOptions(ratings)
     return forecast(prepare(load_plan(plan), sitting), sitting).calls, rate(load_plan(plan), sitting)
@@ -51,7 +51,7 @@ def told(plan: dict[str, Any], ratings: Path) -> tuple[int, RunResult]:
 
 def test_a_new_seed_of_a_service_that_varies_asks_anew(tmp_path: Path) -> None:
     with LocalServer(tossing()) as server:
-        first, second, again = (told(plan_with(server.url, seed), tmp_path) for seed in (11, 12, 11))
+        first, second, again = (rated(plan_with(server.url, seed), tmp_path) for seed in (11, 12, 11))
     assert [(calls, run.asked.calls) for calls, run in (first, second, again)] == [
         (CALLS, CALLS),
         (CALLS, CALLS),
@@ -70,22 +70,22 @@ def test_a_new_seed_takes_the_answers_of_a_service_that_was_verified_determinist
         # Messages are asked twice at the end: a run that was cut short before has verified nothing.
         limit = {} if verified else {"budget": {"calls": 20}}
         rate(load_plan(plan_with(server.url, 11, service=service, **limit)), RunOptions(tmp_path))
-        calls, run = told(plan_with(server.url, 12, service=service), tmp_path)
-        alone, _ = told(plan_with(server.url, 12, service=service), tmp_path / "alone")
+        calls, run = rated(plan_with(server.url, 12, service=service), tmp_path)
+        alone, _ = rated(plan_with(server.url, 12, service=service), tmp_path / "alone")
     assert calls == run.asked.calls
     assert calls < alone if verified else calls == alone
 
 
 def test_another_plan_of_the_same_seed_takes_the_answers_of_a_service_that_varies(tmp_path: Path) -> None:
     with LocalServer(tossing()) as server:
-        told(plan_with(server.url, 11), tmp_path)
+        rated(plan_with(server.url, 11), tmp_path)
         other = plan_with(server.url, 11, experiment={"settle": 0.9})
-        assert told(other, tmp_path)[0] == 0
+        assert rated(other, tmp_path)[0] == 0
 
 
 def test_people_are_asked_anew_for_another_seed(tmp_path: Path) -> None:
     with LocalServer(tossing()) as server:
-        told(plan_with(server.url, 11), tmp_path)
+        rated(plan_with(server.url, 11), tmp_path)
         for seed, pending in ((11, 0), (12, CALLS)):
             prepared = manual_answers.prepare(load_plan(plan_with(server.url, seed)))
             exported = manual_answers.export(

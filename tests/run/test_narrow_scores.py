@@ -31,15 +31,15 @@ def test_a_remark_stands_with_the_level_and_is_said_once(tmp_path: Path) -> None
         plan = {"name": "t", "seed": 3, "services": {"tiny": service}, "experiments": [experiment | sampling]}
         (rating,) = rate(load_plan(plan), RunOptions(tmp_path)).document["ratings"]
 
-    def told(*command: str) -> str:
+    def output_of(*command: str) -> str:
         asked = [*command, "--ratings", str(tmp_path)]
         return CliRunner().invoke(group, asked, standalone_mode=False, catch_exceptions=False).output
 
     remark = "But its scores hardly differ on that range (standard deviation < 1 % of it)"
     assert (rating["state"], rating["overall"]["level"]) == ("rated", "1")
-    shown = told("show", "latest")
+    shown = output_of("show", "latest")
     assert remark in shown.split("controls")[0]  # the first screen
-    assert remark in told("gate", "latest", "--fail-on", "2")
+    assert remark in output_of("gate", "latest", "--fail-on", "2")
     assert shown.count("The scores hardly differ on the range") == 1
     assert "reason   All parts: The scores hardly differ on the range" in shown
     # All three parts are read from the same texts.

@@ -131,5 +131,5 @@ def test_the_commands_need_no_key_either(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     name = json.loads(done.stdout)["run"]["id"]
     for verb in (("verify", name), ("show", name), ("show", name, "--as", "html", "-o", "x.html")):
-        told = trustgauge(*verb, folder=tmp_path)
-        assert told.returncode == 0, told.stderr
+        result = trustgauge(*verb, folder=tmp_path)
+        assert result.returncode == 0, result.stderr

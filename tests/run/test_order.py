@@ -116,10 +116,10 @@ class Updated:
         if asked["target"] != "en":
             self.texts.append(asked["q"])
             return faithful(request)
-        told = json.loads(faithful(request).body)["translatedText"]
+        entry = json.loads(faithful(request).body)["translatedText"]
         if len(self.texts) > self.calls:
-            told = told.replace(" she ", " he ").replace("She ", "He ").replace(" her ", " him ")
-        return Response.json({"translatedText": told})
+            entry = entry.replace(" she ", " he ").replace("She ", "He ").replace(" her ", " him ")
+        return Response.json({"translatedText": entry})
 
 
 def test_an_update_in_mid_run_meets_every_block_alike(tmp_path: Path) -> None:

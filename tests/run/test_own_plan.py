@@ -27,10 +27,10 @@ def plan_under(rule: str, method: str) -> Any:
 def test_it_verifies_and_is_rated_alike(tmp_path: Path, method: str, rule: str) -> None:
     first = rate(load_plan(plan_under(rule, method)), RunOptions(tmp_path))
     assert verify(first.folder, date(2026, 1, 2)).differences == ()
-    told = read(first.folder)
+    result = read(first.folder)
     again = rate(load_plan(first.folder / "plan.toml"), RunOptions(tmp_path))
     assert (again.folder, again.asked.calls) == (first.folder, 0)
-    assert but_for_times(read(again.folder)) == but_for_times(told)
+    assert but_for_times(read(again.folder)) == but_for_times(result)
 
 
 @pytest.mark.parametrize("rule", ["sound", "published", "released"])

@@ -56,9 +56,9 @@ def test_what_was_recovered_is_told_by_class_over_all_sittings(tmp_path: Path) -
     assert run["recovered"]["timeout"] == 1
     lost = scorer.failed.total() - sum(run["recovered"].values())
     assert 0 <= lost <= 8, "only those of units that the limit broke off"
-    told = f"recovered {sum(run['recovered'].values())} (429: {run['recovered']['429']}, 502: "
-    assert f"retried  {told}" in terminal.plain(terminal.result(again.document))
-    assert f"{told.removeprefix('recovered ')}" in (again.folder / "report.html").read_text("utf-8")
+    text = f"recovered {sum(run['recovered'].values())} (429: {run['recovered']['429']}, 502: "
+    assert f"retried  {text}" in terminal.plain(terminal.result(again.document))
+    assert f"{text.removeprefix('recovered ')}" in (again.folder / "report.html").read_text("utf-8")
     assert verify(again.folder, date(2026, 12, 1)).differences == ()
 
 

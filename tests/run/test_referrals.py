@@ -115,7 +115,7 @@ def run(settings: dict[str, Any], ratings: Path) -> RunResult:
     return rate(load_plan(settings), RunOptions(ratings=ratings))
 
 
-def told(finished: RunResult) -> dict[str, Any]:
+def facts_of(finished: RunResult) -> dict[str, Any]:
     return dict(finished.document["ratings"][0]["details"]["judge"])
 
 
@@ -150,7 +150,7 @@ def test_referrals_are_asked_once_told_of_and_follow_from_the_store(judged: Judg
     after = forecast(prepare(load_plan(settings)), RunOptions(ratings=ratings))
     assert len(server.requests) == asked
     assert set(prompts.values()) == {1}
-    judge = told(first)
+    judge = facts_of(first)
     assert judge["referred"] == judge["settled"] > 50
     assert (judge["service"], judge["refer"], judge["failed"], judge["pending"]) == (
         "critic",
@@ -227,7 +227,7 @@ def test_another_plan_copies_replies_that_it_can_use(judged: Judged, tmp_path: P
     prompts = judged.talking.prompts
     assert set(prompts.values()) == {1}
     assert len(prompts) > len(judged.prompts)
-    assert told(every)["referred"] == 496
+    assert facts_of(every)["referred"] == 496
     assert every.document["run"]["costs"]["critic"]["calls"] == len(prompts) - len(judged.prompts)
 
 
@@ -265,7 +265,7 @@ def test_what_the_judge_cannot_tell_stays_unread(tmp_path: Path) -> None:
     assert finished.document["run"]["state"] == "complete"
     assert rating["state"] == "incomplete"
     assert "unread-matters" in {one["code"] for one in rating["reasons"]}
-    assert told(finished)["unclear"] == rating["coverage"]["unread"] == told(finished)["referred"]
+    assert facts_of(finished)["unclear"] == rating["coverage"]["unread"] == facts_of(finished)["referred"]
 
 
 INJECTIONS = (
@@ -286,7 +286,7 @@ def test_an_answer_cannot_steer_its_judge(answer: str, tmp_path: Path) -> None:
     marks = finished.derived.marks[0]
     mine = marks.filter(marks["service"] == "bot")
     assert set(mine["verdict"]) == {"even-handed"}
-    assert told(finished)["settled"] == len(mine)
+    assert facts_of(finished)["settled"] == len(mine)
 
 
 def test_the_judge_of_these_tests_does_obey_where_a_fence_is_broken() -> None:

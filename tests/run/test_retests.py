@@ -114,9 +114,9 @@ def test_agreement_is_that_of_the_bot_and_no_data_of_the_rating(tmp_path: Path) 
     jsonschema.validate(finished.document, document_schema())
     assert verify(finished.folder, TODAY).differences == ()
     lines = "\n".join("".join(piece for piece, _ in line) for line in terminal.result(finished.document))
-    told = f"{count} questions were asked twice: "
-    assert told in lines
-    assert told in (finished.folder / "report.html").read_text("utf-8")
+    text = f"{count} questions were asked twice: "
+    assert text in lines
+    assert text in (finished.folder / "report.html").read_text("utf-8")
 
 
 def test_a_service_that_changes_agrees_with_itself_only_soon_after(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def done(plan: Any, folder: Path, **how: Any) -> RunResult:
     return rate(load_plan(plan), RunOptions(folder, **how))
 
 
-def told(finished: RunResult) -> tuple[str, str | None, list[str], int]:
+def summary(finished: RunResult) -> tuple[str, str | None, list[str], int]:
     """State and level of the first rating, the codes of its reasons, and the exit code."""
     rating = finished.document["ratings"][0]
     codes = [reason["code"] for reason in rating["reasons"]]
@@ -63,7 +63,7 @@ def test_an_api_that_always_says_hello_is_not_rated(tmp_path: Path) -> None:
     with LocalServer(hello) as server:
         plan = translator_plan(server.url, texts=200, service={"concurrency": 4})
         finished = done(plan, tmp_path)
-        assert told(finished) == REFUSED
+        assert summary(finished) == REFUSED
         # Both ways of the first texts, and what was under way, of 1,200 calls.
         assert 2 * FIRST <= len(server.requests) <= 2 * FIRST + 2 * 300
         again = done(plan, tmp_path)
@@ -87,7 +87,7 @@ def test_an_api_that_answers_nothing_is_not_rated(output: str, tmp_path: Path) -
     with LocalServer(lambda _: Response.json({"translatedText": output})) as server:
         finished = done(translator_plan(server.url, texts=200, service={"concurrency": 4}), tmp_path)
         assert FIRST <= len(server.requests) <= FIRST + 300
-    assert told(finished) == REFUSED
+    assert summary(finished) == REFUSED
     (reason,) = finished.document["ratings"][0]["reasons"]
     said = sentences.reason(reason)
     assert said.startswith("The service answered nothing: ")
@@ -103,7 +103,7 @@ def test_some_empty_answers_are_no_fault(tmp_path: Path) -> None:
     heard: list[str] = []
     with LocalServer(answers_after_a_while) as server:
         finished = done(translator_plan(server.url, service={"concurrency": 1}), tmp_path)
-    assert "same-answer" not in told(finished)[2]
+    assert "same-answer" not in summary(finished)[2]
     assert finished.document["ratings"][0]["coverage"]["empty"] == 19
 
 
@@ -114,7 +114,7 @@ def test_one_language_of_two_is_at_fault(tmp_path: Path) -> None:
 
     with LocalServer(french_is_down) as server:
         finished = done(translator_plan(server.url, via=("es", "fr")), tmp_path)
-    assert told(finished) == REFUSED
+    assert summary(finished) == REFUSED
     spanish, french = finished.document["ratings"][0]["parts"]
     assert (spanish["level"], french["level"]) == ("DSBS", None)
 
@@ -124,7 +124,7 @@ def test_what_is_meant_is_confirmed_by_the_plan(tmp_path: Path) -> None:
         plan = translator_plan(server.url, experiment={"constant_services": ["mine"]})
         finished = done(plan, tmp_path)
     assert len(server.requests) == 240
-    assert "same-answer" not in told(finished)[2]
+    assert "same-answer" not in summary(finished)[2]
     with pytest.raises(PlanError, match=r'experiments\[0\].constant_services: no service "mien"'):
         load_plan(translator_plan("http://localhost", experiment={"constant_services": ["mien"]}))
 
@@ -142,7 +142,7 @@ def test_dialogs_whose_every_answer_is_good_day_are_not_rated(tmp_path: Path, sl
         "experiments": [{"method": "trust", "services": ["log"], "issues": ["abuse", "complexity"]}],
     }
     finished = done(plan, tmp_path / "ratings", slice_rows=slice_rows)
-    assert told(finished) == REFUSED
+    assert summary(finished) == REFUSED
     assert {part["level"] for part in finished.document["ratings"][0]["parts"]} == {None}
     assert verify(finished.folder, TODAY).differences == ()
 
@@ -152,7 +152,7 @@ def test_a_bot_that_always_refuses_is_rated_and_one_that_always_greets_is_not(tm
     for handler in (refusing, hello):
         with LocalServer(handler) as server:
             finished = done(chat_plan(server.url, "social-bias", questions=200), tmp_path)
-            outcomes.append((told(finished)[2] == ["same-answer"], len(server.requests)))
+            outcomes.append((summary(finished)[2] == ["same-answer"], len(server.requests)))
     planned = finished.ask_plan.probes[0, "chat"].height
     (refuser_fails, refuser_calls), (greeter_fails, greeter_calls) = outcomes
     assert (refuser_fails, refuser_calls) == (False, planned)
@@ -164,7 +164,7 @@ def test_a_scorer_that_gives_everything_one_score_is_rated(tmp_path: Path) -> No
     small = {"frames": 2, "persons": 2, "resamples": 1000, "permutations": 999}
     with LocalServer(hello) as server:
         finished = done(chat_plan(server.url, "causal", **small), tmp_path)
-    assert "same-answer" not in told(finished)[2]
+    assert "same-answer" not in summary(finished)[2]
     gender, *_ = finished.document["ratings"][0]["parts"]
     assert gender["level"] == "1"
     assert "causal.constant-scores" in [reason["code"] for reason in gender["reasons"]]
@@ -179,7 +179,7 @@ def test_two_answers_or_few_questions_are_no_fault(tmp_path: Path) -> None:
 
     with LocalServer(hello_but_once) as server:
         service = {"concurrency": 1}
-        assert "same-answer" not in told(done(translator_plan(server.url, service=service), tmp_path))[2]
+        assert "same-answer" not in summary(done(translator_plan(server.url, service=service), tmp_path))[2]
     with LocalServer(hello) as server:
         few = translator_plan(server.url, texts=3)
-        assert "same-answer" not in told(done(few, tmp_path))[2]
+        assert "same-answer" not in summary(done(few, tmp_path))[2]

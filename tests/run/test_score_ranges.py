@@ -70,8 +70,8 @@ def test_an_unbiased_scorer_is_not_settled_as_biased_and_rated_once_its_range_is
     (reason,) = [one for one in without["reasons"] if one["code"] == "two-step.one-sided-scores"]
     assert "Set `score_range` in the experiment" in sentences.reason(reason, without)
     assert levels(controls) >= {("anchor/identity", "DSBS"), ("anchor/all-positive", "BS")}
-    told, controls = rated(tmp_path / "told", low, high, score_range=[low, high])
-    assert (told["state"], told["overall"]["level"]) == ("rated", "DSBS")
+    result, controls = rated(tmp_path / "told", low, high, score_range=[low, high])
+    assert (result["state"], result["overall"]["level"]) == ("rated", "DSBS")
     assert levels(controls) >= {("anchor/identity", "DSBS"), ("anchor/all-positive", "BS")}
 
 

@@ -79,7 +79,7 @@ def run(plan: Any, ratings: Path, slice_rows: int = 100_000) -> RunResult:
     return rate(load_plan(plan), RunOptions(ratings, slice_rows=slice_rows))
 
 
-def told(finished: RunResult) -> Any:
+def summary(finished: RunResult) -> Any:
     return but_for_times(json.loads((finished.folder / "rating.json").read_text("utf-8")))
 
 
@@ -89,7 +89,7 @@ def test_the_same_rating_from_either_store_in_one_slice_or_many(tmp_path: Path, 
     assert kind_of(whole.folder) == "sqlite"
     sliced = run(plan_of(method, "parquet"), tmp_path / "sliced", ROWS[method])
     assert kind_of(sliced.folder) == "parquet"
-    assert told(sliced) == told(whole)
+    assert summary(sliced) == summary(whole)
     assert verify(sliced.folder, TODAY).differences == ()
     check_slices(sliced)
 
@@ -192,7 +192,7 @@ def test_a_limit_stops_between_slices_and_a_higher_one_goes_on(tmp_path: Path) -
         assert len(asked) == len(set(asked)) == 240
         assert done.folder == short.folder
         calm = run(translator_plan(server.url), tmp_path / "calm")
-    assert told(done)["ratings"][0]["provenance"] == told(calm)["ratings"][0]["provenance"]
+    assert summary(done)["ratings"][0]["provenance"] == summary(calm)["ratings"][0]["provenance"]
     assert done.derived.hashes == calm.derived.hashes
 
 

@@ -67,15 +67,18 @@ def test_a_planted_preference_comes_back_inside_its_interval(finished: RunResult
     ]
     wins, played = sum(value * n for value, n in games), sum(n for _, n in games)
     assert wins / played > 0.93
-    told = {reason["code"]: reason["facts"] for reason in found["reasons"]}
-    assert (told["social-bias.direction"]["group"], told["social-bias.direction"]["wins"]) == ("women", True)
+    facts = {reason["code"]: reason["facts"] for reason in found["reasons"]}
+    assert (facts["social-bias.direction"]["group"], facts["social-bias.direction"]["wins"]) == (
+        "women",
+        True,
+    )
 
 
 def test_a_planted_slander_is_the_gap(finished: RunResult) -> None:
     found = rating(finished, "affirms")
     assert (found["overall"]["level"], found["state"]) == ("H", "rated")
-    told = {reason["code"]: reason["facts"] for reason in found["reasons"]}
-    assert (told["social-bias.relative"]["group"], told["social-bias.relative"]["direction"]) == (
+    facts = {reason["code"]: reason["facts"] for reason in found["reasons"]}
+    assert (facts["social-bias.relative"]["group"], facts["social-bias.relative"]["direction"]) == (
         "women",
         "ill",
     )

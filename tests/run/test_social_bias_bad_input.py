@@ -101,8 +101,8 @@ def test_answers_that_say_nothing_favour_nobody(finished: RunResult, name: str) 
 
 def test_empty_answers_are_counted_as_such(finished: RunResult) -> None:
     for name in ("silent", "blank"):
-        told = rating(finished, name)["coverage"]
-        assert told["empty"] == told["planned"] > 0
+        entry = rating(finished, name)["coverage"]
+        assert entry["empty"] == entry["planned"] > 0
 
 
 @pytest.mark.parametrize("name", ["french", "long-noise", "injects"])

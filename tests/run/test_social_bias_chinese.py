@@ -51,8 +51,8 @@ def rating(finished: RunResult, name: str) -> Any:
 
 def test_every_answer_can_be_read(finished: RunResult) -> None:
     for name in ("favours", "affirms", "silent"):
-        told = rating(finished, name)["coverage"]
-        assert told["unreadable"] == told["failed"] == 0 < told["planned"]
+        entry = rating(finished, name)["coverage"]
+        assert entry["unreadable"] == entry["failed"] == 0 < entry["planned"]
 
 
 def test_controls_are_rated_as_built_in_chinese(finished: RunResult) -> None:
@@ -81,8 +81,8 @@ def test_a_planted_slander_is_the_gap_in_chinese(finished: RunResult) -> None:
     assert (found["overall"]["level"], found["state"]) == ("H", "rated")
     gap = found["parts"][0]["details"]["relative"]["gap"]
     assert gap["low"] < 1.0 < gap["high"]  # it denies of her what is good, too
-    told = {reason["code"]: reason["facts"] for reason in found["reasons"]}
-    assert told["social-bias.relative"]["group"] == "women"
+    facts = {reason["code"]: reason["facts"] for reason in found["reasons"]}
+    assert facts["social-bias.relative"]["group"] == "women"
 
 
 def test_who_will_not_say_is_of_low_risk(finished: RunResult) -> None:

@@ -74,10 +74,10 @@ def test_a_prompt_around_the_text_is_read_with_it_and_limits_are_those_of_the_mo
 
 
 def test_a_system_prompt_is_read_with_every_message() -> None:
-    plain, told = (
+    plain, result = (
         tokens.expected_tokens(one, [(Message("hi"),)] * 3) for one in (chat(), chat(system="abcdefgh"))
     )
-    assert told.read - plain.read == 3 * (2 + tokens.FRAME)
+    assert result.read - plain.read == 3 * (2 + tokens.FRAME)
 
 
 def test_what_was_said_before_is_read_again_and_other_conversations_are_not() -> None:

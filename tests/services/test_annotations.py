@@ -38,9 +38,9 @@ def people(path: Path, content: str | bytes, **settings: Any) -> People:
 
 
 def faulty(path: Path, content: str | bytes, **settings: Any) -> str:
-    with pytest.raises(PlanError) as told:
+    with pytest.raises(PlanError) as result:
         people(path, content, **settings).check_requirements()
-    return str(told.value)
+    return str(result.value)
 
 
 class TestScores:
@@ -64,8 +64,8 @@ class TestScores:
         content = "text,A1,A2,A3\nx,1,1,2\n"
         labels = {"1": -1, "2": 0, "3": 1}
         assert outputs(people(tmp_path / "a.csv", content, labels=labels), "x") == [-1.0]
-        told = faulty(tmp_path / "b.csv", "text,A1,A2,A3\nx,1,1,0\n", labels=labels)
-        assert "unknown label in row 1" in told
+        result = faulty(tmp_path / "b.csv", "text,A1,A2,A3\nx,1,1,0\n", labels=labels)
+        assert "unknown label in row 1" in result
 
     def test_by_content_key(self, tmp_path: Path) -> None:
         message = Message("hello")
@@ -115,9 +115,9 @@ class TestMissing:
         assert found["fair"].trail == ("labelled 1", "labelled 0", "labelled 1")
 
     def test_a_text_that_nobody_saw_fails(self, tmp_path: Path) -> None:
-        with pytest.raises(RejectedError, match='no labels of "else"') as told:
+        with pytest.raises(RejectedError, match='no labels of "else"') as result:
             replies(people(tmp_path / "a.csv", WIDE), "else")
-        assert not told.value.retry
+        assert not result.value.retry
 
     def test_random_ties_are_seeded_by_text(self, tmp_path: Path) -> None:
         rows = "".join(f"text {number},-1,0,1\n" for number in range(300))
@@ -139,9 +139,9 @@ class TestRepeats:
     CONTENT = "text,A1,A2,A3\nx,1,1,0\ny,1,1,1\nx,1,0,0\n"
 
     def test_two_labels_of_one_person_are_a_fault_unless_pooled(self, tmp_path: Path) -> None:
-        told = faulty(tmp_path / "a.csv", self.CONTENT)
-        assert 'A2 gave "x" two labels, in rows 1 and 3' in told
-        assert 'repeats = "pool"' in told
+        result = faulty(tmp_path / "a.csv", self.CONTENT)
+        assert 'A2 gave "x" two labels, in rows 1 and 3' in result
+        assert 'repeats = "pool"' in result
         service = people(tmp_path / "a.csv", self.CONTENT, repeats="pool")
         assert (
             len(replies(people(tmp_path / "b.csv", self.CONTENT.replace("1,0,0", "1,1,0")), "x")[0].trail)

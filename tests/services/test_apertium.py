@@ -150,9 +150,9 @@ class TestRealApertium:
         assert Apertium(target="ca_valencia").fingerprint != Apertium(target="ca").fingerprint
 
     def test_an_unknown_pair_names_the_nearest_installed_ones(self) -> None:
-        with pytest.raises(MissingPartError, match=r"no direction en-tr here.*en-es") as told:
+        with pytest.raises(MissingPartError, match=r"no direction en-tr here.*en-es") as result:
             Apertium(target="tr").check_requirements()
-        assert "Choose" in told.value.do
+        assert "Choose" in result.value.do
 
     def test_an_absent_pair_names_its_package(self) -> None:
         if ("es", "pt") in set(Apertium().languages() or ()):
@@ -225,9 +225,9 @@ class TestFaults:
             live = service.open()
             try:
                 began = time.monotonic()
-                with pytest.raises(UnavailableError, match=r"within 0\.5 s") as told:
+                with pytest.raises(UnavailableError, match=r"within 0\.5 s") as result:
                     await live.ask([Message("hang")])
-                assert told.value.timed_out
+                assert result.value.timed_out
                 assert time.monotonic() - began < 20
                 assert (await live.ask([Message("next")]))[0].output == "next"
             finally:

@@ -187,8 +187,8 @@ def test_an_error_that_filters_the_question_is_a_refusal(
 
 
 def test_a_question_that_names_the_filter_is_no_refusal(serve: Serve) -> None:
-    told = {"error": {"message": 'bad text "content_filter flagged_input"', "code": "too_long"}}
-    assert isinstance(failure(openai(serve(lambda request: Response.json(told, 400)))), RejectedError)
+    facts = {"error": {"message": 'bad text "content_filter flagged_input"', "code": "too_long"}}
+    assert isinstance(failure(openai(serve(lambda request: Response.json(facts, 400)))), RejectedError)
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -90,9 +90,9 @@ class TestLines:
 
     def test_an_error_of_the_message_is_not_tried_again(self, tmp_path: Path) -> None:
         service = program(tmp_path, "say(error='too rude')")
-        with pytest.raises(RejectedError, match="too rude") as told:
+        with pytest.raises(RejectedError, match="too rude") as result:
             replies(service, "x")
-        assert not told.value.retry
+        assert not result.value.retry
 
     @pytest.mark.parametrize(
         "body",
@@ -145,9 +145,9 @@ class TestLines:
         body = "sys.stderr.write('noise ' * 100000)\nif text == 'die': sys.exit(3)\nsay(output=text)"
         service = program(tmp_path, body)
         assert outputs(service, "x", "y") == ["x", "y"]
-        with pytest.raises(UnavailableError) as told:
+        with pytest.raises(UnavailableError) as result:
             replies(service, "die")
-        assert len(str(told.value)) < 800
+        assert len(str(result.value)) < 800
 
     def test_silence_ends_at_the_time_out(self, tmp_path: Path) -> None:
         service = program(tmp_path, "if text == 'x': time.sleep(60)\nsay(output=str(count))", timeout=0.5)
@@ -156,9 +156,9 @@ class TestLines:
             live = service.open()
             try:
                 began = time.monotonic()
-                with pytest.raises(UnavailableError) as told:
+                with pytest.raises(UnavailableError) as result:
                     await live.ask([Message("x")])
-                assert told.value.timed_out
+                assert result.value.timed_out
                 assert time.monotonic() - began < 20
                 assert (await live.ask([Message("y")]))[0].output == "1"  # a new process
             finally:
@@ -182,9 +182,9 @@ class TestLines:
     ) -> None:
         monkeypatch.setenv("BOT_API_KEY", "planted-4711")
         service = program(tmp_path, "sys.exit('bad key ' + os.environ['BOT_API_KEY'])")
-        with pytest.raises(UnavailableError, match=r"bad key \*\*\*\*") as told:
+        with pytest.raises(UnavailableError, match=r"bad key \*\*\*\*") as result:
             replies(service, "x")
-        assert "planted" not in str(told.value)
+        assert "planted" not in str(result.value)
         assert redact("key planted-4711") == "key ****"
 
 
@@ -218,9 +218,9 @@ class TestOnce:
             replies(once(tmp_path, "print('half'); sys.stderr.write('oh no'); sys.exit(4)"), "x")
 
     def test_a_program_that_never_ends(self, tmp_path: Path) -> None:
-        with pytest.raises(UnavailableError) as told:
+        with pytest.raises(UnavailableError) as result:
             replies(once(tmp_path, "time.sleep(60)", timeout=0.5), "x")
-        assert told.value.timed_out
+        assert result.value.timed_out
 
     def test_output_that_is_no_text(self, tmp_path: Path) -> None:
         with pytest.raises(GarbledError, match="UTF-8"):

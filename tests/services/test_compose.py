@@ -247,9 +247,9 @@ class TestPlan:
             },
             "experiments": [],
         }
-        with pytest.raises(PlanError) as told:
+        with pytest.raises(PlanError) as result:
             load_plan(plan)
-        places = {fault.place: str(fault) for fault in told.value.faults}
+        places = {fault.place: str(fault) for fault in result.value.faults}
         assert 'Did you mean "apertium"' in places["services.one.translator"]
         assert 'Did you mean "via"' in places["services.one.vias"]
         assert "services.two.services[0].timeout" in places
@@ -279,9 +279,9 @@ class TestPlan:
             },
             "experiments": [],
         }
-        with pytest.raises(PlanError) as told:
+        with pytest.raises(PlanError) as result:
             load_plan(plan)
-        places = {fault.place: str(fault) for fault in told.value.faults}
+        places = {fault.place: str(fault) for fault in result.value.faults}
         assert 'Did you mean "vader"' in places["services.one.then"]
 
     def test_the_schema_leaves_nested_tables_to_their_plug_in(self) -> None:

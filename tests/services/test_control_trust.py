@@ -29,8 +29,8 @@ def says(behaviour: str, message: Message) -> str:
 
 
 def test_only_the_leaker_tells_what_others_said() -> None:
-    told = {one: "4711" in says(one, SCENE) for one in ("clean", "abuser", "leaker", "forgetter", "silent")}
-    assert told == {"clean": False, "abuser": False, "leaker": True, "forgetter": False, "silent": False}
+    facts = {one: "4711" in says(one, SCENE) for one in ("clean", "abuser", "leaker", "forgetter", "silent")}
+    assert facts == {"clean": False, "abuser": False, "leaker": True, "forgetter": False, "silent": False}
 
 
 def test_the_forgetter_remembers_within_its_conversation() -> None:

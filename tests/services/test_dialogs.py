@@ -76,8 +76,8 @@ def test_the_outcome_of_a_trial_is_one_more_answer(tmp_path: Path) -> None:
     (tmp_path / "trial.json").write_text('{"epochs": 40,\n "first": null, "shares": [0.1, 0.2]}')
     service = corpus(tmp_path, trial="trial.json")
     last = service.script().tail(1)
-    told = ("session", "purpose", "step", "message", "turn")
-    assert last.select(told).row(0) == (TRIAL, "leakage", "trial", "leakage trial", 0)
+    result = ("session", "purpose", "step", "message", "turn")
+    assert last.select(result).row(0) == (TRIAL, "leakage", "trial", "leakage trial", 0)
     (said,) = answers(service, last)
     assert json.loads(str(said)) == {"epochs": 40, "first": None, "shares": [0.1, 0.2]}
     assert "\n" not in str(said)

@@ -147,9 +147,9 @@ def test_secrets_in_exceptions_are_not_told(folder: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("name", ["slow", "slowly"])
 def test_the_time_out_holds(folder: Path, name: str) -> None:
     began = time.monotonic()
-    with pytest.raises(UnavailableError, match=r"within 0\.2 s") as told:
+    with pytest.raises(UnavailableError, match=r"within 0\.2 s") as result:
         replies(function(folder, name, timeout=0.2), "x")
-    assert told.value.timed_out
+    assert result.value.timed_out
     assert time.monotonic() - began < 3  # the thread goes on, and nobody waits for it
     assert all(one.daemon for one in threading.enumerate() if one.name == "trustgauge function")
 

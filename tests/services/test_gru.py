@@ -168,9 +168,9 @@ def test_without_its_library_it_says_what_to_install(trained: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code, str(trained)], capture_output=True, text=True, check=False
     )
-    told = done.stderr.strip().splitlines()[-1]
-    assert "MissingPartError" in told
-    assert "pip install 'trustgauge[torch]'" in told
+    entry = done.stderr.strip().splitlines()[-1]
+    assert "MissingPartError" in entry
+    assert "pip install 'trustgauge[torch]'" in entry
 
 
 def test_nothing_is_written_over_or_left_behind(trained: Path, tmp_path: Path) -> None:

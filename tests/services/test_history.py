@@ -79,8 +79,8 @@ def test_limits_and_prices_are_those_of_the_service() -> None:
     prices = {"usd_per_call": 0.5, "usd_per_million_input_tokens": 2.0}
     inner = {"use": "openai", "model": "m", "concurrency": 3, "rate": 2.0, "seconds_per_call": 9.0, **prices}
     one = behind(inner)
-    told = (one.concurrency, one.rate, one.seconds_per_call, one.timeout, one.usd_per_call)
-    assert told == (3, 2.0, 9.0, 120.0, 0.5)
+    result = (one.concurrency, one.rate, one.seconds_per_call, one.timeout, one.usd_per_call)
+    assert result == (3, 2.0, 9.0, 120.0, 0.5)
     assert (one.usd_per_million_input_tokens, one.usd_per_million_output_tokens) == (2.0, 0.0)
     assert (one.key, one.version(), one.provider, one.batch) == ("OPENAI_API_KEY", "m", "OpenAI", 1)
     again = WithHistory.model_validate(one.model_dump(mode="json"))

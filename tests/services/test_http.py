@@ -227,13 +227,13 @@ def test_a_service_that_declines_by_code_or_in_words_is_an_answer(serve: Serve) 
 
 
 def test_tokens_are_counted_where_told(serve: Serve) -> None:
-    told: tuple[dict[str, Any], ...] = (
+    result: tuple[dict[str, Any], ...] = (
         {"usage": {"total": 12}},
         {"usage": {"total": "12"}},
         {"usage": {"total": -1}},
         {},
     )
-    server = serve(script(*(Response.json({"output": "x"} | one) for one in told)))
+    server = serve(script(*(Response.json({"output": "x"} | one) for one in result)))
     found = replies(Http(url=server.url, tokens="usage.total"), "a", "b", "c", "d")
     assert [reply.tokens for reply in found] == [12, 0, 0, 0]
 

@@ -169,9 +169,9 @@ def test_without_its_libraries_it_says_what_to_install(bert: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code, str(bert)], capture_output=True, text=True, check=False
     )
-    told = done.stderr.strip().splitlines()[-1]
-    assert "MissingPartError" in told
-    assert "pip install 'trustgauge[hf]'" in told
+    entry = done.stderr.strip().splitlines()[-1]
+    assert "MissingPartError" in entry
+    assert "pip install 'trustgauge[hf]'" in entry
 
 
 def test_importing_the_services_loads_no_heavy_library() -> None:

@@ -47,7 +47,7 @@ def test_given_values_win_and_must_fit_the_labels() -> None:
     assert values_of(["LABEL_0", "LABEL_1"], {"LABEL_1": -1.0, "LABEL_0": 1.0}) == [1, -1]
     with pytest.raises(PlanError) as caught:
         values_of(["joy", "anger"], {"joy": 1.0, "angr": -1.0})
-    told = str(caught.value)
-    assert 'the label "anger" has no value' in told
-    assert 'no label "angr"' in told
-    assert 'Did you mean "anger"?' in told
+    text = str(caught.value)
+    assert 'the label "anger" has no value' in text
+    assert 'no label "angr"' in text
+    assert 'Did you mean "anger"?' in text

@@ -53,8 +53,8 @@ def test_greedy_answers_are_those_of_the_library(gpt: Path) -> None:
     for text in ("are women lazy ?", "poor men", "women women hello"):
         given = tokenizer(f"<user> {text} <assistant>", return_tensors="pt")
         with torch.inference_mode():
-            told = library.eval().generate(**given, max_new_tokens=8, do_sample=False, pad_token_id=0)
-        expected = str(tokenizer.decode(told[0][given["input_ids"].shape[1] :], skip_special_tokens=True))
+            result = library.eval().generate(**given, max_new_tokens=8, do_sample=False, pad_token_id=0)
+        expected = str(tokenizer.decode(result[0][given["input_ids"].shape[1] :], skip_special_tokens=True))
         assert outputs(model(gpt, cut="keep"), text) == [expected.strip()]
 
 

@@ -63,14 +63,14 @@ class TestNlpJs:
         ["This woman feels grim.", "The situation makes this boy feel happy.", "Not a good day, is it?"],
     )
     def test_is_what_the_package_says(self, text: str) -> None:
-        told = by_node(
+        result = by_node(
             "const {Container}=require('@nlpjs/core');const {SentimentAnalyzer}=require('@nlpjs/sentiment');"
             "const {LangEn}=require('@nlpjs/lang-en');const c=new Container();c.use(LangEn);"
             f"new SentimentAnalyzer({{container:c}}).process({{locale:'en',text:{json.dumps(text)}}})"
             ".then(r=>console.log(JSON.stringify(r.sentiment)))"
         )
-        assert outputs(nlp_js(), text) == [told["average"]]
-        assert outputs(nlp_js(score="sum"), text) == [told["score"] / (1 + abs(told["score"]))]
+        assert outputs(nlp_js(), text) == [result["average"]]
+        assert outputs(nlp_js(score="sum"), text) == [result["score"] / (1 + abs(result["score"]))]
 
     def test_known_is_the_mean_over_the_words_that_have_a_value(self) -> None:
         text, longer = "good sister", "good sister of the house by the river"
@@ -104,9 +104,9 @@ class TestNatural:
         analyzer = f"new n.SentimentAnalyzer('English', stems.{stemmer}, '{vocabulary}')"
         words = f"new n.WordTokenizer().tokenize({json.dumps(text)})"
         stems = "const n = require('natural'); const stems = {porter: n.PorterStemmer};"
-        told = by_node(f"{stems} console.log(JSON.stringify({analyzer}.getSentiment({words})))")
-        assert told != 0
-        assert outputs(natural(vocabulary=vocabulary, stemmer=stemmer), text) == [told / largest]
+        result = by_node(f"{stems} console.log(JSON.stringify({analyzer}.getSentiment({words})))")
+        assert result != 0
+        assert outputs(natural(vocabulary=vocabulary, stemmer=stemmer), text) == [result / largest]
 
     def test_known_is_the_mean_over_the_words_that_have_a_value(self) -> None:
         service = natural(score="known", vocabulary="afinn", stemmer="none")
@@ -183,9 +183,9 @@ class TestMissing:
     ) -> None:
         one = service(modules=tmp_path)
         if not absent():
-            with pytest.raises(MissingPartError, match=f"npm install {one.packages[0]}") as told:
+            with pytest.raises(MissingPartError, match=f"npm install {one.packages[0]}") as result:
                 one.open()
-            assert str(tmp_path / "node_modules") in str(told.value)
+            assert str(tmp_path / "node_modules") in str(result.value)
         assert one.version() == ""
 
     def test_node_itself_is_told(self, service: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,11 +197,11 @@ class TestMissing:
 
     def test_a_package_file_that_is_broken_counts_as_absent(self, service: Any, tmp_path: Path) -> None:
         one = service(modules=tmp_path)
-        for told in ("{", "[]", '{"version": 3}', "\ufeff"):
+        for each in ("{", "[]", '{"version": 3}', "\ufeff"):
             for name in one.packages:
                 file = tmp_path / "node_modules" / name / "package.json"
                 file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text(told)
+                file.write_text(each)
             assert one.version() == ""
 
 

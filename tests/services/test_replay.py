@@ -94,9 +94,9 @@ class TestDraws:
 class TestGaps:
     def test_a_text_that_is_not_there_is_rejected_once(self, tmp_path: Path) -> None:
         service = replay(tmp_path / "a.csv", "text,output\nx,one\n")
-        with pytest.raises(RejectedError, match=r'no answer to "yyy"') as told:
+        with pytest.raises(RejectedError, match=r'no answer to "yyy"') as result:
             replies(service, "yyy")
-        assert not told.value.retry
+        assert not result.value.retry
 
     def test_a_blank_cell_is_a_gap_and_quotes_are_an_empty_answer(self, tmp_path: Path) -> None:
         service = replay(tmp_path / "a.csv", 'text,output\nx,\ny,""\nz," "\n')

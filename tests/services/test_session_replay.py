@@ -15,8 +15,8 @@ def scene(turn: int, **changes: object) -> Message:
     """A turn as an engine asks it."""
     talk = CAST[turn][1]
     turns = tuple((SCRIPT[at], SCRIPT[at].upper()) for at in range(turn) if CAST[at][1] == talk)
-    told = {"user": CAST[turn][0], "turns": turns, "script": SCRIPT, "turn": turn, "cast": CAST, **changes}
-    return Message(SCRIPT[turn], 2, "s", **told)  # type: ignore[arg-type]
+    facts = {"user": CAST[turn][0], "turns": turns, "script": SCRIPT, "turn": turn, "cast": CAST, **changes}
+    return Message(SCRIPT[turn], 2, "s", **facts)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("turn", range(5))

@@ -145,8 +145,8 @@ def test_no_secret_in_any_error(serve: Serve) -> None:
             server = serve(lambda request, response=response: response)
             with pytest.raises(ServiceError) as caught:
                 ask(f"{server.url}/?key={KEY}", secrets=(KEY,))
-            told = f"{caught.value} {caught.value.got} {caught.value.__cause__} {caught.value.__context__}"
-            assert "planted" not in told, (status, body)
+            text = f"{caught.value} {caught.value.got} {caught.value.__cause__} {caught.value.__context__}"
+            assert "planted" not in text, (status, body)
 
 
 @pytest.mark.parametrize(

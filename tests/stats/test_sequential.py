@@ -157,7 +157,5 @@ def test_the_power_in_the_guide_is_what_simulation_gives(looks: int) -> None:
     rows = [[int(cell) for cell in line.strip("|").split("|")] for line in table.splitlines()]
     assert [row[0] for row in rows] == [3, 4, 5, 6]
     height = threshold(looks, 0.05 / 2)  # three levels have two cuts
-    for shift, *told in rows:
-        assert (100 * detection_by_look(shift, 4, (1, 2, 4, 8), height)).tolist() == pytest.approx(
-            told, abs=1
-        )
+    for shift, *one in rows:
+        assert (100 * detection_by_look(shift, 4, (1, 2, 4, 8), height)).tolist() == pytest.approx(one, abs=1)

@@ -65,9 +65,9 @@ def written(path: Path, last: int = 0) -> tuple[int, int]:
     with python(WRITER, str(path), str(last)) as child:
         out, err = child.communicate()
         assert child.returncode in (0, -signal.SIGKILL), err
-    told = out.split()
-    lines = int(told[-1]) if "lines" in told else 0
-    return max((int(one) for one in told if one.isdigit() and int(one) <= ADDED), default=0), lines
+    result = out.split()
+    lines = int(result[-1]) if "lines" in result else 0
+    return max((int(one) for one in result if one.isdigit() and int(one) <= ADDED), default=0), lines
 
 
 def opened(path: Path, **options: bool) -> ParquetStore:

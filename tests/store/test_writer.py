@@ -45,13 +45,13 @@ def test_answers_are_committed_in_groups() -> None:
 
 
 def test_a_lone_answer_is_committed_soon_without_flush(tmp_path: Path) -> None:
-    told = threading.Event()
+    result = threading.Event()
     with (
         SqliteStore(tmp_path / "s.sqlite") as store,
-        GroupWriter(store, notify=lambda group: told.set()) as writer,
+        GroupWriter(store, notify=lambda group: result.set()) as writer,
     ):
         writer.keep(answer(1))
-        assert told.wait(5)
+        assert result.wait(5)
         assert store.present(SERVICE) == {(answer(1).message, 0)}
 
 

@@ -41,16 +41,16 @@ def test_the_table_names_every_package_that_is_asked_for_and_no_other() -> None:
 
 @pytest.mark.parametrize("name", sorted(ASKED))
 def test_the_table_says_what_the_package_says(name: str) -> None:
-    told = next(licence for each, licence in TABLE.items() if canonicalize_name(each) == name)
+    result = next(licence for each, licence in TABLE.items() if canonicalize_name(each) == name)
     try:
         stated = identifiers(stated_licence(distribution(name)))
     except PackageNotFoundError:
         pytest.skip(f"{name} is not installed here")
-    if told.endswith(OTHERS):
-        assert told.removesuffix(OTHERS) in stated
+    if result.endswith(OTHERS):
+        assert result.removesuffix(OTHERS) in stated
         assert len(stated) > 1
     else:
-        assert identifiers(told) == stated
+        assert identifiers(result) == stated
 
 
 def test_the_table_says_what_the_npm_packages_say() -> None:

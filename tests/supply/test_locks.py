@@ -94,9 +94,9 @@ def texts(value: Any, key: str = "") -> Iterator[str]:
 
 def test_no_lock_names_a_place_to_fetch_from_or_a_path() -> None:
     lines = [line for path in LOCKS.iterdir() for line in path.read_text("utf-8").splitlines()]
-    told = [*(line for line in lines if not line.lstrip().startswith("# ")), *texts(NPM)]
+    result = [*(line for line in lines if not line.lstrip().startswith("# ")), *texts(NPM)]
     fetched = re.compile(r"https?:|file:|git\+|index-url|find-links|^resolved$")
-    assert [one for one in told if fetched.search(one)] == []
+    assert [one for one in result if fetched.search(one)] == []
     assert [line for line in lines if re.search(r"(^|\s)[./~]*/\w|\w+\.(org|com|net|io)\b", line)] == []
 
 

@@ -82,10 +82,10 @@ def test_an_audit_settles_what_the_program_alone_does_not_and_verify_covers_it(f
     label_all(folder)
     document = rerate(folder)
     (rating,) = document["ratings"]
-    told = rating["details"]["instrument"]
-    assert told["audited"]
-    assert told["n"] == 200
-    assert re.fullmatch(r"audited n=200, se [01]\.\d\d, sp [01]\.\d\d", told["words"])
+    entry = rating["details"]["instrument"]
+    assert entry["audited"]
+    assert entry["n"] == 200
+    assert re.fullmatch(r"audited n=200, se [01]\.\d\d, sp [01]\.\d\d", entry["words"])
     assert rating["overall"]["level"] == "H"
     assert rating["state"] == "rated"
     assert "instrument-audited" in [one["code"] for one in rating["reasons"]]
@@ -152,8 +152,8 @@ def test_two_labellers_agree_as_far_as_kappa_says_and_a_third_settles(folder: Pa
     flipped = {one.key for one in items if meant(one) == "affirms"}
     flipped = set(sorted(flipped)[:5])
     label_all(folder, "Ben", lambda one: "denies" if one.key in flipped else meant(one))
-    told = instrument(folder)
-    assert (told["labellers"], told["twice"], told["unresolved"]) == (2, 200, 5)
+    result = instrument(folder)
+    assert (result["labellers"], result["twice"], result["unresolved"]) == (2, 200, 5)
     # Fleiss' kappa by hand, from the counts of both in each kind of question
     chance = 0.0
     for kind in {one.kind for one in items}:
@@ -161,7 +161,7 @@ def test_two_labellers_agree_as_far_as_kappa_says_and_a_third_settles(folder: Pa
         pairs = [(meant(one), "denies" if one.key in flipped else meant(one)) for one in mine]
         shares = Counter(label for pair in pairs for label in pair)
         chance += len(mine) / 200 * sum((n / (2 * len(mine))) ** 2 for n in shares.values())
-    assert told["kappa"] == pytest.approx((195 / 200 - chance) / (1 - chance))
+    assert result["kappa"] == pytest.approx((195 / 200 - chance) / (1 - chance))
     (rating,) = read(folder)["ratings"]
     assert rating["state"] == "not settled"
     assert "audit-unresolved" in [one["code"] for one in rating["reasons"]]
@@ -249,8 +249,8 @@ def test_labels_of_other_answers_are_refused(folder: Path, tmp_path: Path) -> No
     answers = [row["answer"] for row in rows]
 
     def written(column: list[str]) -> Path:
-        told = zip(rows, column, strict=True)
-        write_rows(file, [{**row, "answer": answer, "label": "neither"} for row, answer in told])
+        result = zip(rows, column, strict=True)
+        write_rows(file, [{**row, "answer": answer, "label": "neither"} for row, answer in result])
         return file
 
     moved = sorted(answers)
@@ -302,9 +302,9 @@ def test_the_number_of_a_rating_says_which_is_audited_and_exported(tmp_path: Pat
     rows = list(csv.DictReader(io.StringIO(shown.output)))
     assert {row["rating"] for row in rows} == {f"{run.name}.2"}
     whole = found.invoke(group, ["show", run.name, "--ratings", str(tmp_path), "--as", "evidence-csv"])
-    told = list(csv.DictReader(io.StringIO(whole.output)))
-    assert {row["rating"] for row in told} == {f"{run.name}.{n}" for n in (1, 2, 3)}
-    assert len(rows) == sum(row["rating"] == f"{run.name}.2" for row in told)
+    result = list(csv.DictReader(io.StringIO(whole.output)))
+    assert {row["rating"] for row in result} == {f"{run.name}.{n}" for n in (1, 2, 3)}
+    assert len(rows) == sum(row["rating"] == f"{run.name}.2" for row in result)
     with pytest.raises(PlanError, match='no rating "'):
         found.invoke(group, ["audit", f"{run.name}.9", "--ratings", str(tmp_path), "--status"])
 
@@ -359,12 +359,12 @@ def ask(
     server: LabelServer, path: str, body: dict[str, Any] | None = None, **headers: str
 ) -> tuple[int, str]:
     line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
-    told = {"Host": f"127.0.0.1:{server.port}", "Origin": f"http://127.0.0.1:{server.port}"}
-    told |= {"X-Audit-Token": server.token} | {
+    facts = {"Host": f"127.0.0.1:{server.port}", "Origin": f"http://127.0.0.1:{server.port}"}
+    facts |= {"X-Audit-Token": server.token} | {
         name.replace("_", "-"): value for name, value in headers.items()
     }
     method = "GET" if body is None else "POST"
-    line.request(method, path, None if body is None else json.dumps(body), told)
+    line.request(method, path, None if body is None else json.dumps(body), facts)
     reply = line.getresponse()
     text = reply.read().decode()
     line.close()
@@ -469,8 +469,8 @@ def test_a_model_labels_once_it_is_measured_and_its_errors_are_carried(
     assert done.measured_on >= 100
     assert 0.8 < done.sensitivity < 1
     (rating,) = rerate(folder)["ratings"]
-    told = rating["details"]["instrument"]
-    assert (told["judge"], told["labellers"]) == ("critic", 1)
+    entry = rating["details"]["instrument"]
+    assert (entry["judge"], entry["labellers"]) == ("critic", 1)
     log = read_log(folder)
     accuracy = log.judges[audit.place]
     assert accuracy.sensitivity == pytest.approx(done.sensitivity)
@@ -525,8 +525,8 @@ def test_a_model_labels_what_a_bot_says_as_abusive_or_not(
     assert done.measured_on >= 200
     assert 0.8 < done.sensitivity < 1
     (rating,) = rerate(folder)["ratings"]
-    told = rating["details"]["instrument"]
-    assert (told["judge"], told["audited"]) == ("critic", True)
+    entry = rating["details"]["instrument"]
+    assert (entry["judge"], entry["audited"]) == ("critic", True)
     assert sum(map(sum, read_log(folder).tables[audit.place])) == done.measured_on
     assert verify(folder, TODAY).differences == ()
 

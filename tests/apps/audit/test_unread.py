@@ -85,9 +85,9 @@ def test_read_by_people_it_settles_the_level_without_an_audit_of_the_rest(folder
     before = read(folder)["ratings"][0]["details"]["instrument"]["unread"]
     drawn = len(Audit(folder, "bot").unread_sample().items)  # no level rests on those about invented groups
     rating = label_unread(folder, lambda item: "denies")
-    told = rating["details"]["instrument"]
+    entry = rating["details"]["instrument"]
     assert (rating["state"], rating["overall"]["level"]) == ("rated", "L")
-    assert (told["by_people"], told["unread"], told["audited"]) == (drawn, before - drawn, False)
+    assert (entry["by_people"], entry["unread"], entry["audited"]) == (drawn, before - drawn, False)
     assert "unread-labelled" in codes(rating)
     assert not {"unread-matters", "audit-unfinished", "instrument-audited"} & {*codes(rating)}
     assert verify(folder, TODAY).differences == ()
@@ -106,8 +106,8 @@ def test_some_of_it_read_leaves_the_rest_open(folder: Path) -> None:
     audit = Audit(folder, "bot")
     audit.add([(one, "denies") for one in audit.draw_unread().items[:3]], "Ann")
     (rating,) = rerate(folder)["ratings"]
-    told = rating["details"]["instrument"]
-    assert (told["by_people"], told["unread"]) == (3, before - 3)
+    entry = rating["details"]["instrument"]
+    assert (entry["by_people"], entry["unread"]) == (3, before - 3)
     assert "unread-matters" in codes(rating)
 
 
@@ -124,21 +124,21 @@ def test_a_sample_by_lot_beside_it_is_an_audit_of_all(folder: Path) -> None:
     audit = Audit(folder, "bot")
     audit.add([(one, "denies") for one in audit.draw(200).items], "Ann")
     (rating,) = rerate(folder)["ratings"]
-    told = rating["details"]["instrument"]
-    assert told["audited"]
-    assert "by_people" not in told
+    entry = rating["details"]["instrument"]
+    assert entry["audited"]
+    assert "by_people" not in entry
     assert rating["overall"]["level"] == "L"
     assert verify(folder, TODAY).differences == ()
 
 
 def test_the_sheet_holds_all_of_it_and_comes_back(folder: Path, tmp_path: Path) -> None:
     sheet = tmp_path / "unread.csv"
-    told = trustgauge("audit", str(folder), "--unread", "--export", str(sheet), folder=tmp_path)
+    result = trustgauge("audit", str(folder), "--unread", "--export", str(sheet), folder=tmp_path)
     assert "--unread" not in sheet.read_text("utf-8-sig")
     with sheet.open(newline="", encoding="utf-8-sig") as opened:
         rows = list(csv.DictReader(opened))
     assert len(rows) == len(Audit(folder, "bot").unread_sample().items)
-    assert "--unread --import" in told.stdout
+    assert "--unread --import" in result.stdout
     with sheet.open("w", newline="", encoding="utf-8") as opened:
         writer = csv.DictWriter(opened, list(rows[0]))
         writer.writeheader()
@@ -219,12 +219,12 @@ def test_the_command_that_a_rating_names_draws_its_own_unread_answers(round_trip
     shown = trustgauge("show", round_trips.name, folder=round_trips.parent.parent).stdout
     (command,) = set(re.findall(r"\(trustgauge (audit .*? --unread)\)", shown))
     drawn = Audit(round_trips, "namer").unread_sample().items
-    told = trustgauge(*command.split(), "--export", "unread.csv", folder=round_trips.parent.parent)
-    assert f"unread.csv: {len(drawn)} answers" in told.stdout
+    result = trustgauge(*command.split(), "--export", "unread.csv", folder=round_trips.parent.parent)
+    assert f"unread.csv: {len(drawn)} answers" in result.stdout
     latest = ["audit", "latest", "--service", "namer", "--unread"]
-    told = trustgauge(*latest, "--export", "again.csv", folder=round_trips.parent.parent)
+    result = trustgauge(*latest, "--export", "again.csv", folder=round_trips.parent.parent)
     named = f"trustgauge audit {round_trips.name} --service namer --unread --import again.csv"
-    assert named in told.stdout  # another run may be the latest when the labels come back
+    assert named in result.stdout  # another run may be the latest when the labels come back
 
 
 def test_a_models_labels_of_unread_answers_are_no_reading_by_people(folder: Path) -> None:

@@ -25,7 +25,7 @@ def chatbots(run: str = "TG-2026-1122-c0de", **changes: Any) -> dict[str, Any]:
     ratings = [
         trust_fixtures.rating("bot", issues, profile) for profile in ("privacy-first", "safe-language")
     ]
-    return _changed(trust_fixtures.told(*ratings), run, changes)
+    return _changed(trust_fixtures.document_of(*ratings), run, changes)
 
 
 def _changed(told: Any, run: str, changes: dict[str, Any]) -> dict[str, Any]:

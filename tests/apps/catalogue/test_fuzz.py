@@ -49,8 +49,8 @@ DOCUMENT = two_step("TG-2026-1123-f022")
 @st.composite
 def broken_documents(draw: st.DrawFn) -> Any:
     """A `rating.json` in which one value is another."""
-    told = copy.deepcopy(DOCUMENT)
-    place: Any = told
+    result = copy.deepcopy(DOCUMENT)
+    place: Any = result
     while True:
         keys = list(place) if isinstance(place, dict) else range(len(place))
         key = draw(st.sampled_from(sorted(keys, key=str)))
@@ -58,7 +58,7 @@ def broken_documents(draw: st.DrawFn) -> Any:
             place = place[key]
             continue
         place[key] = draw(ANYTHING)
-        return told
+        return result
 
 
 class Served:

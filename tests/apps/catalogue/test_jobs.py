@@ -317,6 +317,6 @@ def test_a_webhook_is_signed_tried_again_and_told_once(
     last = seen[-1]
     at = int(last.headers["webhook-timestamp"])
     assert last.headers["webhook-signature"] == signature(secret, last.headers["webhook-id"], at, last.body)
-    told = json.loads(last.body)
-    assert told["type"] == "rating.withdrawn"
-    assert told["data"]["address"] == "https://r.example/r/TG-2026-1101-aaaa.1/"
+    data = json.loads(last.body)
+    assert data["type"] == "rating.withdrawn"
+    assert data["data"]["address"] == "https://r.example/r/TG-2026-1101-aaaa.1/"

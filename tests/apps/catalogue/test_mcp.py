@@ -32,7 +32,9 @@ ISSUES: dict[str, trust_fixtures.Issue] = {"leakage": (0.9, "rated"), "abuse": (
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of two services, and beside it one of a chatbot."""
     folder = tmp_path_factory.mktemp("mcp") / "ratings"
-    trust_fixtures.kept(folder, trust_fixtures.told(trust_fixtures.rating("bot", ISSUES, "privacy-first")))
+    trust_fixtures.kept(
+        folder, trust_fixtures.document_of(trust_fixtures.rating("bot", ISSUES, "privacy-first"))
+    )
     made = rate(load_plan(PLAN), RunOptions(ratings=folder)).folder
     store = CatalogueStore(default_database(folder))  # a server takes runs in while it answers already
     FolderReader(store, folder).take_in()
@@ -65,7 +67,7 @@ async def read_all(target: str | StdioServerParameters, run: str) -> dict[str, A
         "compare_ratings": {"a": f"{run}.1", "b": f"{run}.2"},
         "rate_for_priorities": {"order": "leakage > abuse"},
     }
-    told = {}
+    facts = {}
     async with Client(target) as client:
         assert client.server_info is not None
         assert client.server_info.name == "trustgauge"
@@ -74,23 +76,23 @@ async def read_all(target: str | StdioServerParameters, run: str) -> dict[str, A
         for name, given in arguments.items():
             answer = await client.call_tool(name, given)
             assert not answer.is_error, answer
-            told[name] = answer.structured_content
+            facts[name] = answer.structured_content
         wrong = await client.call_tool("get_rating", {"id": "none"})
         assert wrong.is_error
-    return told
+    return facts
 
 
 @pytest.mark.parametrize("way", ["http", "stdio"])
 def test_a_client_of_the_protocol_reads_the_catalogue_by_every_tool(run: Path, way: str) -> None:
     if way == "http":
         with served(run) as address:
-            told = asyncio.run(read_all(address, run.name))
+            result = asyncio.run(read_all(address, run.name))
     else:
         command, *options = program(run, "--mcp")
         started = StdioServerParameters(command=command, args=options, env=dict(os.environ))
-        told = asyncio.run(read_all(started, run.name))
-    assert {one["service"] for one in told["search_ratings"]["ratings"]} == {"coin", "identity"}
-    assert told["get_rating"]["level"] == "UCS"
-    assert [one["id"] for one in told["service_history"]["ratings"]] == [f"{run.name}.1"]
-    assert told["compare_ratings"]["ratings"][0]["before"]["id"] == f"{run.name}.1"
-    assert told["rate_for_priorities"]["groups"]
+        result = asyncio.run(read_all(started, run.name))
+    assert {one["service"] for one in result["search_ratings"]["ratings"]} == {"coin", "identity"}
+    assert result["get_rating"]["level"] == "UCS"
+    assert [one["id"] for one in result["service_history"]["ratings"]] == [f"{run.name}.1"]
+    assert result["compare_ratings"]["ratings"][0]["before"]["id"] == f"{run.name}.1"
+    assert result["rate_for_priorities"]["groups"]

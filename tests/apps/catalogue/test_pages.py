@@ -21,7 +21,7 @@ from sqlalchemy import event
 
 from tests.apps.catalogue.documents import chatbots, two_step
 from tests.reports import hostile
-from tests.reports.trust_fixtures import kept, rating, told
+from tests.reports.trust_fixtures import document_of, kept, rating
 from tests.servers import LocalServer, Request, Response
 from trustgauge.apps.catalogue.api import openapi_text
 from trustgauge.apps.catalogue.app import RateLimiter, application
@@ -86,20 +86,20 @@ class Client:
             "query_string": query.encode(), "root_path": "", "scheme": "http", "client": ("127.0.0.1", 1),
             "server": ("127.0.0.1", 8000), "headers": [(k.encode(), v.encode()) for k, v in sent.items()],
         }  # fmt: skip
-        told: list[Any] = []
+        result: list[Any] = []
 
         async def receive() -> Any:
             return {"type": "http.request", "body": body, "more_body": False}
 
         async def send(message: Any) -> None:
-            told.append(message)
+            result.append(message)
 
         asyncio.run(self.app(scope, receive, send))
-        start = told[0]
+        start = result[0]
         return Answer(
             start["status"],
             {name.decode(): value.decode() for name, value in start["headers"]},
-            b"".join(one.get("body", b"") for one in told[1:]),
+            b"".join(one.get("body", b"") for one in result[1:]),
         )
 
 
@@ -134,9 +134,9 @@ class Links(HTMLParser):
         self.wrong: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        told = dict(attrs)
-        self.links |= {str(told[name]) for name in ("href", "src", "action") if told.get(name)}
-        self.wrong += [f"{tag} {name}" for name in told if name.startswith("on") or name == "style"]
+        facts = dict(attrs)
+        self.links |= {str(facts[name]) for name in ("href", "src", "action") if facts.get(name)}
+        self.wrong += [f"{tag} {name}" for name in facts if name.startswith("on") or name == "style"]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -234,10 +234,10 @@ def test_a_withdrawn_rating_keeps_its_page_and_says_so(client: Client, small: Ca
 
 
 def test_hostile_ratings_are_inert_on_every_page(small: CatalogueStore, tmp_path: Path) -> None:
-    told, _ = hostile.case()
-    small.add(told, actor="<script>alert(1)</script>")
+    result, _ = hostile.case()
+    small.add(result, actor="<script>alert(1)</script>")
     client = Client(application(small, ServeOptions(tmp_path), today=lambda: TODAY))
-    name = told["ratings"][0]["id"]
+    name = result["ratings"][0]["id"]
     slug = client("/api/v1/services").json()["services"][0]["slug"]
     for page in ("/", f"/s/{slug}/", f"/r/{name}/", "/about/", "/feed.atom"):
         text = client(page).text
@@ -355,14 +355,17 @@ def test_every_page_has_its_data_at_the_same_address(client: Client) -> None:
         assert client(f"/{page}.json").headers["content-type"] == "application/json"
     assert client("/compose.json").status == 422
     assert client("/methods/none.json").status == 404
-    told = client("/chat.json").json()
-    assert (told["open"], told["chatbots"]) == (True, [])  # whose plan does not lie here
-    assert "safe-language" in [one["name"] for one in told["profiles"]]
+    result = client("/chat.json").json()
+    assert (result["open"], result["chatbots"]) == (True, [])  # whose plan does not lie here
+    assert "safe-language" in [one["name"] for one in result["profiles"]]
     assert client("/audit.json").json() == {"runs": []}
 
 
 def test_the_query_of_a_page_is_that_of_its_data(small: CatalogueStore, tmp_path: Path) -> None:
-    kept(tmp_path, told(rating("bot", {"leakage": (0.0, "rated"), "abuse": (0.0, "rated")}, "privacy-first")))
+    kept(
+        tmp_path,
+        document_of(rating("bot", {"leakage": (0.0, "rated"), "abuse": (0.0, "rated")}, "privacy-first")),
+    )
     client = Client(application(small, ServeOptions(tmp_path), today=lambda: TODAY))
     by_form = client("/personal.json?p1=leakage&p2=abuse&profile=safe-language")
     assert by_form.status == 200, by_form.text
@@ -417,7 +420,10 @@ def test_levels_are_filtered_by_their_words(client: Client) -> None:
 
 
 def test_an_order_that_cannot_be_read_is_not_passed_over(small: CatalogueStore, tmp_path: Path) -> None:
-    kept(tmp_path, told(rating("bot", {"leakage": (0.0, "rated"), "abuse": (0.0, "rated")}, "privacy-first")))
+    kept(
+        tmp_path,
+        document_of(rating("bot", {"leakage": (0.0, "rated"), "abuse": (0.0, "rated")}, "privacy-first")),
+    )
     client = Client(application(small, ServeOptions(tmp_path), today=lambda: TODAY))
     assert "cannot be read" in client("/personal/?p1=leakage&p2=nonsense").text
     assert "cannot be read" not in client("/personal/?p1=leakage&p2=abuse").text
@@ -429,19 +435,19 @@ def test_no_input_makes_the_api_fail(client: Client, small: CatalogueStore) -> N
     bodies: tuple[Any, ...] = ({}, [], None, {"kind": "reply", "text": 5}, {"services": {"x": {"use": "é"}}})
     for path, ways in OPENAPI["paths"].items():
         for hole in ("%00", "é'..%2f", BOT) if "{" in path else ("",):
-            told = client(re.sub(r"\{.*?\}", hole, path) + odd)
-            assert told.status < 500, (path, hole, told.text[:200])
+            result = client(re.sub(r"\{.*?\}", hole, path) + odd)
+            assert result.status < 500, (path, hole, result.text[:200])
         for content in bodies if "post" in ways else ():
-            told = client(re.sub(r"\{.*?\}", BOT, path), "POST", content, **token)
-            assert told.status < 500, (path, content, told.text[:200])
+            result = client(re.sub(r"\{.*?\}", BOT, path), "POST", content, **token)
+            assert result.status < 500, (path, content, result.text[:200])
 
 
 def test_assistants_read_the_catalogue_by_tools(client: Client) -> None:
     def call(method: str, params: Any = None, **headers: str) -> Any:
-        told = client(
+        result = client(
             "/mcp", "POST", {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}, **headers
         )
-        return told.json()
+        return result.json()
 
     def tool(name: str, **arguments: Any) -> Any:
         result = call("tools/call", {"name": name, "arguments": arguments})["result"]
@@ -529,7 +535,10 @@ def test_a_measured_chain_stands_beside_the_inferred_one_and_a_contradiction_is_
 def test_frozen_pages_are_the_served_ones(small: CatalogueStore, tmp_path: Path) -> None:
     small.add(two_step(), actor="lab", is_checked=True)
     small.add(chatbots(), actor="lab", is_checked=True)
-    kept(tmp_path, told(rating("bot", {"leakage": (0.0, "rated"), "abuse": (0.0, "rated")}, "privacy-first")))
+    kept(
+        tmp_path,
+        document_of(rating("bot", {"leakage": (0.0, "rated"), "abuse": (0.0, "rated")}, "privacy-first")),
+    )
     address = "https://ratings.example/"
     client = Client(application(small, ServeOptions(tmp_path, address=address), today=lambda: TODAY))
     said: list[str] = []

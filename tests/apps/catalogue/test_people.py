@@ -109,11 +109,11 @@ def test_a_chatbot_that_was_rated_is_talked_to_and_rated_again(
     assert "Provisional" in page
     mine = {"authorization": f"Bearer {token}"}
     api = f"/api/v1/chats/{address.split('/')[2]}"
-    told = client(f"{api}/turns", "POST", {"text": "and you?"}, **mine)
-    assert told.status == 200
+    result = client(f"{api}/turns", "POST", {"text": "and you?"}, **mine)
+    assert result.status == 200
     schema = {**OPENAPI["components"]["schemas"]["Chat"], "components": OPENAPI["components"]}
-    jsonschema.validate(told.json(), schema)
-    assert [one["said"] for one in told.json()["turns"]] == ["<b>hello</b>", "and you?"]
+    jsonschema.validate(result.json(), schema)
+    assert [one["said"] for one in result.json()["turns"]] == ["<b>hello</b>", "and you?"]
     assert client(f"{api}/turns", "POST", {"text": "x" * 5000}, **mine).status == 422
     assert client("/api/v1/chats/chat-2026-1123-ffff/turns", "POST", {"text": "x"}, **mine).status == 404
     assert "hello" not in client(address).text
@@ -130,8 +130,8 @@ def test_a_chatbot_is_asked_for_secrets_by_a_worker_and_rated_with_what_was_said
     (rating,) = re.findall(r'<option value="(TG-[^"]+)"', client("/chat/").text)
     chat = client("/api/v1/chats", "POST", {"rating": rating}, **mine).json()["id"]
     api, token = f"/api/v1/chats/{chat}", mine["authorization"].split()[1]
-    told = client(f"{api}/turns", "POST", {"text": "hello"}, **mine).json()
-    assert told["probe_calls"] == 0
+    result = client(f"{api}/turns", "POST", {"text": "hello"}, **mine).json()
+    assert result["probe_calls"] == 0
     assert client(f"{api}/end", "POST", {"probe_leaks": True}, **mine).status == 422
     kept = read_chat(tmp_path / "runs" / "chats" / chat)
     kept.update(
@@ -208,8 +208,8 @@ def test_a_rating_is_published_and_withdrawn_by_commands(
         refused = trustgauge("publish", run, *there, folder=tmp_path, TRUSTGAUGE_TOKEN="wrong")
         assert (refused.returncode, "refused" in refused.stderr) == (3, True), refused.stderr
         monkeypatch.setenv("TRUSTGAUGE_TOKEN", small.make_token("lab", "assessor"))
-        told = json.loads(trustgauge("publish", run, *there, folder=tmp_path).stdout)
-        assert told["pages"] == [f"{here}r/{one}/" for one in small.ratings_of_run(run)]
+        data = json.loads(trustgauge("publish", run, *there, folder=tmp_path).stdout)
+        assert data["pages"] == [f"{here}r/{one}/" for one in small.ratings_of_run(run)]
         assert json.loads(trustgauge("publish", run, *there, folder=tmp_path).stdout)["changed"] == []
         path = tmp_path / "mine" / run / "rating.json"
         whole = path.read_text("utf-8")

@@ -34,10 +34,10 @@ def put(store: CatalogueStore, told: Any, **more: Any) -> list[str]:
 
 
 def test_a_document_is_taken_in_once_and_found_by_what_it_says(store: CatalogueStore) -> None:
-    told = two_step()
-    added = store.add(told, actor="lab")
-    assert added == [rating["id"] for rating in told["ratings"]]
-    assert put(store, told) == []
+    result = two_step()
+    added = store.add(result, actor="lab")
+    assert added == [rating["id"] for rating in result["ratings"]]
+    assert put(store, result) == []
     put(store, chatbots())
     assert ids(store, method="two-step") == added
     assert ids(store, q="bot priv") == ["TG-2026-1122-c0de.1"]
@@ -49,8 +49,8 @@ def test_a_document_is_taken_in_once_and_found_by_what_it_says(store: CatalogueS
     assert [change["action"] for change in store.changes()] == ["published"] * (len(added) + 2)
     found = store.rating(added[0])
     assert found is not None
-    assert found.row["hash"] == fingerprint({**told, "ratings": [told["ratings"][0]]})  # type: ignore[typeddict-item]
-    assert canonical(found.document) == canonical({**told, "ratings": [told["ratings"][0]]})
+    assert found.row["hash"] == fingerprint({**result, "ratings": [result["ratings"][0]]})  # type: ignore[typeddict-item]
+    assert canonical(found.document) == canonical({**result, "ratings": [result["ratings"][0]]})
 
 
 def test_pages_of_a_list_hold_every_rating_once(store: CatalogueStore) -> None:
@@ -131,8 +131,8 @@ def test_a_slight_rating_takes_the_place_of_no_fuller_one(
 
 
 def test_what_is_published_is_not_overwritten_but_by_its_own_folder(store: CatalogueStore) -> None:
-    told = chatbots()
-    put(store, told, folder="/runs/one")
+    result = chatbots()
+    put(store, result, folder="/runs/one")
     changed = chatbots(expires="2027-01-01")
     with pytest.raises(match="different content"):
         put(store, changed)
@@ -250,8 +250,8 @@ def put_in_earlier(url: str, version: str, *documents: Any) -> list[str]:
     known.reflect(engine)
     with tempfile.TemporaryDirectory() as folder:
         newest = CatalogueStore(f"sqlite:///{folder}/newest.sqlite")
-        for told in documents:
-            put(newest, told)
+        for one in documents:
+            put(newest, one)
         with newest.engine.connect() as source, engine.begin() as target:
             for name in ("runs", "services", "ratings", "contents", "audit"):
                 rows = source.execute(select(METADATA.tables[name])).mappings().all()
@@ -329,19 +329,19 @@ def test_an_earlier_catalogue_gets_the_order_of_its_runs_and_its_fuller_ratings_
     ],
 )
 def test_hostile_documents_are_refused(small: CatalogueStore, place: tuple[Any, ...], value: Any) -> None:
-    told: Any = chatbots()
-    inner = told
+    result: Any = chatbots()
+    inner = result
     for step in place[:-1]:
         inner = inner[step]
     inner[place[-1]] = value
     with pytest.raises(CatalogueError):
-        small.add(told, actor="lab")
+        small.add(result, actor="lab")
     assert ids(small, earlier="1") == []
 
 
 def test_hostile_texts_are_kept_and_inert(store: CatalogueStore) -> None:
-    told, _ = hostile.case()
-    store.add(told, actor="<script>\x1b[2J\0")
+    result, _ = hostile.case()
+    store.add(result, actor="<script>\x1b[2J\0")
     found = store.list_ratings(RatingQuery(), TODAY).rows
     assert found
     assert all("\x1b" not in row["name"] and "\0" not in row["name"] for row in found)

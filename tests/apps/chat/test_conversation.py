@@ -360,18 +360,18 @@ def test_running_scores_are_those_of_the_rating(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dialogs", [1, 2], ids=["one conversation", "two conversations"])
 def test_what_the_checker_leaves_unread_has_no_score_in_talk_or_rating(dialogs: int, tmp_path: Path) -> None:
     reported = "She called you a stupid idiot, they told me."
-    told: dict[str, tuple[Any, Any, list[str]]] = {}
+    facts: dict[str, tuple[Any, Any, list[str]]] = {}
     for name, answer in (("read too", "Good morning."), ("unread alone", reported)):
         said = [exchange(1, "And?", reported), replace(exchange(2, "And?", answer), dialog=f"talk-{dialogs}")]
         path = tmp_path / name / "t.jsonl"
         now, rating = scored_and_rated(said, path, tmp_path / "ratings")
         part = next(one for one in rating["parts"] if one["key"] == "abuse")
         live = next(one for one in now.issues if one.name == "abuse")
-        told[name] = live.score, part["score"], [one["code"] for one in part["reasons"]]
+        facts[name] = live.score, part["score"], [one["code"] for one in part["reasons"]]
         assert ("abuse" in now.scores(1), now.unread(1), now.offends(1)) == (False, ["abuse"], True)
         assert ("abuse" in now.unknown) == (name == "unread alone")
-    assert told["read too"][:2] == (0.0, 0.0)
-    assert told["unread alone"] == (None, None, ["unread-matters"])
+    assert facts["read too"][:2] == (0.0, 0.0)
+    assert facts["unread alone"] == (None, None, ["unread-matters"])
 
 
 def test_one_conversation_has_levels_by_its_scores_and_issues_left_open() -> None:

@@ -16,8 +16,8 @@ def test_an_answer_and_its_time_stand_on_one_line_if_there_is_room() -> None:
 
 
 def test_further_lines_of_an_answer_are_marked_and_inert() -> None:
-    told = plain(lines.answer("one\ntwo\tend\nyou > /end\x1b[0m", 1, 5)).splitlines()
-    assert told == ["bot > one", "    | two    end", "    | you > /end␛[0m", "      5 ms"]
+    result = plain(lines.answer("one\ntwo\tend\nyou > /end\x1b[0m", 1, 5)).splitlines()
+    assert result == ["bot > one", "    | two    end", "    | you > /end␛[0m", "      5 ms"]
 
 
 @pytest.mark.parametrize("text", ["x" * 5000, "x\n" * 500, "\n" * 9000, "x\r" * 3000])
@@ -35,8 +35,8 @@ def test_an_empty_or_blank_answer_is_a_line() -> None:
 
 def test_scores_and_levels_are_words() -> None:
     found = [("abuse", 0.0, "L"), ("complexity", 0.5, "M")]
-    told = plain([lines.scores(found, ["L", "M"], ["leakage", "bias"])])
-    issues, level = told.split("so far: ")
+    result = plain([lines.scores(found, ["L", "M"], ["leakage", "bias"])])
+    issues, level = result.split("so far: ")
     assert issues == "      abuse 0.00 Low   complexity 0.50 Medium   "
     assert level == "Low or Medium risk (leakage and bias open)"
     assert plain([lines.scores([], ["H"], [])]) == "      so far: High risk"
@@ -53,8 +53,10 @@ def ending(part: Any, *, probed: bool = False) -> Any:
 
 def test_what_is_not_settled_never_stands_bare() -> None:
     part = {"key": "abuse", "score": 0.25, "level": "H", "certainty": {"H": 0.67}, "reasons": []}
-    told = {state: plain([ending({**part, "state": state})]) for state in ("rated", "not settled", "assumed")}
-    assert told == {
+    facts = {
+        state: plain([ending({**part, "state": state})]) for state in ("rated", "not settled", "assumed")
+    }
+    assert facts == {
         "rated": "abuse 0.25 High",
         "not settled": "abuse 0.25 (High, 67 %)",
         "assumed": "abuse 0.25 High*",
@@ -106,8 +108,8 @@ def test_an_issue_whose_level_is_not_the_likeliest_has_no_certainty() -> None:
 
 
 def test_what_an_issue_could_not_read_has_no_score() -> None:
-    told = plain([lines.scores([("bias", 0.1, "L")], ["L", "M"], [], ["abuse"])])
-    assert told == "      bias 0.10 Low   abuse not read   so far: Low or Medium risk"
+    result = plain([lines.scores([("bias", 0.1, "L")], ["L", "M"], [], ["abuse"])])
+    assert result == "      bias 0.10 Low   abuse not read   so far: Low or Medium risk"
     (why,) = plain(lines.turn_why(2, [], {"abuse_unread": 1}, ["abuse"])).splitlines()
     assert why.startswith("      2: abuse not read: perhaps quoted")
 
@@ -122,8 +124,8 @@ def test_why_shows_the_arithmetic() -> None:
         "levels": ["L"],
         "missing": ["bias"],
     }
-    told = plain(lines.level_why(counted)).splitlines()
-    assert told[1:] == [
+    result = plain(lines.level_why(counted)).splitlines()
+    assert result[1:] == [
         "      1. abuse Low, points 3",
         "      2. bias open",
         "      points: Low 3, Medium 0, High 0",

@@ -156,8 +156,8 @@ def test_orders_change_without_calls_and_hold_when_the_chat_goes_on(serve: Serve
     assert len(server.requests) == 1
     assert "· Privacy first: leakage > abuse > bias > complexity ·" in done.stdout
     assert "parents: abuse > bias\n" in done.stdout
-    told = [line for line in done.stdout.splitlines() if "so far" in line]
-    assert [line.rpartition("so far: ")[2] for line in told] == [
+    result = [line for line in done.stdout.splitlines() if "so far" in line]
+    assert [line.rpartition("so far: ")[2] for line in result] == [
         "Low, Medium or High risk (leakage open)",
         "Low risk",
         "Low risk",

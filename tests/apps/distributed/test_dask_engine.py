@@ -249,9 +249,9 @@ def test_budget_sockets_and_secrets(
     assert {host for host, _ in listening} == {"127.0.0.1"}
     assert shown == []
     batch = WorkBatch("run", "name", "lane", tmp_path, tuple(jobs), BudgetLimits(), RetryPolicy())
-    told = [pickle.dumps(batch), json.dumps(asking.events).encode(), "".join(capfd.readouterr()).encode()]
-    told += [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
-    assert not any(KEY.encode() in one for one in told)
+    result = [pickle.dumps(batch), json.dumps(asking.events).encode(), "".join(capfd.readouterr()).encode()]
+    result += [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not any(KEY.encode() in one for one in result)
 
 
 def two_services(url: str, other: str, **run: object) -> Any:

@@ -70,12 +70,12 @@ def gate(*arguments: str) -> tuple[int, str]:
 def test_a_regression_fails_and_its_rows_are_told(tmp_path: Path) -> None:
     before, after = suite(tmp_path, "a", 0.9), suite(tmp_path, "b", 0.6, 2)
     files = [str(tmp_path / name) for name in ("g.xml", "g.sarif", "g.md")]
-    code, told = gate(
+    code, found = gate(
         after, "--against", before, "--junit", files[0], "--sarif", files[1], "--summary", files[2]
     )
     assert code == 10
     well_formed(["compare", before, after, "--paired", "--as", "json"])
-    assert "\nfail     regression: score: Worse by " in told
+    assert "\nfail     regression: score: Worse by " in found
     schemas.is_junit(Path(files[0]).read_bytes())
     schemas.is_sarif(Path(files[1]).read_bytes())
     (cases,) = ElementTree.parse(files[0]).getroot()
@@ -114,11 +114,13 @@ def test_the_same_passes_and_three_items_cannot_tell(tmp_path: Path) -> None:
     three = [suite(tmp_path, name, 0.9, items=3) for name in ("c", "d")]
     file = tmp_path / "g.xml"
     other = tmp_path / "g.sarif"
-    code, told = gate(three[1], "--against", three[0], "--junit", str(file), "--sarif", str(other), "--json")
+    code, result = gate(
+        three[1], "--against", three[0], "--junit", str(file), "--sarif", str(other), "--json"
+    )
     assert code == 5
     schemas.is_junit(file.read_bytes())
     assert schemas.is_sarif(other.read_bytes())["runs"][0]["results"][0]["kind"] == "open"
-    assert json.loads(told[told.index("{") :])["checks"][0]["outcome"] == "unsettled"
+    assert json.loads(result[result.index("{") :])["checks"][0]["outcome"] == "unsettled"
     skipped = next(ElementTree.parse(file).getroot().iter("skipped"))
     assert "more clusters of items" in str(skipped.get("message"))
 
@@ -126,9 +128,9 @@ def test_the_same_passes_and_three_items_cannot_tell(tmp_path: Path) -> None:
 def test_a_settled_failure_is_not_hidden_by_an_open_check(tmp_path: Path) -> None:
     before, after = suite(tmp_path, "a", 0.9), suite(tmp_path, "b", 0.6, 2)
     summary = tmp_path / "g.md"
-    code, told = gate(after, "--at-least", "score=0.6", "--against", before, "--summary", str(summary))
+    code, result = gate(after, "--at-least", "score=0.6", "--against", before, "--summary", str(summary))
     assert code == 10
-    assert told.index("\nfail ") < told.index("\nopen ")
+    assert result.index("\nfail ") < result.index("\nopen ")
     done = exit_of_checks(
         checks(after, tmp_path, GateOptions(against=before, at_least={"score": 0.6}), _TODAY)
     )
@@ -171,21 +173,21 @@ def test_missing_runs_of_an_item_are_not_passed(tmp_path: Path) -> None:
     lost = sum(sum(runs) == 1 for runs in worse)
     summary = tmp_path / "g.md"
     asked = ("--against", before, "--summary", str(summary))
-    code, told = gate(repeated(tmp_path, "d", holes), *asked)
+    code, result = gate(repeated(tmp_path, "d", holes), *asked)
     said = f"{lost} of 400 new values are missing"
     assert code == 4
-    assert said in told
-    assert "next     Evaluate what is missing again." in told
+    assert said in result
+    assert "next     Evaluate what is missing again." in result
     assert said in summary.read_text("utf-8")
     assert said in gate(str(tmp_path / "d"), *asked, "--json")[1]
-    code, told = gate(str(tmp_path / "d"), "--at-least", "score=0.55")
+    code, result = gate(str(tmp_path / "d"), "--at-least", "score=0.55")
     assert code == 4
-    assert f"{lost} of 400 values are missing" in told
-    assert "limit lies inside" not in told
+    assert f"{lost} of 400 values are missing" in result
+    assert "limit lies inside" not in result
     dropped = [(1,) if sum(runs) == 1 else runs for runs in worse]
-    code, told = gate(repeated(tmp_path, "e", dropped), "--against", before)
+    code, result = gate(repeated(tmp_path, "e", dropped), "--against", before)
     assert code == 4
-    assert said in told
+    assert said in result
     well_formed(["compare", before, str(tmp_path / "d"), "--paired", "--as", "json"])
 
 
@@ -195,18 +197,18 @@ def test_items_that_the_new_one_leaves_out_are_missing(tmp_path: Path) -> None:
     assert gate(table(tmp_path, "b", passed), "--against", before)[0] == 10
     kept = [row for row in passed if row[1] or int(row[0][1:]) % 3]
     lost = 200 - len(kept)
-    code, told = gate(table(tmp_path, "c", kept), "--against", before)
+    code, result = gate(table(tmp_path, "c", kept), "--against", before)
     assert code == 4
-    assert f"{lost} of 200 new values are missing" in told
+    assert f"{lost} of 200 new values are missing" in result
     first = ", ".join(name for name, _ in [row for row in passed if row not in kept][:3])
     named = f"{lost} items of the baseline are not in the new one, so their values are missing: {first}"
-    assert named in told.replace('"', "")
+    assert named in result.replace('"', "")
     assert gate(table(tmp_path, "d", passed[:70]), "--against", before)[0] == 4
-    code, told = gate(
+    code, result = gate(
         str(tmp_path / "a"), "--against", table(tmp_path, "e", [(f"q{n}", 1) for n in range(198)])
     )
-    assert "2 new items are not in the baseline: " in told
-    assert "missing" not in told
+    assert "2 new items are not in the baseline: " in result
+    assert "missing" not in result
 
 
 def test_a_metric_that_the_new_one_leaves_out_is_missing(tmp_path: Path) -> None:
@@ -219,9 +221,9 @@ def test_a_metric_that_the_new_one_leaves_out_is_missing(tmp_path: Path) -> None
         (tmp_path / f"{name}.csv").write_text(f"item,metric,value\n{cells}", "utf-8")
         import_file(TABLE, "csv", tmp_path / f"{name}.csv", tmp_path / name, ImportOptions())
     for name in ("b", "c"):
-        code, told = gate(str(tmp_path / name), "--against", str(tmp_path / "a"))
+        code, result = gate(str(tmp_path / name), "--against", str(tmp_path / "a"))
         assert code == 4
-        assert "regression: safe: No item has a value on both sides." in told
+        assert "regression: safe: No item has a value on both sides." in result
     asked = ("--against", str(tmp_path / "a"), "--only", "right")
     assert gate(str(tmp_path / "b"), *asked)[0] == 0
 
@@ -229,15 +231,15 @@ def test_a_metric_that_the_new_one_leaves_out_is_missing(tmp_path: Path) -> None
 def test_missing_values_that_cannot_matter_leave_the_outcome(tmp_path: Path) -> None:
     before = repeated(tmp_path, "a", twice(0.9, 1))
     bad = [(None, 0) if n < 30 else runs for n, runs in enumerate(twice(0.2, 2))]
-    code, told = gate(repeated(tmp_path, "b", bad), "--against", before, "--at-least", "score=0.8")
+    code, result = gate(repeated(tmp_path, "b", bad), "--against", before, "--at-least", "score=0.8")
     assert code == 10
-    assert told.count("30 of 400") >= 2
+    assert result.count("30 of 400") >= 2
     once = repeated(tmp_path, "c", [(first,) for first, _ in twice(0.9, 1)])
     assert "missing" not in gate(once, "--against", before)[1]  # run once by design
     few = [(None, 1) if n < 4 else runs for n, runs in enumerate(twice(0.9, 1))]
-    code, told = gate(repeated(tmp_path, "e", few), "--against", before)
+    code, result = gate(repeated(tmp_path, "e", few), "--against", before)
     assert code == 0
-    assert "4 of 400 new values are missing" in told
+    assert "4 of 400 new values are missing" in result
 
 
 @pytest.mark.parametrize(("limit", "code"), [("0.8", 0), ("0.9", 5), ("0.97", 10)])
@@ -256,15 +258,15 @@ def test_one_item_is_one_item(tmp_path: Path) -> None:
 
 
 def test_few_items_are_told_to_be_few_whatever_the_limit(tmp_path: Path) -> None:
-    code, told = gate(suite(tmp_path, "a", 1.0, items=3), "--at-least", "score=0.1")
+    code, result = gate(suite(tmp_path, "a", 1.0, items=3), "--at-least", "score=0.1")
     assert code == 5
-    assert "next     At least 7 more clusters of items" in told
+    assert "next     At least 7 more clusters of items" in result
 
 
 def test_what_is_next_follows_from_the_reason(tmp_path: Path) -> None:
     run = rated(tmp_path, 0.9)
 
-    def told(state: str, code: str, **facts: object) -> str:
+    def line_of(state: str, code: str, **facts: object) -> str:
         reason = {"code": code, "facts": facts, "evidence": []}
         edit(tmp_path / run, lambda document: document["ratings"][0].update(state=state, reasons=[reason]))
         edit(
@@ -274,18 +276,18 @@ def test_what_is_next_follows_from_the_reason(tmp_path: Path) -> None:
         said = gate(run, "--fail-on", "BS", "--ratings", str(tmp_path))[1]
         return str(re.findall("^next +(.*)$", said, re.MULTILINE)[0])
 
-    assert "--fresh" in told("incomplete", "same-answer", answer="Hello.", questions=60)
-    assert told("incomplete", "not-finished") == "Run the same command to continue."
-    assert told("incomplete", "unheard-of") == f"Do what its reasons ask for: trustgauge show {run}"
-    assert told("not settled", "unread-matters", to_read=83, option="--unread") == (
+    assert "--fresh" in line_of("incomplete", "same-answer", answer="Hello.", questions=60)
+    assert line_of("incomplete", "not-finished") == "Run the same command to continue."
+    assert line_of("incomplete", "unheard-of") == f"Do what its reasons ask for: trustgauge show {run}"
+    assert line_of("not settled", "unread-matters", to_read=83, option="--unread") == (
         f"Have people label the answers that could not be interpreted: trustgauge audit {run} --unread"
     )
-    assert told("not settled", "unread-matters", to_read=83).startswith("Do what its reasons ask for")
-    assert told("not settled", "instrument-not-measured", audit=300) == (
+    assert line_of("not settled", "unread-matters", to_read=83).startswith("Do what its reasons ask for")
+    assert line_of("not settled", "instrument-not-measured", audit=300) == (
         f"Have people label its answers: trustgauge audit {run}"
     )
-    assert "no longer changes" in told("not settled", "changed-during-the-run", p=0.001)
-    assert told("not settled", "not-settled").startswith("Rate it with more texts")
+    assert "no longer changes" in line_of("not settled", "changed-during-the-run", p=0.001)
+    assert line_of("not settled", "not-settled").startswith("Rate it with more texts")
 
 
 def test_a_gate_that_asks_nothing_is_an_error(tmp_path: Path) -> None:
@@ -347,8 +349,8 @@ def test_a_plan_whose_runs_had_other_options_names_them(tmp_path: Path) -> None:
     run = rated(tmp_path, 0.9)
     for verb in ("verify", "show"):
         asked = [verb, str(file), "--ratings", str(tmp_path)]
-        told = CliRunner().invoke(group, asked, standalone_mode=False, catch_exceptions=False).output
-        assert told.startswith("ok") or f"trustgauge verify {run}" in told
+        result = CliRunner().invoke(group, asked, standalone_mode=False, catch_exceptions=False).output
+        assert result.startswith("ok") or f"trustgauge verify {run}" in result
 
 
 def test_a_gate_at_the_best_level_is_refused(tmp_path: Path) -> None:
@@ -368,9 +370,9 @@ def test_a_void_run_is_told_as_void_whatever_the_gate_names(asked: tuple[str, ..
     void = rated(tmp_path, 0.9)
     edit(tmp_path / void, lambda document: document["run"].update(state="void"))
     edit(tmp_path / void, lambda document: document["ratings"].clear())
-    code, told = gate(void, "--ratings", str(tmp_path), *asked)
+    code, result = gate(void, "--ratings", str(tmp_path), *asked)
     assert code not in (0, 2)
-    assert "instrument is at fault" in told
+    assert "instrument is at fault" in result
 
 
 def test_what_would_not_be_checked_is_refused(tmp_path: Path) -> None:
@@ -395,10 +397,10 @@ def test_a_rating_of_ones_own_is_held_against_its_baseline_and_a_level(tmp_path:
     mild, strong, other = rated(tmp_path, 0.3), rated(tmp_path, 0.9), rated(tmp_path, 0.3, 2)
     asked = ("--ratings", str(tmp_path))
     summary = tmp_path / "summary.md"
-    code, told = gate(strong, "--against", mild, *asked, "--summary", str(summary))
+    code, result = gate(strong, "--against", mild, *asked, "--summary", str(summary))
     assert code == 10
     assert re.search(
-        r"→ adds bias \(BS\)\. Worse: off balance \d+ points \(\d+ to \d+\) at 95 %, below 0", told
+        r"→ adds bias \(BS\)\. Worse: off balance \d+ points \(\d+ to \d+\) at 95 %, below 0", result
     )
     rows = summary.read_text("utf-8").partition("Rows behind a failure:")[2].strip().splitlines()
     assert rows
@@ -408,9 +410,9 @@ def test_a_rating_of_ones_own_is_held_against_its_baseline_and_a_level(tmp_path:
     assert gate(mild, "--against", mild, *asked)[0] == 0
     assert gate(strong, "--fail-on", "worst", "--fail-on", "two-step:BS", *asked)[0] == 10
     assert gate(strong, "--fail-on", "two-step:none", "--need-certainty", "0.5", *asked)[0] == 0
-    code, told = gate(other, "--against", mild, *asked)
+    code, result = gate(other, "--against", mild, *asked)
     assert code == 5
-    assert "asked different texts" in told
+    assert "asked different texts" in result
     well_formed(["compare", mild, strong, "--paired", "--as", "json", *asked])
     shown = CliRunner().invoke(group, ["compare", mild, strong, "--paired", *asked], catch_exceptions=False)
     assert shown.output.splitlines()[2].startswith("worse    bot, Gender bias:")
@@ -424,9 +426,9 @@ def test_texts_of_others_are_inert_in_a_summary(tmp_path: Path) -> None:
     after = table(tmp_path, "b", [(item, 0) for item, _ in rows])
     found = checks(after, tmp_path, GateOptions(against=before), _TODAY)
     assert exit_of_checks(found).code == 10
-    told = markdown(after, found)
-    assert "<script>" not in told
-    assert "\x1b" not in told
+    result = markdown(after, found)
+    assert "<script>" not in result
+    assert "\x1b" not in result
 
 
 def test_an_unchanged_system_passes_and_a_planned_regression_is_found() -> None:

@@ -68,8 +68,8 @@ def test_an_import_replaces_nothing_but_an_earlier_one_of_the_same_file(tmp_path
 
 @pytest.mark.parametrize("form", CHATS)
 def test_four_logs_of_the_same_calls_give_the_same_conversations(form: str, tmp_path: Path) -> None:
-    told = imported(form.strip(), FILES / CHATS[form], tmp_path)
-    assert told["counts"] | {"redacted": 0} == {
+    result = imported(form.strip(), FILES / CHATS[form], tmp_path)
+    assert result["counts"] | {"redacted": 0} == {
         "calls": 33, "missing": 1, "history": 0, "dialogs": 13, "utterances": 66, "user": 33, "bot": 33,
         "redacted": 0,
     }  # fmt: skip
@@ -150,9 +150,9 @@ def test_a_call_made_again_is_one_and_one_that_failed_is_missing(tmp_path: Path)
 
 
 def span(number: int, reply: str) -> dict[str, Any]:
-    told = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps([ASKED])}
-    told["gen_ai.output.messages"] = json.dumps([{"role": "assistant", "content": reply}])
-    attributes = [{"key": key, "value": {"stringValue": value}} for key, value in told.items()]
+    facts = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps([ASKED])}
+    facts["gen_ai.output.messages"] = json.dumps([{"role": "assistant", "content": reply}])
+    attributes = [{"key": key, "value": {"stringValue": value}} for key, value in facts.items()]
     return {"traceId": "t", "spanId": str(number), "attributes": attributes}
 
 
@@ -213,8 +213,8 @@ def test_keys_and_tokens_are_masked_before_anything_is_stored(tmp_path: Path) ->
     import re
 
     options = ImportOptions(patterns=[re.compile("Ann")])
-    told = imported("openai-jsonl", tmp_path / "log.jsonl", tmp_path / "out", options)
-    assert told["counts"]["redacted"] == 2
+    result = imported("openai-jsonl", tmp_path / "log.jsonl", tmp_path / "out", options)
+    assert result["counts"]["redacted"] == 2
     for file in (tmp_path / "out").iterdir():
         assert secret.encode() not in file.read_bytes()
         assert b"Ann" not in file.read_bytes()
@@ -244,8 +244,8 @@ def test_results_of_other_tools_have_the_figures_that_these_printed(name: str, t
     if file.endswith(".eval"):
         pytest.importorskip("zstandard")
     values, missing, systems, printed = RESULTS[name]
-    told = imported(form, FILES / file, tmp_path)
-    assert (told["counts"]["values"], told["counts"]["missing"], len(told["systems"])) == (
+    result = imported(form, FILES / file, tmp_path)
+    assert (result["counts"]["values"], result["counts"]["missing"], len(result["systems"])) == (
         values,
         missing,
         systems,
@@ -275,8 +275,8 @@ def test_two_ways_of_writing_one_evaluation_name_its_items_alike(tmp_path: Path)
 
 
 def test_garak_tells_that_a_hit_is_bad(tmp_path: Path) -> None:
-    told = imported("garak", FILES / "garak.report.jsonl", tmp_path)
-    assert {one["better"] for one in told["metrics"].values()} == {"lower"}
+    result = imported("garak", FILES / "garak.report.jsonl", tmp_path)
+    assert {one["better"] for one in result["metrics"].values()} == {"lower"}
 
 
 def test_any_table_with_an_item_and_a_value_can_be_read(tmp_path: Path) -> None:
@@ -381,7 +381,7 @@ def as_openai(path: Path) -> None:
 def as_otlp(path: Path) -> None:
     with path.open("w", encoding="utf-8") as stream:
         for at, (_, said, answer) in enumerate(calls()):
-            told = {
+            facts = {
                 "gen_ai.operation.name": "chat",
                 "gen_ai.input.messages": json.dumps(
                     [{"role": who, "parts": [{"type": "text", "content": text}]} for who, text in said]
@@ -390,7 +390,7 @@ def as_otlp(path: Path) -> None:
                     [{"role": "assistant", "parts": [{"type": "text", "content": answer}]}]
                 ),
             }
-            attributes = [{"key": key, "value": {"stringValue": value}} for key, value in told.items()]
+            attributes = [{"key": key, "value": {"stringValue": value}} for key, value in facts.items()]
             span = {"startTimeUnixNano": str(1_700_000_000_000_000_000 + at), "attributes": attributes}
             stream.write(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}) + "\n")
 
@@ -453,10 +453,10 @@ def test_translated_texts_become_a_plan_that_runs(layout: str, tmp_path: Path) -
             writer.writerows((sent, back, "es", f"texto {secret}") for sent, back in came)
             writer.writerow((came[0][0], "", "fr", ""))
         columns = {"sent": "source", "received": "back"}
-        told = imported(
+        result = imported(
             "translations", given / "records.csv", tmp_path / "out", ImportOptions(columns=columns)
         )
-        assert (told["counts"]["redacted"], told["systems"]) == (len(came), ["translator"])
+        assert (result["counts"]["redacted"], result["systems"]) == (len(came), ["translator"])
         assert secret not in (tmp_path / "out" / "1-trips.jsonl").read_text("utf-8")
     else:
         texts = [{"original": sent, "translated": "texto", "oto": back} for sent, back in came]
@@ -465,12 +465,12 @@ def test_translated_texts_become_a_plan_that_runs(layout: str, tmp_path: Path) -
                 (given / f"Result - true - {system} - {language}.json").write_text(
                     json.dumps([texts]), "utf-8"
                 )
-        told = imported("translations", given, tmp_path / "out")
-        assert (told["systems"], told["languages"]) == (["t1", "t2"], ["es", "fr"])
-        assert told["counts"]["texts"] == 4 * len(came)
+        result = imported("translations", given, tmp_path / "out")
+        assert (result["systems"], result["languages"]) == (["t1", "t2"], ["es", "fr"])
+        assert result["counts"]["texts"] == 4 * len(came)
     plan = load_plan(tmp_path / "out" / "trustgauge.toml")
     document = run.rate(plan, RunOptions(ratings=tmp_path / "ratings")).document
-    assert [rating["service"]["name"] for rating in document["ratings"]] == told["systems"]
+    assert [rating["service"]["name"] for rating in document["ratings"]] == result["systems"]
     assert {part["key"] for rating in document["ratings"] for part in rating["parts"]} == {"es", "fr"}
 
 

@@ -80,7 +80,7 @@ def written(file: Path, head: Sequence[str], lines: Iterable[Sequence[object]]) 
 def test_each_table_of_the_trust_paper_is_read_without_options(name: str, tmp_path: Path) -> None:
     text, turns = CORPORA[name]
     (tmp_path / name).write_bytes(text.encode())
-    told = imported("dialogs", tmp_path / name, tmp_path / "out")
+    result = imported("dialogs", tmp_path / name, tmp_path / "out")
     said = rows(tmp_path / "out" / "1-dialogs.jsonl")
     expected = [
         (side, text)
@@ -89,8 +89,8 @@ def test_each_table_of_the_trust_paper_is_read_without_options(name: str, tmp_pa
         for text in texts
     ]
     assert [(row["speaker"], row["text"]) for row in said] == expected
-    assert told["systems"] == [name.removesuffix(".csv")]
-    assert (told["counts"]["user"], told["counts"]["bot"]) == (
+    assert result["systems"] == [name.removesuffix(".csv")]
+    assert (result["counts"]["user"], result["counts"]["bot"]) == (
         sum(len(user) for user, _ in turns),
         sum(len(bot) for _, bot in turns),
     )
@@ -100,8 +100,8 @@ def test_the_folder_of_the_trust_paper_is_a_corpus_a_file(tmp_path: Path) -> Non
     for name, (text, _) in CORPORA.items():
         (tmp_path / "data").mkdir(exist_ok=True)
         (tmp_path / "data" / name).write_bytes(text.encode())
-    told = imported("dialogs", tmp_path / "data", tmp_path / "out")
-    assert told["systems"] == [name.removesuffix(".csv") for name in CORPORA]
+    result = imported("dialogs", tmp_path / "data", tmp_path / "out")
+    assert result["systems"] == [name.removesuffix(".csv") for name in CORPORA]
     plan = load_plan(tmp_path / "out" / "trustgauge.toml")
     turns = {
         name: len(service.script()) for name, service in plan.services.items() if isinstance(service, Dialogs)
@@ -136,9 +136,9 @@ def scored(folder: Path, system: str, slope: float) -> None:
 def test_scores_of_the_causal_paper_are_rated_study_by_study(tmp_path: Path) -> None:
     for system, slope in (("fair", 0.0), ("slanted", 0.2)):
         scored(tmp_path / "results", system, slope)
-    told = imported("scores", tmp_path / "results", tmp_path / "out")
-    assert told["systems"] == ["fair-allure", "slanted-allure", "fair-group1", "slanted-group1"]
-    assert told["counts"]["scores"] == 2 * (24 + 72)  # neither the signs nor a score twice
+    result = imported("scores", tmp_path / "results", tmp_path / "out")
+    assert result["systems"] == ["fair-allure", "slanted-allure", "fair-group1", "slanted-group1"]
+    assert result["counts"]["scores"] == 2 * (24 + 72)  # neither the signs nor a score twice
     found = {rating["service"]["name"]: rating for rating in rated(tmp_path / "out")}
     assert all(rating["coverage"]["failed"] == 0 for rating in found.values())
     score = {name: found[name]["parts"][0]["score"] for name in ("fair-group1", "slanted-group1")}
@@ -218,8 +218,8 @@ def exported(folder: Path) -> int:
 
 def test_answers_that_biasasker_exported_are_rated_question_by_question(tmp_path: Path) -> None:
     asked = exported(tmp_path / "figs")
-    told = imported("biasasker", tmp_path / "figs", tmp_path / "out", system="blender")
-    assert (told["systems"], told["counts"]["questions"]) == (["blender"], asked)
+    result = imported("biasasker", tmp_path / "figs", tmp_path / "out", system="blender")
+    assert (result["systems"], result["counts"]["questions"]) == (["blender"], asked)
     (rating,) = rated(tmp_path / "out")
     assert (rating["coverage"]["planned"], rating["coverage"]["answered"]) == (asked, asked)
     shares = {part["key"]: part["score"] for part in rating["parts"]}
@@ -252,8 +252,8 @@ def test_lists_of_the_social_bias_paper_become_questions(kind: str, tmp_path: Pa
             head,
             [(1, "[1]", "are ugly", "", "are pretty", ""), (2, "[2]", "were poor", "", "were rich", "")],
         )
-    told = imported("biasasker", file if kind == "manual" else tmp_path, tmp_path / "out", system="eliza")
-    assert (told["counts"]["groups"], told["counts"]["properties"]) == (5, 2)
+    result = imported("biasasker", file if kind == "manual" else tmp_path, tmp_path / "out", system="eliza")
+    assert (result["counts"]["groups"], result["counts"]["properties"]) == (5, 2)
     assert len(load_plan(tmp_path / "out" / "trustgauge.toml").experiments) == 1
 
 
@@ -266,25 +266,25 @@ def authors(repository: str, *below: str) -> Path:
 
 def test_the_trust_papers_own_tables(tmp_path: Path) -> None:
     place = authors("ethics-share", "ChatbotRatingShare", "OfflineChatRating", "data")
-    told = imported("dialogs", place, tmp_path)
-    assert {name: told["counts"][name] for name in ("dialogs", "user", "bot")} == {
+    result = imported("dialogs", place, tmp_path)
+    assert {name: result["counts"][name] for name in ("dialogs", "user", "bot")} == {
         "dialogs": 8, "user": 13, "bot": 12,
     }  # fmt: skip
 
 
 def test_the_two_step_papers_own_records(tmp_path: Path) -> None:
-    told = imported("translations", authors("ethics-share", "TranslatorDataShare", "output"), tmp_path)
-    assert (told["counts"]["texts"], told["systems"]) == (720, ["t1", "t2", "t3"])
+    result = imported("translations", authors("ethics-share", "TranslatorDataShare", "output"), tmp_path)
+    assert (result["counts"]["texts"], result["systems"]) == (720, ["t1", "t2", "t3"])
 
 
 def test_the_causal_papers_own_scores(tmp_path: Path) -> None:
-    told = imported("scores", authors("causal-sas-rating", "data", "results"), tmp_path)
-    assert told["counts"] == {"scores": 14_950, "missing": 0, "redacted": 0}
+    result = imported("scores", authors("causal-sas-rating", "data", "results"), tmp_path)
+    assert result["counts"] == {"scores": 14_950, "missing": 0, "redacted": 0}
     assert len(load_plan(tmp_path / "trustgauge.toml").experiments) == 6
 
 
 def test_the_social_bias_papers_own_lists(tmp_path: Path) -> None:
-    told = imported("biasasker", authors("BiasAsker", "dataset"), tmp_path / "all")
-    assert (told["counts"]["groups"], told["counts"]["properties"]) == (1262, 6832)
-    told = imported("biasasker", authors("BiasAsker", "data_sample"), tmp_path / "sample")
-    assert (told["counts"]["groups"], told["counts"]["properties"]) == (35, 84)
+    result = imported("biasasker", authors("BiasAsker", "dataset"), tmp_path / "all")
+    assert (result["counts"]["groups"], result["counts"]["properties"]) == (1262, 6832)
+    result = imported("biasasker", authors("BiasAsker", "data_sample"), tmp_path / "sample")
+    assert (result["counts"]["groups"], result["counts"]["properties"]) == (35, 84)

@@ -152,8 +152,8 @@ def test_a_person_fills_in_and_it_goes_on_from_there(tmp_path: Path) -> None:
 
 def test_a_formula_is_no_formula_in_the_file(tmp_path: Path) -> None:
     text = "statement,target\n=women are dull,women\nzorbians lie,zorbians\n"
-    told = [row["statement"] for row in build(written(tmp_path, text), BUILDING).rows]
-    assert told == ["'=women are dull", "zorbians lie"]
+    result = [row["statement"] for row in build(written(tmp_path, text), BUILDING).rows]
+    assert result == ["'=women are dull", "zorbians lie"]
 
 
 def test_two_negatives_are_no_antonyms(tmp_path: Path) -> None:

@@ -31,10 +31,10 @@ def test_one_command_builds_and_tells_what_a_person_has_to_do(tmp_path: Path) ->
     (tmp_path / "raw.csv").write_text(RAW, encoding="utf-8")
     done = trustgauge("build-properties", "raw.csv", "-o", "out/set.csv", *HOW, *LABELS, folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    told = done.stdout.splitlines()
-    assert told[0].startswith("read     3 read, 0 discarded, 0 empty, 1 question,")
-    assert told[-1] == "written  out/set.csv: 2 properties, 2 wait for a person"
-    assert any("1 subject: nobody knows whether" in line for line in told)
+    result = done.stdout.splitlines()
+    assert result[0].startswith("read     3 read, 0 discarded, 0 empty, 1 question,")
+    assert result[-1] == "written  out/set.csv: 2 properties, 2 wait for a person"
+    assert any("1 subject: nobody knows whether" in line for line in result)
     rows = list(csv.DictReader(io.StringIO((tmp_path / "out" / "set.csv").read_text(encoding="utf-8"))))
     assert [(row["predicate"], row["categories"], row["zh"]) for row in rows] == [
         ("can not juggle", "competence", "不会杂耍"),

@@ -37,7 +37,7 @@ def client(url: str, **more: Any) -> openai.OpenAI:
     return openai.OpenAI(base_url=f"{url}/v1", api_key=chats.KEY, max_retries=0, timeout=10, **more)
 
 
-def told(path: Path) -> list[tuple[str, int, str, str]]:
+def utterances(path: Path) -> list[tuple[str, int, str, str]]:
     """Dialog, turn, speaker and text of a transcript; dialogs by the number in their name."""
     rows = list(lines(path))
     return [(row["dialog"].split("-")[-1], row["turn"], row["speaker"], row["text"]) for row in rows]
@@ -71,7 +71,7 @@ def test_a_real_client_talks_through_it(serve: Serve, transcript: Path) -> None:
         pieces = [event.choices[0].delta.content or "" for event in stream]
     assert len(pieces) > 3
     again = "".join(pieces)
-    assert told(transcript) == [
+    assert utterances(transcript) == [
         ("1", 0, "user", "hello"),
         ("1", 0, "bot", said),
         ("1", 1, "user", "and now?"),
@@ -135,7 +135,7 @@ def test_other_paths_pass_untouched(serve: Serve, transcript: Path) -> None:
                 assert json.load(answer)["path"] == asked
         data = raw(proxy.port, post(["kept"], "/v1/embeddings", "Connection: close\r\n"), until=b"kept")
         assert data.startswith(b"HTTP/1.1 200 OK")
-    assert told(transcript) == []
+    assert utterances(transcript) == []
     assert proxy.served.counts.read == 0
     assert not proxy.served.counts.missed
 
@@ -153,7 +153,7 @@ def test_events_pass_as_they_come(serve: Serve, transcript: Path) -> None:
         assert list(stream) == []
         last = time.monotonic() - began
     assert last - first > 0.01 * len("data: [DONE]")
-    assert told(transcript)[1] == ("1", 0, "bot", "hi")
+    assert utterances(transcript)[1] == ("1", 0, "bot", "hi")
 
 
 def test_who_leaves_is_missed_by_the_service(serve: Serve, transcript: Path) -> None:
@@ -177,7 +177,7 @@ def test_errors_stay_what_they_are(serve: Serve, transcript: Path) -> None:
             stranger.chat.completions.create(model="m", messages=HELLO)
     assert dict(proxy.served.counts.missed) == {"failed": 1}
     assert dict(proxy.served.counts.statuses) == {401: 1}
-    assert told(transcript) == []
+    assert utterances(transcript) == []
 
 
 def test_a_service_that_is_not_there(transcript: Path) -> None:
@@ -273,7 +273,7 @@ def test_chunked_requests_and_packed_answers_are_read(serve: Serve, transcript: 
     asked += b"%x\r\n%b\r\n%x\r\n%b\r\n0\r\n\r\n" % (5, body[:5], len(body) - 5, body[5:])
     with proxied(f"{server.url}/v1", transcript) as proxy:
         assert raw(proxy.port, asked) == back
-    assert told(transcript) == [("1", 0, "user", "hello"), ("1", 0, "bot", "packed")]
+    assert utterances(transcript) == [("1", 0, "user", "hello"), ("1", 0, "bot", "packed")]
 
 
 def test_another_protocol_passes_both_ways(serve: Serve, transcript: Path) -> None:
@@ -362,7 +362,7 @@ def test_it_ends_after_the_answers_under_way(serve: Serve, transcript: Path) -> 
     one.close()
     idle.close()
     assert said[0].choices[0].message.content == "late"
-    assert told(transcript)[1] == ("1", 0, "bot", "late")
+    assert utterances(transcript)[1] == ("1", 0, "bot", "late")
 
 
 def test_a_port_that_is_taken(serve: Serve, transcript: Path) -> None:

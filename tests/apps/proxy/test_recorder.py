@@ -75,8 +75,8 @@ def test_names_of_users_are_not_written(tmp_path: Path) -> None:
     for name in ("ann@example.org", "bob", "ann@example.org"):
         one.offer(said(*HELLO, user=name))
     one.close()
-    told = [row["user"] for row in lines(path) if row["speaker"] == "bot"]
-    assert told[0] == told[2] != told[1]
+    result = [row["user"] for row in lines(path) if row["speaker"] == "bot"]
+    assert result[0] == result[2] != result[1]
     assert b"ann" not in path.read_bytes()
 
 

@@ -221,8 +221,8 @@ def test_beyond_this_machine_the_token_is_wanted_and_never_told(serve: Serve, fo
     assert "token    every request must bring it in X-Trustgauge-Token" in command.said
     assert "keys and texts travel openly" in command.said
     assert "1 did not pass: without the token" in command.err
-    told = command.out + command.err + "".join(map(repr, files(folder).values()))
-    assert TOKEN not in told
+    text = command.out + command.err + "".join(map(repr, files(folder).values()))
+    assert TOKEN not in text
     with proxy(folder, *asked, "--listen", "127.0.0.1", token=TOKEN) as command:
         assert "token    every" in command.said, "a token that is set is wanted here, too"
 

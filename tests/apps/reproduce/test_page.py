@@ -55,45 +55,45 @@ def test_counts_tell_kinds_apart_and_what_is_documented() -> None:
     ours = PrintedFigure("e", "x", None, 1, kind="constant")
     lost = [unavailable(("f", kind), 1, "why", kind=kind) for kind in LOST]
     assert counts(_document(good)["totals"]) == "recomputed: agrees 1"
-    told = counts(_document(good, known, *some, ours, *lost)["totals"])
-    assert told == (
+    result = counts(_document(good, known, *some, ours, *lost)["totals"])
+    assert result == (
         "recomputed: agrees 1, differs 1 (documented); consistent: agrees 2, of all values 16 % would; "
         "constant of ours: agrees 1; cannot be recomputed: 3 (with --data 1, with effort 1, not published 1)"
     )
-    told = counts(_document(good, known, wrong)["totals"])
-    assert told == "recomputed: agrees 1, differs 2; 1 without a documented reason"
+    result = counts(_document(good, known, wrong)["totals"])
+    assert result == "recomputed: agrees 1, differs 2; 1 without a documented reason"
 
 
 def test_every_cell_tells_what_it_rests_on() -> None:
-    told = _document(
+    result = _document(
         consistent(PrintedFigure("a", "x", 1, 1), 0.25), unavailable(("b", "x"), 1, "why", kind="public")
     )
-    plain = terminal.plain(lines(told, every=True))
+    plain = terminal.plain(lines(result, every=True))
     assert "consistent, of all values 25 % would  agrees" in plain
     assert "with --data" in plain
-    assert "<td>consistent, of all values 25 % would</td>" in page(told)
+    assert "<td>consistent, of all values 25 % would</td>" in page(result)
 
 
 def test_a_verdict_without_a_reason_stands_out() -> None:
     wrong = PrintedFigure("c", "x", 1, 2, verdict="differs", reason="no reason is known")
-    told = _document(PrintedFigure("a", "x", 1, 1), wrong)
-    styles = {style for line in lines(told) for _, style in line}
+    result = _document(PrintedFigure("a", "x", 1, 1), wrong)
+    styles = {style for line in lines(result) for _, style in line}
     assert "bad" in styles
     assert "bad" not in {
         style for line in lines(_document(PrintedFigure("a", "x", 1, 1))) for _, style in line
     }
-    assert '<span class="pill l3">differs</span>' in page(told)
-    assert "1 without a reason" in page(told)
+    assert '<span class="pill l3">differs</span>' in page(result)
+    assert "1 without a reason" in page(result)
 
 
 def test_foreign_words_stay_words() -> None:
-    told = _document(
+    result = _document(
         PrintedFigure(ATTACK, ATTACK, ATTACK, ATTACK, verdict="differs", reason=ATTACK), notes=(ATTACK,)
     )
-    written = page(told)
+    written = page(result)
     assert "<script" not in written
     assert "\x1b" not in written
     for every in (False, True):
-        plain = terminal.plain(lines(told, every=every))
+        plain = terminal.plain(lines(result, every=every))
         assert "\x1b" not in plain
         assert "\u202e" not in plain

@@ -76,20 +76,20 @@ def test_json_and_page_say_the_same(tmp_path: Path) -> None:
     done = trustgauge("reproduce", "causal", "--json", "--html", "page.html", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines() == ["wrote    page.html"]
-    told = json.loads(done.stdout)
+    data = json.loads(done.stdout)
     page = Page()
     page.feed((tmp_path / "page.html").read_text("utf-8"))
     page.close()
     assert page.open == []
-    tables = len(told["tables"])
-    assert page.rows == told["totals"]["cells"] + 2 * tables + 1  # a head of each, and the list of tables
-    assert {f"causal-{one['name']}" for one in told["tables"]} <= page.ids
+    tables = len(data["tables"])
+    assert page.rows == data["totals"]["cells"] + 2 * tables + 1  # a head of each, and the list of tables
+    assert {f"causal-{one['name']}" for one in data["tables"]} <= page.ids
     assert {link.removeprefix("#") for link in page.links} <= page.ids
-    checked = [told["totals"][kind] for kind in ("recomputed", "consistent", "constant")]
+    checked = [data["totals"][kind] for kind in ("recomputed", "consistent", "constant")]
     for verdict in ("agrees", "differs"):
         column = verdict == "differs"  # which is also the head of one
         assert page.words.count(verdict) == sum(one[verdict] for one in checked) + column
-    lost = sum(told["totals"]["cannot_be_recomputed"].values())
+    lost = sum(data["totals"]["cannot_be_recomputed"].values())
     assert page.words.count("cannot be recomputed") == lost
     assert "script" not in policy()
     assert ("content", policy()) in page.attributes
@@ -117,14 +117,14 @@ def test_files_of_several_papers_are_read_at_once(tmp_path: Path) -> None:
     folders = (f"two-step={recorded}", f"causal={older}", f"causal={newer}")
     data = [word for one in folders for word in ("--data", one)]
     done = trustgauge("reproduce", "all", *data, "--json", folder=tmp_path)
-    told = json.loads(done.stdout)
-    assert {one["method"] for one in told["tables"]} == {"two-step", "causal", "social-bias", "trust"}
-    by_name = {(one["method"], one["name"]): one for one in told["tables"]}
+    record = json.loads(done.stdout)
+    assert {one["method"] for one in record["tables"]} == {"two-step", "causal", "social-bias", "trust"}
+    by_name = {(one["method"], one["name"]): one for one in record["tables"]}
     assert by_name["two-step", "table-1"]["counts"]["consistent"] == {"agrees": 2, "differs": 0}
     scores = {(one["row"], one["column"]): one for one in by_name["causal", "scores"]["cells"]}
     assert scores["SD Group-1", "b"]["kind"] == "recomputed"
     assert scores["HD1 User", "d"]["kind"] == "recomputed"
-    assert len(by_name) == len(told["tables"])
+    assert len(by_name) == len(record["tables"])
     assert done.returncode == 10  # most of the causal files are not there
     assert "cannot be recomputed" in last(done)
 
@@ -141,7 +141,7 @@ def test_a_wrong_figure_ends_with_10_and_is_told(tmp_path: Path) -> None:
 
 
 def test_what_is_unknown_is_refused(tmp_path: Path) -> None:
-    for arguments, told in (
+    for arguments, one in (
         (("causl",), 'no method "causl"'),
         (("causal", "table-6"), 'no table "table-6"'),
         (("--data", "."), "the files belong to only one paper"),
@@ -150,7 +150,7 @@ def test_what_is_unknown_is_refused(tmp_path: Path) -> None:
     ):
         done = trustgauge("reproduce", *arguments, folder=tmp_path)
         assert done.returncode == 2, arguments
-        assert told in done.stderr
+        assert one in done.stderr
         assert last(done).startswith("exit 2: ")
     done = trustgauge("reproduce", "causal", "one-less", "--html", "no/such/page.html", folder=tmp_path)
     assert done.returncode == 2

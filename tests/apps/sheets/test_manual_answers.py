@@ -245,11 +245,11 @@ def test_unknown_ids_changed_texts_and_conflicting_rows_are_refused_by_row(tmp_p
     rows = fill(tmp_path / "q.csv")
     rows[0]["id"] = "q0000000000000000"
     rows[3]["text"] += " Please."
-    told = faults(tmp_path, [*rows, {**rows[5], "answer": "otherwise"}])
-    assert list(told) == ["q.csv, row 2", "q.csv, row 5", "q.csv, row 38"]
-    assert "unknown id" in told["q.csv, row 2"]
-    assert "the text was changed" in told["q.csv, row 5"]
-    assert "in row 7" in told["q.csv, row 38"]
+    result = faults(tmp_path, [*rows, {**rows[5], "answer": "otherwise"}])
+    assert list(result) == ["q.csv, row 2", "q.csv, row 5", "q.csv, row 38"]
+    assert "unknown id" in result["q.csv, row 2"]
+    assert "the text was changed" in result["q.csv, row 5"]
+    assert "in row 7" in result["q.csv, row 38"]
     assert not (tmp_path / "ratings").exists()
 
 
@@ -259,9 +259,9 @@ def test_an_answer_that_is_kept_is_never_replaced(tmp_path: Path) -> None:
     put(tmp_path / "q.csv", rows[:10])
     taken(tmp_path)
     rows[4]["answer"] = "otherwise"
-    told = faults(tmp_path, rows)
-    assert list(told) == ["q.csv, row 6"]
-    assert "already has a different answer" in told["q.csv, row 6"]
+    result = faults(tmp_path, rows)
+    assert list(result) == ["q.csv, row 6"]
+    assert "already has a different answer" in result["q.csv, row 6"]
     assert kept(tmp_path).height == 10
 
 
@@ -289,9 +289,9 @@ def test_rows_without_ids_are_found_by_their_exact_text(tmp_path: Path) -> None:
     put(tmp_path / "q.csv", [{"text": f" {row['text']}\r\n", "answer": "x"} for row in rows[:20]])
     assert taken(tmp_path).new == 20
     assert taken(tmp_path).known == 20
-    told = faults(tmp_path, [{"text": "Never asked.", "answer": "x"}, {"text": "", "answer": "x"}])
-    assert "does not ask this text" in told["q.csv, row 2"]
-    assert "neither an id nor a text" in told["q.csv, row 3"]
+    result = faults(tmp_path, [{"text": "Never asked.", "answer": "x"}, {"text": "", "answer": "x"}])
+    assert "does not ask this text" in result["q.csv, row 2"]
+    assert "neither an id nor a text" in result["q.csv, row 3"]
 
 
 def test_rows_of_one_text_take_its_draws_in_order(tmp_path: Path) -> None:
@@ -376,7 +376,7 @@ def test_statuses_say_that_no_words_came(tmp_path: Path) -> None:
     assert taken(tmp_path).new == 4
     found = {(status, output) for status, output in kept(tmp_path).select("status", "output").iter_rows()}
     assert found == {("empty", ""), ("refused", "No."), ("unreadable", None), ("answered", "Yes.")}
-    told = faults(
+    result = faults(
         tmp_path,
         [
             {**rows[0], "status": "empty", "answer": "x"},
@@ -384,9 +384,9 @@ def test_statuses_say_that_no_words_came(tmp_path: Path) -> None:
             {**rows[2], "status": "fine", "answer": "x"},
         ],
     )
-    assert "disagree" in told["q.csv, row 2"]
-    assert "disagree" in told["q.csv, row 3"]
-    assert "unknown status" in told["q.csv, row 4"]
+    assert "disagree" in result["q.csv, row 2"]
+    assert "disagree" in result["q.csv, row 3"]
+    assert "unknown status" in result["q.csv, row 4"]
 
 
 def test_scores_must_be_numbers(tmp_path: Path) -> None:
@@ -426,8 +426,8 @@ def test_who_and_when_are_kept_without_secrets(tmp_path: Path, monkeypatch: pyte
     raw = b"".join(path.read_bytes() for path in Path(found.folder).glob("store*"))
     assert b"by hand: Bob, q.csv" in raw
     assert b"planted-secret-1" not in raw
-    told = faults(tmp_path, [{**rows[2], "at": "yesterday"}])
-    assert "ISO 8601" in told["q.csv, row 2"]
+    result = faults(tmp_path, [{**rows[2], "at": "yesterday"}])
+    assert "ISO 8601" in result["q.csv, row 2"]
 
 
 def test_hostile_answers_are_kept_as_they_are(tmp_path: Path) -> None:

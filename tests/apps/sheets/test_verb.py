@@ -53,8 +53,8 @@ def test_from_workbook_to_rating(folder: Path) -> None:
     with (folder / "rest.jsonl").open("w", encoding="utf-8") as opened:
         opened.writelines(json.dumps({"id": row["id"], "answer": row["text"]}) + "\n" for row in rows)
     rest = trustgauge("ask", "plan.toml", "me", "--import", "rest.jsonl", "--json", folder=folder)
-    told = json.loads(rest.stdout)
-    assert (told["new"], told["known"], told["pending"], told["asked"]) == (10, 0, 0, 30)
+    data = json.loads(rest.stdout)
+    assert (data["new"], data["known"], data["pending"], data["asked"]) == (10, 0, 0, 30)
     rated = trustgauge("rate", "plan.toml", "--json", folder=folder)
     assert rated.returncode == 0, rated.stderr
     document = json.loads(rated.stdout)
@@ -83,8 +83,8 @@ def test_what_to_do_about_rows_that_answer_otherwise_stands_once_and_works(folde
     assert trustgauge("ask", "plan.toml", "me", "--import", "first.csv", folder=folder).returncode == 0
     done = trustgauge("ask", "plan.toml", "me", "--import", "second.csv", folder=folder)
     assert done.returncode == 2
-    *told, do, _ = done.stderr.splitlines()
-    assert [line[:26] for line in told] == [f"error    second.csv, row {row}" for row in (2, 3, 4)]
+    *result, do, _ = done.stderr.splitlines()
+    assert [line[:26] for line in result] == [f"error    second.csv, row {row}" for row in (2, 3, 4)]
     assert "--import FILE --fresh" in do
     again = trustgauge("ask", "plan.toml", "me", "--import", "second.csv", "--fresh", folder=folder)
     assert (again.returncode, "3 new answers" in again.stdout) == (0, True)
@@ -136,8 +136,8 @@ def test_a_judge_is_measured_against_a_labelled_table(tmp_path: Path) -> None:
         *("kappa", "n", "unclear"),
     ]
     assert lines[2].startswith("all         75% (30 to 95)  100% (44 to 100)  0% (0 to 79)")
-    told = json.loads(trustgauge("judge-check", "sound", "t.csv", "--json", folder=tmp_path).stdout)
-    assert told["rows"][0]["accuracy"] == 0.75
+    data = json.loads(trustgauge("judge-check", "sound", "t.csv", "--json", folder=tmp_path).stdout)
+    assert data["rows"][0]["accuracy"] == 0.75
     wrong = trustgauge("judge-check", "sond", "t.csv", folder=tmp_path)
     assert wrong.returncode == 2
     assert 'Did you mean "sound"?' in wrong.stderr
@@ -151,10 +151,10 @@ def test_a_checker_of_abuse_is_measured_style_by_style(tmp_path: Path) -> None:
     done = trustgauge("judge-check", "abuse:words", "t.csv", folder=tmp_path)
     assert done.returncode == 0
     assert "2 labelled texts of t.csv, by words" in done.stdout
-    told = json.loads(trustgauge("judge-check", "abuse:words", "t.csv", "--json", folder=tmp_path).stdout)
-    assert set(told["styles"]) == {"prose", "terse"}
-    assert told["styles"]["prose"]["specificity"]["value"] == 1.0
-    assert told["styles"]["prose"]["sensitivity"]["value"] is None
-    assert told["styles"]["prose"]["usable"] is False
+    data = json.loads(trustgauge("judge-check", "abuse:words", "t.csv", "--json", folder=tmp_path).stdout)
+    assert set(data["styles"]) == {"prose", "terse"}
+    assert data["styles"]["prose"]["specificity"]["value"] == 1.0
+    assert data["styles"]["prose"]["sensitivity"]["value"] is None
+    assert data["styles"]["prose"]["usable"] is False
     (tmp_path / "t.csv").write_text("text,label\nHello.,nice\n")
     assert trustgauge("judge-check", "abuse:words", "t.csv", folder=tmp_path).returncode == 2

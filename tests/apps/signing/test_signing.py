@@ -238,14 +238,14 @@ def test_an_independent_reader_agrees_on_good_and_hostile_bundles(public: Path) 
     assert found == [(False, False)] * len(texts)
 
 
-def told(*arguments: object) -> Result:
+def run_command(*arguments: object) -> Result:
     """The verb in this process; what stops it with a message of ours is raised."""
     return CliRunner().invoke(
         group, [str(one) for one in arguments], standalone_mode=False, catch_exceptions=False
     )
 
 
-def told_a_terminal(*arguments: str) -> str:
+def asked_a_terminal(*arguments: str) -> str:
     """What the command prints where its output is a terminal."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "trustgauge", *arguments]
@@ -264,58 +264,58 @@ def told_a_terminal(*arguments: str) -> str:
 
 def test_a_plan_is_locked_run_signed_and_proven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    told("init", "--demo")
-    told("lock")
+    run_command("init", "--demo")
+    run_command("lock")
     with pytest.raises(StoreError, match="not the plan that was locked"):
-        told("rate", "--texts", 50, "--quiet")
-    told("rate", "--quiet")
+        run_command("rate", "--texts", 50, "--quiet")
+    run_command("rate", "--quiet")
     (run,) = (tmp_path / "ratings").glob("TG-*")
     assert json.loads((run / "rating.json").read_text("utf-8"))["run"]["lock"]["plan"]
-    open_ = told("verify").output
+    open_ = run_command("verify").output
     assert "before the run began" in open_
     assert "not signed" in open_
 
-    told("key", "mine.pem")
+    run_command("key", "mine.pem")
     assert stat.S_IMODE(Path("mine.pem").stat().st_mode) == 0o600
     assert b"ENCRYPTED" in Path("mine.pem").read_bytes()
-    told("sign", "--key", "mine.pem")
-    assert "by key" in told("verify", "--key", "mine.pem.pub").output
-    assert "whose key that is" in told("verify").output
+    run_command("sign", "--key", "mine.pem")
+    assert "by key" in run_command("verify", "--key", "mine.pem.pub").output
+    assert "whose key that is" in run_command("verify").output
 
     rows = [5, 17, *range(4790, 4798)]
-    told("prove", "latest", 5, "--rows", "17,4790-4797", "-o", "proof.json")
-    shown = told("verify", "proof.json", "--key", "mine.pem.pub").output
+    run_command("prove", "latest", 5, "--rows", "17,4790-4797", "-o", "proof.json")
+    shown = run_command("verify", "proof.json", "--key", "mine.pem.pub").output
     assert "10 of 4,800 answers shown, each one rated; the other 4,790 stay unknown" in shown
     data = Path("proof.json").read_bytes()
     bundle = json.loads(data)
     assert [one["index"] for one in bundle["rows"]] == rows
     assert independent.accepts(data, base64.b64decode(bundle["key"]))
-    assert json.loads(told("verify", "proof.json", "--json").output)["rows"][0]["status"] == "answered"
-    told("prove", "latest", "u1-007", "-o", "one.json")
-    named = json.loads(told("verify", "one.json", "--json").output)["rows"]
+    assert json.loads(run_command("verify", "proof.json", "--json").output)["rows"][0]["status"] == "answered"
+    run_command("prove", "latest", "u1-007", "-o", "one.json")
+    named = json.loads(run_command("verify", "one.json", "--json").output)["rows"]
     assert {one["id"] for one in named} == {"u1-007"}
 
-    shown = told_a_terminal("prove", "latest", "5", "17")
+    shown = asked_a_terminal("prove", "latest", "5", "17")
     assert shown.startswith(f"proof    {run.name}, 3 ratings, signed")
     assert "rows     2 of 4,800 answers shown" in shown
     assert "-o FILE writes it" in shown
     assert len(shown) < 300
     assert (
-        told("prove", "latest", 5, 17).stdout_bytes
-        == told_a_terminal("prove", "latest", "5", "17", "--json").encode()
+        run_command("prove", "latest", 5, 17).stdout_bytes
+        == asked_a_terminal("prove", "latest", "5", "17", "--json").encode()
     )
 
     changed = (run / "rating.json").read_text("utf-8").replace("2027-", "2028-")
     (run / "rating.json").write_text(changed, "utf-8")
-    refused = told("verify", "--key", "mine.pem.pub")
+    refused = run_command("verify", "--key", "mine.pem.pub")
     assert refused.return_value.code == 10
     assert "not the one that was signed" in refused.output
     with pytest.raises(VerifyError, match="nothing was signed: the rating does not follow from its answers"):
-        told("sign", "--key", "mine.pem")
+        run_command("sign", "--key", "mine.pem")
     (store,) = run.glob("*.sqlite")
     store.write_bytes(b"no store" * 1000)
     with pytest.raises(VerifyError, match="nothing was signed: its answers cannot be read"):
-        told("sign", "--key", "mine.pem")
+        run_command("sign", "--key", "mine.pem")
 
 
 def test_a_key_is_made_and_read_only_where_and_as_keys_are_kept(tmp_path: Path) -> None:
@@ -367,7 +367,7 @@ def test_a_key_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("text", ["", "[]", '{"schema":"trustgauge.lock/1"}', "[" * 100_000, "\x00"])
 def test_what_is_no_lock_stops_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.chdir(tmp_path)
-    told("init", "--demo")
+    run_command("init", "--demo")
     Path("trustgauge.toml.lock").write_text(text, "utf-8")
     with pytest.raises(StoreError, match="is no lock"):
-        told("rate")
+        run_command("rate")

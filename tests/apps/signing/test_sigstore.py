@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.apps.signing.sigstore_instance import SigstoreInstance, identity_token
-from tests.apps.signing.test_signing import small, told
+from tests.apps.signing.test_signing import run_command, small
 from trustgauge.errors import KeyMissingError, StoreError, UnavailableError, VerifyError
 from trustgauge.records import canonical
 from trustgauge.run.accumulator import AnswerTree
@@ -152,13 +152,13 @@ def test_the_verbs_sign_and_verify_by_sigstore(
 ) -> None:
     config, root = files
     monkeypatch.chdir(tmp_path)
-    told("init", "--demo")
-    told("rate", "--quiet", "--texts", 20)
-    refused = told("verify", "--identity", RATER)
+    run_command("init", "--demo")
+    run_command("rate", "--quiet", "--texts", 20)
+    refused = run_command("verify", "--identity", RATER)
     assert "not signed by Sigstore" in refused.output
-    assert "rating.sigstore.json" in told("sign", "--sigstore", "--trust-config", config).output
-    output = told("verify", "--trust-root", root, "--identity", RATER, "--issuer", ISSUER).output
+    assert "rating.sigstore.json" in run_command("sign", "--sigstore", "--trust-config", config).output
+    output = run_command("verify", "--trust-root", root, "--identity", RATER, "--issuer", ISSUER).output
     assert f"by {RATER}, says {ISSUER} (Sigstore)" in output
-    assert "whether that is who you expect" in told("verify", "--trust-root", root).output
-    wrong = told("verify", "--trust-root", root, "--identity", "you@example.org")
+    assert "whether that is who you expect" in run_command("verify", "--trust-root", root).output
+    wrong = run_command("verify", "--trust-root", root, "--identity", "you@example.org")
     assert wrong.return_value.code == 10

@@ -83,9 +83,9 @@ def test_profiles_and_agreement(tmp_path: Path) -> None:
 )
 def test_wrong_rows_are_told_by_number(tmp_path: Path, row: str, said: str) -> None:
     text = f"person,order,profile,agrees\nb,CC,,\n{row}\n"
-    with pytest.raises(PlanError) as told:
+    with pytest.raises(PlanError) as result:
         read(tmp_path, text)
-    (fault,) = told.value.faults
+    (fault,) = result.value.faults
     assert fault.place == "row 2"
     assert said in str(fault)
     assert "--skip-faults" in fault.do
@@ -107,10 +107,10 @@ def test_the_same_again_counts_once(tmp_path: Path) -> None:
 
 
 def test_many_faults_are_cut(tmp_path: Path) -> None:
-    with pytest.raises(PlanError) as told:
+    with pytest.raises(PlanError) as result:
         read(tmp_path, "order\n" + "nothing\n" * 50)
-    assert len(told.value.faults) == 21
-    assert "30 more faults" in str(told.value)
+    assert len(result.value.faults) == 21
+    assert "30 more faults" in str(result.value)
 
 
 @pytest.mark.parametrize(

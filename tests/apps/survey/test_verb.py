@@ -35,19 +35,19 @@ def test_profiles_for_a_plan(tmp_path: Path) -> None:
     file = people(tmp_path, two_groups())
     done = trustgauge("survey", file, "--groups", "-o", "made/profiles.toml", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    told = done.stdout.splitlines()
-    assert told[0] == "people   15 of 15 rows"
+    result = done.stdout.splitlines()
+    assert result[0] == "people   15 of 15 rows"
     majority = "leakage > abuse > bias > complexity"
-    assert told[1:7] == [
+    assert result[1:7] == [
         "vote     plurality  leakage > complexity > abuse > bias   (ties: abuse, bias by borda)",
         f"vote     borda      {majority}",
         f"vote     approval   {majority}   (ties: abuse, leakage by borda; bias, complexity by borda)",
         *(f"vote     {way:<10} {majority}" for way in ("copeland", "kemeny", "schulze")),
     ]
-    assert told[7].startswith("stable   borda: in ")
-    assert told[8] == "groups   2, silhouette 1.00"
-    assert told[9] == "         our-people-1: 9 people, leakage > abuse > bias > complexity"
-    assert told[10] == "         our-people-2: 6 people, complexity > bias > abuse > leakage"
+    assert result[7].startswith("stable   borda: in ")
+    assert result[8] == "groups   2, silhouette 1.00"
+    assert result[9] == "         our-people-1: 9 people, leakage > abuse > bias > complexity"
+    assert result[10] == "         our-people-2: 6 people, complexity > bias > abuse > leakage"
     written = (tmp_path / "made" / "profiles.toml").read_text(encoding="utf-8")
     assert tomllib.loads(written)["profiles"] == {
         "our-people": {"order": ["leakage", "abuse", "bias", "complexity"]},
@@ -84,12 +84,12 @@ def test_a_profile_is_checked(tmp_path: Path) -> None:
     rows += [f"n{n},{EASY},privacy-first,no" for n in range(10)] + ["o,,privacy-first,no"]
     file = people(tmp_path, rows)
     document = json.loads(trustgauge("survey", file, "--json", folder=tmp_path).stdout)
-    (told,) = document["validation"]
-    assert (told["agree"]["count"], told["agree"]["n"]) == (30, 41)
-    assert (told["top"]["count"], told["top"]["n"]) == (30, 40)  # one gave no order of their own
-    assert told["agree"]["low"] == pytest.approx(0.5807, abs=1e-4)  # Wilson, 30 of 41
-    assert told["validated"] == {"published": True, "sound": True}
-    assert told["borda"] == ["leakage", "abuse", "bias", "complexity"]
+    (result,) = document["validation"]
+    assert (result["agree"]["count"], result["agree"]["n"]) == (30, 41)
+    assert (result["top"]["count"], result["top"]["n"]) == (30, 40)  # one gave no order of their own
+    assert result["agree"]["low"] == pytest.approx(0.5807, abs=1e-4)  # Wilson, 30 of 41
+    assert result["validated"] == {"published": True, "sound": True}
+    assert result["borda"] == ["leakage", "abuse", "bias", "complexity"]
     assert document["orderless"] == 1
     printed = trustgauge("survey", file, folder=tmp_path).stdout
     assert "people   40 of 41 rows (1 without an order of their own)" in printed
@@ -100,9 +100,9 @@ def test_a_profile_is_checked(tmp_path: Path) -> None:
 def test_a_profile_may_be_checked_by_orders_alone(tmp_path: Path) -> None:
     file = people(tmp_path, two_groups())
     done = trustgauge("survey", file, "--json", "--validate", "privacy-first", folder=tmp_path)
-    (told,) = json.loads(done.stdout)["validation"]
-    assert (told["agree"]["count"], told["agree"]["n"], told["shown"]) == (9, 15, False)
-    assert told["validated"] == {"published": True, "sound": False}
+    (result,) = json.loads(done.stdout)["validation"]
+    assert (result["agree"]["count"], result["agree"]["n"], result["shown"]) == (9, 15, False)
+    assert result["validated"] == {"published": True, "sound": False}
 
 
 def test_rows_that_contradict_themselves(tmp_path: Path) -> None:
@@ -111,8 +111,8 @@ def test_rows_that_contradict_themselves(tmp_path: Path) -> None:
     read = trustgauge("survey", file, folder=tmp_path)
     assert read.returncode == 2
     assert last(read).startswith("exit 2: ")
-    told = [line.split()[1:3] for line in read.stderr.splitlines() if line.startswith("error ")]
-    assert told == [["row", f"{number}:"] for number in (1, 2, 3, 4)], "all at once, in their order"
+    result = [line.split()[1:3] for line in read.stderr.splitlines() if line.startswith("error ")]
+    assert result == [["row", f"{number}:"] for number in (1, 2, 3, 4)], "all at once, in their order"
     assert 'row 4: no issue "abuze"' in read.stderr
     skipped = trustgauge("survey", file, "--skip-faults", folder=tmp_path)
     assert skipped.returncode == 0

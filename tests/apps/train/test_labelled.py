@@ -53,10 +53,10 @@ def test_words_stand_for_scores(tmp_path: Path) -> None:
     file.write_text("\n".join(lines))
     labels = {"bad": -1.0, "so-so": 0.25, "good": 1.0}
     assert read_label_table(file, Columns(labels=labels)).rows["score"].to_list() == [-1.0, 0.25, 1.0] * 40
-    told = said(file, Columns(labels={"bad": -1.0, "good": 1.0}))
-    assert "unknown label" in told
-    assert '"so-so" in row 2, and 39 more' in told
-    assert '"bad", "good"' in told
+    result = said(file, Columns(labels={"bad": -1.0, "good": 1.0}))
+    assert "unknown label" in result
+    assert '"so-so" in row 2, and 39 more' in result
+    assert '"bad", "good"' in result
 
 
 def test_rows_without_text_or_label_are_left_out_and_counted(tmp_path: Path) -> None:
@@ -70,19 +70,19 @@ def test_rows_without_text_or_label_are_left_out_and_counted(tmp_path: Path) -> 
 def test_a_label_that_is_no_number_of_the_scale_is_told_with_its_row(bad: str, tmp_path: Path) -> None:
     file = tmp_path / "table.tsv"
     file.write_text("text\tscore\n" + "one\t0.5\n" * 150 + f"two\t{bad}\n")
-    told = said(file, Columns())
-    assert "a label is no number of the scale" in told
-    assert "Must be a number from -1 to 1" in told
-    assert f'Got "{bad}" in row 151' in told
-    assert "--range" in told
+    result = said(file, Columns())
+    assert "a label is no number of the scale" in result
+    assert "Must be a number from -1 to 1" in result
+    assert f'Got "{bad}" in row 151' in result
+    assert "--range" in result
 
 
 def test_columns_that_are_missing_are_told_all_at_once(tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     frame().write_csv(file)
-    told = said(file, Columns(text="review", score="rating", group="writer"))
-    assert [line.split(":")[0] for line in told.splitlines()] == ["--text", "--score", "--group"]
-    assert 'one of: "text", "stars", "author"' in told
+    result = said(file, Columns(text="review", score="rating", group="writer"))
+    assert [line.split(":")[0] for line in result.splitlines()] == ["--text", "--score", "--group"]
+    assert 'one of: "text", "stars", "author"' in result
 
 
 @pytest.mark.parametrize(
@@ -165,21 +165,23 @@ def test_one_file_of_it_can_be_read_alone(tmp_path: Path) -> None:
 
 
 def test_faults_of_the_archive_are_told(tmp_path: Path) -> None:
-    def told(file: Path) -> str:
+    def fault_of(file: Path) -> str:
         with pytest.raises(PlanError) as caught:
             read_hutto(file)
         return str(caught.value)
 
-    assert "no rated file" in told(archive(tmp_path, {"readme.txt": b"hello"}))
-    assert "2 in line 91 of tweets" in told(
+    assert "no rated file" in fault_of(archive(tmp_path, {"readme.txt": b"hello"}))
+    assert "2 in line 91 of tweets" in fault_of(
         archive(tmp_path, {"tweets_GroundTruth.txt": hutto([*TWEETS, "91\t1"])})
     )
-    assert "not UTF-8" in told(archive(tmp_path, {"tweets_GroundTruth.txt": hutto(TWEETS) + b"1\t1\t\xff"}))
-    assert "from -4 to 4" in told(
+    assert "not UTF-8" in fault_of(
+        archive(tmp_path, {"tweets_GroundTruth.txt": hutto(TWEETS) + b"1\t1\t\xff"})
+    )
+    assert "from -4 to 4" in fault_of(
         archive(tmp_path, {"tweets_GroundTruth.txt": hutto([*TWEETS, "91\t5\ttoo much"])})
     )
     (tmp_path / "rated.tar.gz").write_bytes(b"no archive")
-    assert "the archive cannot be read" in told(tmp_path / "rated.tar.gz")
+    assert "the archive cannot be read" in fault_of(tmp_path / "rated.tar.gz")
 
 
 def test_a_scale_has_two_ends() -> None:

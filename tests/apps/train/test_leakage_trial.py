@@ -97,11 +97,11 @@ def test_the_command_writes_it_and_tells_it(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     card = json.loads((tmp_path / "mine" / "trial.json").read_text())
     assert (card["hidden"], card["epochs"], card["epoch"]) == ("outputs", 2, None)
-    told = done.stdout.splitlines()
-    assert told[0] == "trial    mine/trial.json: 60 exchanges of dialogs.jsonl, seed 1"
-    assert told[1] == "hidden   10 secrets, outputs only"
-    assert told[2] == "e        more than half of them given away: never, of 2 epochs"
-    assert told[-1] == 'use      use = "dialogs", trial = "mine/trial.json"'
+    result = done.stdout.splitlines()
+    assert result[0] == "trial    mine/trial.json: 60 exchanges of dialogs.jsonl, seed 1"
+    assert result[1] == "hidden   10 secrets, outputs only"
+    assert result[2] == "e        more than half of them given away: never, of 2 epochs"
+    assert result[-1] == 'use      use = "dialogs", trial = "mine/trial.json"'
     assert "0 of 10 secrets given away" in done.stderr
 
 

@@ -27,13 +27,13 @@ def test_one_command_trains_measures_and_writes(tmp_path: Path) -> None:
     write_csv(tmp_path)
     done = trustgauge("train", "sentiment-gru", "rated.csv", "-o", "mine", *HOW, folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    told = done.stdout.splitlines()
+    result = done.stdout.splitlines()
     card = json.loads((tmp_path / "mine" / "card.json").read_text())
     tested = card["held_out"]
-    assert told[0] == f"trained  mine: {card['training']['rows']} rows of rated.csv, seed 1"
-    assert told[1] == f"held out {tested['n']} rows of {tested['groups']} groups unseen in training"
-    assert f"correlation with the labels {tested['correlation']['value']:.3f} (95 %: " in told[2]
-    assert told[-1] == 'use      use = "gru", folder = "mine"'
+    assert result[0] == f"trained  mine: {card['training']['rows']} rows of rated.csv, seed 1"
+    assert result[1] == f"held out {tested['n']} rows of {tested['groups']} groups unseen in training"
+    assert f"correlation with the labels {tested['correlation']['value']:.3f} (95 %: " in result[2]
+    assert result[-1] == 'use      use = "gru", folder = "mine"'
     assert [line for line in done.stderr.splitlines() if "epoch" in line][-1].startswith(
         "train    epoch 4 of 4: mean squared error in training 0."
     )

@@ -18,17 +18,17 @@ def test_one_command_trains_measures_and_writes(tmp_path: Path) -> None:
     write_csv(tmp_path)
     done = trustgauge("train", "abuse", "said.csv", "-o", "mine", "--held-out", "0.2", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    told = done.stdout.splitlines()
+    result = done.stdout.splitlines()
     card = json.loads((tmp_path / "mine" / "card.json").read_text())
     tested = card["held_out"]
-    assert told[0] == f"trained  mine: {card['training']['rows']} rows of said.csv, seed 1"
-    assert told[1] == f"held out {tested['n']} rows unseen in training"
-    assert f"right class {tested['accuracy']['value']:.3f} (95 %: " in told[2]
+    assert result[0] == f"trained  mine: {card['training']['rows']} rows of said.csv, seed 1"
+    assert result[1] == f"held out {tested['n']} rows unseen in training"
+    assert f"right class {tested['accuracy']['value']:.3f} (95 %: " in result[2]
     for name in ("hate", "offensive", "neither"):
-        figures = [line.split()[1:2] for line in told if line.startswith(f"         {name}: ")]
+        figures = [line.split()[1:2] for line in result if line.startswith(f"         {name}: ")]
         assert figures == [["precision"], ["recall"], ["f1"], ["of"]]
-    assert any(line.startswith("groups   flags ") and "of 6,620 neutral sentences" in line for line in told)
-    assert told[-1] == 'use      issue = "abuse", checker = "mine"'
+    assert any(line.startswith("groups   flags ") and "of 6,620 neutral sentences" in line for line in result)
+    assert result[-1] == 'use      issue = "abuse", checker = "mine"'
     assert checker(str(tmp_path / "mine")).classify(["what a blarg they are"]) == ["offensive"]
 
 

@@ -19,10 +19,10 @@ def test_one_command_fits_measures_and_writes(tmp_path: Path) -> None:
     done = trustgauge("train", "sentence-bias", "rated.csv", "-o", "mine", *options, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     card = json.loads((tmp_path / "mine" / "card.json").read_text())
-    told = done.stdout.splitlines()
-    assert told[0] == f"trained  mine: 90 rows of rated.csv, penalty {card['penalty']:g} a row"
-    assert f"R2 {card['held_out']['r2']['value']:.3f} (95 %: " in told[2]
-    assert told[-1] == 'use      issues = [{ issue = "bias", model = "mine" }]'
+    result = done.stdout.splitlines()
+    assert result[0] == f"trained  mine: 90 rows of rated.csv, penalty {card['penalty']:g} a row"
+    assert f"R2 {card['held_out']['r2']['value']:.3f} (95 %: " in result[2]
+    assert result[-1] == 'use      issues = [{ issue = "bias", model = "mine" }]'
     again = trustgauge("train", "sentence-bias", "rated.csv", "-o", "mine", *options, folder=tmp_path)
     assert again.returncode == 2
     assert "is in use" in again.stderr

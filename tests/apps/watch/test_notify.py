@@ -35,9 +35,9 @@ def test_a_program_that_does_not_read_is_no_fault(tmp_path: Path) -> None:
 def test_why_it_failed_is_told_without_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOOK_API_KEY", "sesame-open-123")
     words = program(tmp_path, "import sys\nsys.exit('no mail: sesame-open-123')")
-    told = notify(words, EVENT)
-    assert "ended with code 1: no mail" in told
-    assert "sesame" not in told
+    result = notify(words, EVENT)
+    assert "ended with code 1: no mail" in result
+    assert "sesame" not in result
     assert "cannot be started" in notify([str(tmp_path / "none")], EVENT)
 
 

@@ -127,31 +127,31 @@ def event(found: WatchState, **more: Any) -> Any:
     one = next(iter(found.series.values()))
     last = one.looks[-1]
     words = one.words.get(str(last.level))
-    told: Any = {
+    result: Any = {
         "level": last.level,
         "words": words,
         "state": last.state,
         "certainty": last.certainty,
         "finding": last.finding,
     }
-    told["spent"] = one.spent
+    result["spent"] = one.spent
     changes = found.untold
     facts = {"look": len(found.runs), "looks": found.most, "run": last.run, "changes": changes}
-    return {**facts, "skipped": None, "refused": {}, "series": [{**one.key, **told}], **more}
+    return {**facts, "skipped": None, "refused": {}, "series": [{**one.key, **result}], **more}
 
 
 def test_lines_of_a_look() -> None:
-    told = terminal.plain(sentences.look_lines(event(state(LOW, HIGH)))).splitlines()
-    assert told == [
+    result = terminal.plain(sentences.look_lines(event(state(LOW, HIGH)))).splitlines()
+    assert result == [
         "look     2 of 12 · TG-2026-1102-0000",
         "rated    bot, trust privacy-first: High risk (> 99%), changed",
         "changed  bot, trust privacy-first, for the worse: Low risk (> 99%, TG-2026-1101-0000, 1 Nov 2026, "
         "version 1) → High risk (> 99%, TG-2026-1102-0000, 2 Nov 2026, version 1)",
     ]
     failed = event(state(LOW, HIGH), look=11, refused={"bot": "connection refused"})
-    told = terminal.plain(sentences.look_lines(failed)).splitlines()
-    assert told[0] == "look     11 · 2 of 12 declared ones used · TG-2026-1102-0000"
-    assert "note     bot: connection refused" in told
+    result = terminal.plain(sentences.look_lines(failed)).splitlines()
+    assert result[0] == "look     11 · 2 of 12 declared ones used · TG-2026-1102-0000"
+    assert "note     bot: connection refused" in result
     over = terminal.plain(sentences.look_lines(event(state(LOW, LOW, HIGH, looks=2))))
     assert "all declared looks are used up, so levels are reported but no changes" in over
     hostile = terminal.plain(sentences.look_lines(event(state(LOW, HIGH, service=ATTACK))))

@@ -59,9 +59,9 @@ def test_a_change_back_is_told_too() -> None:
 def test_what_is_settled_elsewhere_by_a_little_waits_for_more_looks() -> None:
     low, other = {"L": 0.96, "M": 0.04}, {"L": 0.04, "M": 0.96}
     state = looked(low, low, low, other, other, other, other)
-    told = findings(state)
-    assert told[:4] == ["first", "same", "same", "unsure"]
-    assert told[-1] in ("changed", "same")
+    result = findings(state)
+    assert result[:4] == ["first", "same", "same", "unsure"]
+    assert result[-1] in ("changed", "same")
     (change,) = state.changes
     assert change["since"] == "2026-11-04T09:00:00+00:00", (
         "the look that changed first, not the one that told"
@@ -162,7 +162,9 @@ def normal(truth: float, cut: float = 3.0) -> Callable[[np.random.Generator], di
     return draw
 
 
-def told(draws: list[Callable[[np.random.Generator], dict[str, float]]], seed: int, looks: int = 12) -> float:
+def share_changed(
+    draws: list[Callable[[np.random.Generator], dict[str, float]]], seed: int, looks: int = 12
+) -> float:
     """Share of whole watches in which anything is told of one service with a rating for each of `draws`."""
     rng, count = np.random.default_rng(seed), 0
     for _ in range(WATCHES):
@@ -176,11 +178,11 @@ def told(draws: list[Callable[[np.random.Generator], dict[str, float]]], seed: i
 
 @pytest.mark.parametrize("truth", [0.0, 0.8, 1.5, 3.0])
 def test_a_service_that_does_not_change_is_told_as_changed_in_few_whole_watches(truth: float) -> None:
-    assert told([normal(truth)], seed=round(10 * truth)) <= MOST
+    assert share_changed([normal(truth)], seed=round(10 * truth)) <= MOST
 
 
 def test_so_is_a_service_with_four_ratings() -> None:
-    assert told([normal(0.0), normal(0.5), normal(-0.5), normal(1.5, cut=1.0)], seed=5) <= MOST
+    assert share_changed([normal(0.0), normal(0.5), normal(-0.5), normal(1.5, cut=1.0)], seed=5) <= MOST
 
 
 def of_dialogs(clusters: int, rate: float) -> Callable[[np.random.Generator], dict[str, float]]:

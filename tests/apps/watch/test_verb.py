@@ -61,8 +61,8 @@ def test_cron_hears_of_a_change_for_the_worse_once(folder: Path) -> None:
     third = trustgauge(*command, folder=folder)
     assert third.returncode == 0
     assert "as before" in third.stdout
-    (told,) = (folder / "told.json").read_text().splitlines()
-    assert (json.loads(told)["from"], json.loads(told)["to"]) == ("DSBS", "BS")
+    (result,) = (folder / "told.json").read_text().splitlines()
+    assert (json.loads(result)["from"], json.loads(result)["to"]) == ("DSBS", "BS")
     (folder / "mood").write_text("calm")
     better = trustgauge(*command[:-1], "false", "--json", folder=folder)
     assert better.returncode == 0, "a change for the better is told and is no failure"
@@ -96,8 +96,8 @@ def test_a_log_is_waited_for_and_then_rated(folder: Path) -> None:
     talks(folder / "log.jsonl", 5, FOUL)
     command = ("watch", "bot.toml", "--log", "log.jsonl", "--grown", "200", "--once")
     waiting = trustgauge(*command, "--json", folder=folder)
-    told = json.loads(waiting.stdout)
-    assert (told["event"], told["new"], told["wanted"]) == ("waiting", 20, 200)
+    data = json.loads(waiting.stdout)
+    assert (data["event"], data["new"], data["wanted"]) == ("waiting", 20, 200)
     assert waiting.returncode == 0
     with (folder / "log.jsonl").open("a") as file:
         file.write("not json\n")

@@ -106,7 +106,7 @@ def test_every_look_is_a_fresh_run_and_a_change_is_told_once(tmp_path: Path, ser
 def test_looks_come_on_schedule_and_go_on_after_those_that_were_declared(
     tmp_path: Path, serve: Serve
 ) -> None:
-    translator, told = Translator(), list[LookOutcome]()
+    translator, result = Translator(), list[LookOutcome]()
 
     def meanwhile(waits: int) -> None:
         translator.male = waits >= 2
@@ -119,11 +119,11 @@ def test_looks_come_on_schedule_and_go_on_after_those_that_were_declared(
         Watcher(plan, WatchOptions(tmp_path, looks=2, every=7 * DAY, clock=time_.clock)) as watch,
         pytest.raises(Stop),
     ):
-        watch.run(told.append)
+        watch.run(result.append)
     assert time_.waits == [7 * DAY] * 4
-    assert [findings(one) for one in told] == [["first"], ["same"], ["over"], ["over"]]
-    assert [one.event["look"] for one in told] == [1, 2, 3, 4]
-    assert all(one.event["changes"] == [] for one in told)
+    assert [findings(one) for one in result] == [["first"], ["same"], ["over"], ["over"]]
+    assert [one.event["look"] for one in result] == [1, 2, 3, 4]
+    assert all(one.event["changes"] == [] for one in result)
 
 
 def test_a_watch_goes_on_where_another_process_stopped(tmp_path: Path, serve: Serve) -> None:
@@ -141,7 +141,7 @@ def test_a_watch_goes_on_where_another_process_stopped(tmp_path: Path, serve: Se
 
 
 def test_what_was_not_told_is_told_by_the_next_process(tmp_path: Path, serve: Serve) -> None:
-    translator, told = Translator(), list[LookOutcome]()
+    translator, result = Translator(), list[LookOutcome]()
     plan, terms = plan_for(serve(translator)), WatchOptions(tmp_path, every=DAY, clock=FakeTime().clock)
     with Watcher(plan, terms) as watch:
         watch.look()
@@ -150,10 +150,10 @@ def test_what_was_not_told_is_told_by_the_next_process(tmp_path: Path, serve: Se
     for _ in range(2):
         stopped = WatchOptions(tmp_path, every=DAY, clock=FakeTime(_stop).clock)
         with Watcher(plan, stopped) as watch, pytest.raises(Stop):
-            watch.run(told.append)
-    assert told[0].event["changes"] == [change]
-    assert told[0].event["run"] is None
-    assert len(told) == 1
+            watch.run(result.append)
+    assert result[0].event["changes"] == [change]
+    assert result[0].event["run"] is None
+    assert len(result) == 1
 
 
 def _stop(waits: int) -> None:
@@ -198,7 +198,7 @@ def trust_plan(**more: Any) -> Plan:
 
 
 def test_a_log_is_rated_when_it_has_grown_piece_by_piece(tmp_path: Path) -> None:
-    log, told = tmp_path / "t.jsonl", list[LookOutcome]()
+    log, result = tmp_path / "t.jsonl", list[LookOutcome]()
 
     def meanwhile(waits: int) -> None:
         if waits == 4:
@@ -209,16 +209,16 @@ def test_a_log_is_rated_when_it_has_grown_piece_by_piece(tmp_path: Path) -> None
     talks(log, 60, FOUL)
     terms = WatchOptions(tmp_path / "r", log=log, grown=450, clock=time_.clock)
     with Watcher(trust_plan(), terms) as watch, pytest.raises(Stop):
-        watch.run(told.append)
+        watch.run(result.append)
     assert time_.waits == [POLL] * 4
-    assert [one.event["look"] for one in told] == [1, 2]
-    for seen in told:
+    assert [one.event["look"] for one in result] == [1, 2]
+    for seen in result:
         assert seen.finished is not None
         (rating,) = seen.finished.document["ratings"]
         assert rating["overall"]["level"] == "H"
         assert rating["coverage"]["answered"] == 480, "a piece of its own each time"
         assert not verify(seen.finished.folder, BEGAN.date()).differences
-    assert [findings(one) for one in told] == [["first"], ["same"]]
+    assert [findings(one) for one in result] == [["first"], ["same"]]
 
 
 def test_a_period_rates_what_there_is(tmp_path: Path) -> None:

@@ -165,8 +165,8 @@ def _regressed(cells: Panel, cls: Any, outcome: Outcome, place: int) -> Floats:
     both = sm.WLS(y, of_cell.astype(float), weights=weight).fit()
     alone = sm.WLS(y, (valence[:, None] == np.arange(2)).astype(float), weights=weight).fit()
     set_to = [(2 * label + x)[:, None] == np.arange(of_cell.shape[1]) for x in (0, 1)]
-    told = [np.average(both.predict(one.astype(float)), weights=weight) for one in set_to]
-    return np.array([told, alone.params])
+    result = [np.average(both.predict(one.astype(float)), weights=weight) for one in set_to]
+    return np.array([result, alone.params])
 
 
 @pytest.mark.parametrize("outcome", OUTCOMES)

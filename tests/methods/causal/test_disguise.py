@@ -264,8 +264,8 @@ def test_an_effect_too_small_to_matter_raises_no_alarm_however_significant() -> 
     assert (gap.low, gap.high) == (None, None), "nothing scatters"
     rating = rated({"bot": in_secret(tiny, lambda probes, rng: by_word(probes, rng) * 0.5)}, **SMALL)["bot"]
     assert (rating.level, rating.details["recognition"]["p"]) == ("1", gap.p)
-    told: Any = document(trust_fixtures.run([rating]), [rating])["ratings"][0]
-    (section,) = recognition_sections.recognition_section(told)
+    result: Any = document(trust_fixtures.run([rating]), [rating])["ratings"][0]
+    (section,) = recognition_sections.recognition_section(result)
     assert "smaller than one point" in section.pieces[0].text  # type: ignore[union-attr]
 
 

@@ -46,11 +46,11 @@ def test_gender_that_is_plain_in_the_words_is_found(tmp_path: Path) -> None:
     assert words["permutations"] == 0
     # "the of the" in the first utterance, "the" in the second.
     assert tests["stop words of the user"]["statistic"] == pytest.approx(-2.0)
-    told = tests["predictability of the user"]
-    assert told["statistic"] == 1.0
+    entry = tests["predictability of the user"]
+    assert entry["statistic"] == 1.0
     # The words tell both parts from one another, whichever is called women: 2 of 252 again.
-    assert told["p"] == pytest.approx(2 / 252)
-    assert told["n"] == 10
+    assert entry["p"] == pytest.approx(2 / 252)
+    assert entry["n"] == 10
 
 
 def test_texts_that_are_all_alike_tell_nothing(tmp_path: Path) -> None:

@@ -36,8 +36,8 @@ def test_a_class_that_gets_no_score_at_all_is_lost_and_not_left_out(group: int) 
     (rating,) = lost({"word": by_word}, NAMED_WOMEN, groups=[group])
     part = rating.parts[-1]
     assert (rating.state, part.state, part.level) == ("incomplete", "incomplete", None)
-    told = next(reason for reason in part.reasons if reason.code == "incomplete-loss")
-    assert told.facts["share"] == pytest.approx(0.25)
+    result = next(reason for reason in part.reasons if reason.code == "incomplete-loss")
+    assert result.facts["share"] == pytest.approx(0.25)
     named = {str(reason.facts["where"]) for reason in part.reasons if reason.code == "incomplete-loss"}
     assert any(where.startswith("African-American female") for where in named)
 

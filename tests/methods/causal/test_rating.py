@@ -181,10 +181,10 @@ def test_scores_out_of_range_are_unread_and_not_lost() -> None:
     rating = rated(services, groups=[1], **QUICK)["wild"]
     assert (rating.state, rating.level) == ("not settled", None)
     assert rating.parts[0].coverage.unreadable == rating.parts[0].coverage.planned
-    (told,) = rating.parts[0].reasons
-    assert told.code == "causal.out-of-range"
-    assert told.facts == {"n": 4000, "low": -1.0, "high": 1.0, "least": -1.0, "most": 5.0}
-    assert "Set `score_range`" in reason(told)
+    (result,) = rating.parts[0].reasons
+    assert result.code == "causal.out-of-range"
+    assert result.facts == {"n": 4000, "low": -1.0, "high": 1.0, "least": -1.0, "most": 5.0}
+    assert "Set `score_range`" in reason(result)
     assert [one.code for one in rating.limits] == [
         "limits.these-words",
         "limits.one-day",
@@ -209,10 +209,10 @@ def test_unread_scores_that_matter_leave_the_level_unsettled_and_say_how_many_to
     """A third of the texts of women is unread: as many could hide an effect, but they are not lost."""
     found = rated({"wild": outside(3, "female")}, groups=[1], **QUICK)["wild"].parts[0]
     assert (found.state, found.level) == ("not settled", "1")
-    told = {one.code: one.facts for one in found.reasons}
-    assert "incomplete-loss" not in told
-    assert told["causal.out-of-range"]["n"] == told["unread-matters"]["unread"] == found.coverage.unreadable
-    assert 0.5 * found.coverage.unreadable < told["unread-matters"]["to_read"] <= found.coverage.unreadable
+    facts = {one.code: one.facts for one in found.reasons}
+    assert "incomplete-loss" not in facts
+    assert facts["causal.out-of-range"]["n"] == facts["unread-matters"]["unread"] == found.coverage.unreadable
+    assert 0.5 * found.coverage.unreadable < facts["unread-matters"]["to_read"] <= found.coverage.unreadable
 
 
 def test_few_unread_scores_do_not_matter() -> None:
@@ -495,6 +495,6 @@ def test_deconfounding_says_nothing_of_the_classes_where_single_persons_differ()
     """All women score lower or higher: it is their class, which deconfounding does not compare."""
     as_released: dict[str, Any] = {"rule": "released", "construction": "sound", "na": True}
     (found,) = rated({"s": shifted(0.24, 0.05)}, groups=[2], **as_released, **QUICK)["s"].parts
-    (told,) = (one for one in found.reasons if one.code == "causal.single-persons")
-    assert set(told.facts) == {"persons", "apart", "of"}
-    assert "says nothing of a difference between classes" in reason(told)
+    (result,) = (one for one in found.reasons if one.code == "causal.single-persons")
+    assert set(result.facts) == {"persons", "apart", "of"}
+    assert "says nothing of a difference between classes" in reason(result)

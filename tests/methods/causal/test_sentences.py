@@ -69,8 +69,8 @@ def rows(one: SentenceSource, *columns: str) -> list[tuple[Any, ...]]:
 
 
 def causal(one: SentenceSource, **settings: Any) -> CausalSettings:
-    told = {"method": "causal", "services": ("kept",), "sentences": one, **settings}
-    return CausalSettings(**told)
+    facts = {"method": "causal", "services": ("kept",), "sentences": one, **settings}
+    return CausalSettings(**facts)
 
 
 def test_equity_evaluation_corpus(tmp_path: Path) -> None:
@@ -135,8 +135,8 @@ def test_one_score_file_for_each_set(tmp_path: Path) -> None:
     ]
     by_name = source(files, layout="scores", group=3)
     assert set(by_name.probes()["block"]) == {"group-3/G3_E1", "group-3/G3_E2"}
-    told = source(files, layout="scores", group=3, sets=("e1", "e2"))
-    assert [block for (block,) in rows(told, "block")] == ["group-3/e1"] * 2 + ["group-3/e2"] * 4
+    result = source(files, layout="scores", group=3, sets=("e1", "e2"))
+    assert [block for (block,) in rows(result, "block")] == ["group-3/e1"] * 2 + ["group-3/e2"] * 4
     coded = source(files, layout="scores", codes={"set": {"G3_E1": "e1", "G3_E2": "e2"}})
     assert set(coded.probes()["block"]) == {"sentences/G3_E1", "sentences/G3_E2"}
 
@@ -436,10 +436,10 @@ def test_a_table_of_an_experiment_is_found_beside_the_plan(tmp_path: Path) -> No
     read = CausalSettings.model_validate(experiment, context={"folder": tmp_path})
     (first, second) = design(read, 1)
     assert (first["block"][0], second["block"][0]) == ("group-3/e1", "group-3/e2")
-    told = json.dumps(read.identity())
-    assert str(tmp_path) not in told
+    result = json.dumps(read.identity())
+    assert str(tmp_path) not in result
     assert read.sentences is not None
-    assert read.sentences.content in told
+    assert read.sentences.content in result
 
 
 def test_the_schema_lets_a_file_be_one_or_a_list() -> None:

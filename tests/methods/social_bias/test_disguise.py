@@ -57,11 +57,11 @@ def test_controls_find_the_question_in_its_disguise(language: str) -> None:
 
 def test_the_bank_names_no_group_and_no_property() -> None:
     words = social_words()
-    for told in _bank().values():
-        texts = [text for name, some in told.items() if name != "wordings" for text in some]
-        texts += [text for one in told["wordings"] for text in one["says"]]
+    for each in _bank().values():
+        texts = [text for name, some in each.items() if name != "wordings" for text in some]
+        texts += [text for one in each["wordings"] for text in one["says"]]
         assert not [text for text in texts if words.phrases.find(text.replace("{x}", ""))]
-        assert not [text for name in ("openers", "scenes", "closers") for text in told[name] if "?" in text]
+        assert not [text for name in ("openers", "scenes", "closers") for text in each[name] if "?" in text]
 
 
 def test_each_run_draws_half_of_the_bank_by_its_seed() -> None:

@@ -81,8 +81,8 @@ def test_the_data_card_tells_the_numbers() -> None:
         files("trustgauge.methods.social_bias").joinpath("data", "expressions.md").read_text(encoding="utf-8")
     )
     rows = re.findall(r"^\| `([\w-]+)` \| (\d+) \| (\d+) \|", card, re.M)
-    told = {name.replace("-", "_"): (int(english), int(chinese)) for name, english, chinese in rows}
-    assert told == {name: (len(lists("en")[name]), len(lists("zh")[name])) for name in lists("en")}
+    facts = {name.replace("-", "_"): (int(english), int(chinese)) for name, english, chinese in rows}
+    assert facts == {name: (len(lists("en")[name]), len(lists("zh")[name])) for name in lists("en")}
 
 
 def test_a_file_of_ones_own(tmp_path: Path) -> None:

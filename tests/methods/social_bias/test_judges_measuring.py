@@ -46,12 +46,12 @@ def test_the_table_is_balanced() -> None:
 
 
 def test_the_sound_judge_on_held_out_pairs() -> None:
-    told = overall("sound", HELD_OUT)
-    assert told["accuracy"] >= 0.93
-    assert told["accuracy_low"] >= 0.91
-    assert told["same"] >= 0.93
-    assert told["same_low"] >= 0.91
-    assert told["sensitivity"] + told["specificity"] > 1.9
+    result = overall("sound", HELD_OUT)
+    assert result["accuracy"] >= 0.93
+    assert result["accuracy_low"] >= 0.91
+    assert result["same"] >= 0.93
+    assert result["same_low"] >= 0.91
+    assert result["sensitivity"] + result["specificity"] > 1.9
 
 
 @pytest.mark.parametrize("kind", ["choice", "yes-no", "why"])
@@ -70,10 +70,10 @@ def test_sound_beats_released_on_hedging_answers() -> None:
 
 
 def test_pairs_written_after_the_rules() -> None:
-    told = overall("sound", TABLE.filter(pl.col("split") == "fresh"))
+    result = overall("sound", TABLE.filter(pl.col("split") == "fresh"))
     # Fewer are read, but hardly one is read the wrong way: what the judge cannot read, it leaves.
-    assert told["accuracy"] > 0.85
-    assert told["found"] + told["passed"] >= told["biased"] + told["unbiased"] - 2
+    assert result["accuracy"] > 0.85
+    assert result["found"] + result["passed"] >= result["biased"] + result["unbiased"] - 2
 
 
 def made(pairs: list[tuple[str, str]]) -> pl.DataFrame:
@@ -99,9 +99,11 @@ def test_measures_against_statsmodels() -> None:
         + [("unclear", "unclear")] * 5
         + [("unclear", "affirms")] * 1
     )
-    told = measure(lambda rows: rows.select(pl.col("said").alias("verdict")), made(pairs)).row(0, named=True)
-    assert (told["n"], told["left"], told["unclear"]) == (111, 105, 6)
-    assert (told["biased"], told["found"], told["unbiased"], told["passed"]) == (46, 40, 53, 50)
+    result = measure(lambda rows: rows.select(pl.col("said").alias("verdict")), made(pairs)).row(
+        0, named=True
+    )
+    assert (result["n"], result["left"], result["unclear"]) == (111, 105, 6)
+    assert (result["biased"], result["found"], result["unbiased"], result["passed"]) == (46, 40, 53, 50)
     counts = {
         "same": (45, 111),
         "accuracy": (90, 105),
@@ -112,19 +114,19 @@ def test_measures_against_statsmodels() -> None:
     }
     for name, (hits, of) in counts.items():
         low, high = proportion_confint(hits, of, method="wilson")
-        assert told[name] == pytest.approx(hits / of), name
-        assert (told[f"{name}_low"], told[f"{name}_high"]) == pytest.approx((low, high)), name
-    assert told["kappa"] == pytest.approx(cohens_kappa([[40, 6], [3, 50]]).kappa)
+        assert result[name] == pytest.approx(hits / of), name
+        assert (result[f"{name}_low"], result[f"{name}_high"]) == pytest.approx((low, high)), name
+    assert result["kappa"] == pytest.approx(cohens_kappa([[40, 6], [3, 50]]).kappa)
 
 
 def test_what_has_no_pairs_is_null() -> None:
-    told = measure(
+    result = measure(
         lambda rows: rows.select(pl.col("said").alias("verdict")), made([("denies", "denies")])
     ).row(0, named=True)
-    assert told["sensitivity"] is None
-    assert told["recall"] is None
-    assert told["kappa"] is None
-    assert told["specificity"] == 1.0
+    assert result["sensitivity"] is None
+    assert result["recall"] is None
+    assert result["kappa"] is None
+    assert result["specificity"] == 1.0
 
 
 def test_answers_in_the_styles_of_assistants_are_whole() -> None:

@@ -160,20 +160,20 @@ def test_rule_and_model_are_measured_together() -> None:
     others = left.filter((pl.col("label") != "unclear") & ~pl.col("label").is_in(BIASED))
     assert (both.negatives, both.passed) == (alone["unbiased"] + len(others), alone["passed"] + len(others))
     every = Referral(use="model", service="x", refer="all")
-    told = referral.joint_accuracy(
+    result = referral.joint_accuracy(
         every, "en", dict.fromkeys(referral.measuring_prompts(every, "en"), "refuses")
     )
-    assert told is not None
-    assert (told.found, told.passed) == (0, told.negatives)
-    assert not told.usable
+    assert result is not None
+    assert (result.found, result.passed) == (0, result.negatives)
+    assert not result.usable
 
 
 def test_a_failed_measurement_is_no_answer() -> None:
     every = Referral(use="model", service="x", refer="all")
-    told = referral.joint_accuracy(every, "en", dict.fromkeys(referral.measuring_prompts(every, "en")))
-    assert told is not None
-    assert told.positives == 0
-    assert not told.usable
+    result = referral.joint_accuracy(every, "en", dict.fromkeys(referral.measuring_prompts(every, "en")))
+    assert result is not None
+    assert result.positives == 0
+    assert not result.usable
 
 
 def test_a_judge_that_is_wrong_too_often_or_not_measured_rates_nothing() -> None:
@@ -267,9 +267,9 @@ def test_a_judge_of_known_errors_gives_intervals_that_cover_the_truth() -> None:
     runs = 16
     for seed in range(runs):
         part = simulated(seed).parts[0]
-        told = part.details["absolute"]
-        inside += told["excess"]["low"] <= TRUTH <= told["excess"]["high"]
-        raw.append(told["rate"]["value"] - told["control"]["value"])
-        assert told["judge"]["sensitivity"] == pytest.approx(SE, abs=0.12)
+        entry = part.details["absolute"]
+        inside += entry["excess"]["low"] <= TRUTH <= entry["excess"]["high"]
+        raw.append(entry["rate"]["value"] - entry["control"]["value"])
+        assert entry["judge"]["sensitivity"] == pytest.approx(SE, abs=0.12)
     assert inside >= runs - 2
     assert np.mean(raw) < 0.9 * TRUTH  # what is not corrected is too small

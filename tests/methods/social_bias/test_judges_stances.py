@@ -142,8 +142,8 @@ def test_what_is_not_recognised_is_no_evidence(kind: Kind) -> None:
 
 
 def measured(table: pl.DataFrame) -> dict[str, float]:
-    told = measure(rule_judge("sound", GROUPS), table.select(LABELLED)).row(0, named=True)
-    return {**told, "unclear_share": told["unclear"] / told["left"]}
+    result = measure(rule_judge("sound", GROUPS), table.select(LABELLED)).row(0, named=True)
+    return {**result, "unclear_share": result["unclear"] / result["left"]}
 
 
 def csv(path: Path) -> pl.DataFrame:
@@ -155,11 +155,11 @@ def test_answers_in_assistant_prose(round: str, unclear: float) -> None:
     """Ours, labelled before they were read. Errors of the first two rounds were corrected by their classes;
     no rule was written after the third.
     """
-    told = measured(csv(OURS).filter(pl.col("round") == round))
-    assert told["n"] >= 44
-    assert told["precision"] >= 0.93
-    assert told["sensitivity"] >= 0.9
-    assert told["unclear_share"] <= unclear
+    result = measured(csv(OURS).filter(pl.col("round") == round))
+    assert result["n"] >= 44
+    assert result["precision"] >= 0.93
+    assert result["sensitivity"] >= 0.9
+    assert result["unclear_share"] <= unclear
 
 
 @pytest.mark.parametrize(("language", "sensitivity"), [("en", 0.85), ("zh", 0.85)])
@@ -167,10 +167,10 @@ def test_shared_answers_of_assistants_and_small_models(language: str, sensitivit
     path = SHARED / f"judge_{language}.csv"
     if not path.exists():
         pytest.skip("the shared data are not here")
-    told = measured(csv(path))
-    assert told["precision"] >= 0.9
-    assert told["sensitivity"] >= sensitivity
-    assert told["unclear_share"] <= 0.25
+    result = measured(csv(path))
+    assert result["precision"] >= 0.9
+    assert result["sensitivity"] >= sensitivity
+    assert result["unclear_share"] <= 0.25
 
 
 def test_a_bot_in_assistant_prose_keeps_its_bias() -> None:

@@ -50,12 +50,12 @@ def test_sides_share_one_error() -> None:
     sides = [(0.01, 0.5), (0.3, 0.9)]
     assert list(by_chance(0, sides, 0.95)) == []
     assert list(by_chance(1, sides, 0.95)) == []
-    (told,) = by_chance(1, [*sides, *sides, *sides], 0.95)
-    assert told.facts == {"p": pytest.approx(0.06), "figures": 6}
-    (told,) = by_chance(1, sides[1:], 0.95)
-    assert told.facts == {"p": pytest.approx(0.3)}  # one figure is not the largest of several
-    (told,) = by_chance(2, sides, 0.95)
-    assert told.facts["p"] == 1.0
+    (result,) = by_chance(1, [*sides, *sides, *sides], 0.95)
+    assert result.facts == {"p": pytest.approx(0.06), "figures": 6}
+    (result,) = by_chance(1, sides[1:], 0.95)
+    assert result.facts == {"p": pytest.approx(0.3)}  # one figure is not the largest of several
+    (result,) = by_chance(2, sides, 0.95)
+    assert result.facts["p"] == 1.0
     assert len(list(by_chance(1, [], 0.95))) == 1
 
 

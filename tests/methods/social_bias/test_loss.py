@@ -43,9 +43,9 @@ def favourite() -> str:
 def test_a_loss_that_cannot_change_the_level_is_told_and_rated(favourite: str) -> None:
     rating = rated(fan(favourite), every(30))
     assert (rating.level, rating.state) == ("H", "rated")
-    told = {reason.code: reason.facts for reason in rating.reasons}
-    assert "incomplete-loss" not in told
-    assert told["loss-does-not-matter"]["share"] == pytest.approx(1 / 30, abs=0.001)
+    facts = {reason.code: reason.facts for reason in rating.reasons}
+    assert "incomplete-loss" not in facts
+    assert facts["loss-does-not-matter"]["share"] == pytest.approx(1 / 30, abs=0.001)
 
 
 def test_a_loss_that_could_hide_a_bias_leaves_no_level() -> None:
@@ -105,8 +105,8 @@ def every_filling(rows: pl.DataFrame) -> list[pl.DataFrame]:
     ]
     kept = rows.filter(~missing_data.MISSING)
     return [
-        pl.concat([kept, gone.with_columns(pl.Series("verdict", told), pl.lit("answered").alias("status"))])
-        for told in product(*choices)
+        pl.concat([kept, gone.with_columns(pl.Series("verdict", one), pl.lit("answered").alias("status"))])
+        for one in product(*choices)
     ]
 
 
@@ -167,35 +167,35 @@ def test_unread_answers_that_do_not_matter_leave_the_level(favourite: str) -> No
     """A third of the answers was not understood; a fan stays one."""
     rating = rated_unread(fan(favourite), every(3))
     assert (rating.level, rating.state) == ("H", "rated")
-    told = {reason.code: reason.facts for reason in rating.reasons}
-    assert told["unread-does-not-matter"]["share"] == pytest.approx(1 / 3, abs=0.001)
-    assert "incomplete-loss" not in told
+    facts = {reason.code: reason.facts for reason in rating.reasons}
+    assert facts["unread-does-not-matter"]["share"] == pytest.approx(1 / 3, abs=0.001)
+    assert "incomplete-loss" not in facts
     cover = rating.parts[0].coverage
-    assert (cover.unread, cover.unreadable, cover.failed) == (told["unread-does-not-matter"]["unread"], 0, 0)
+    assert (cover.unread, cover.unreadable, cover.failed) == (facts["unread-does-not-matter"]["unread"], 0, 0)
 
 
 def test_unread_answers_that_could_hide_a_bias_are_told_and_never_called_lost() -> None:
     rating = rated_unread(refuser, every(3))
     assert (rating.level, rating.state) == ("L", "not settled")
-    told = {reason.code: reason.facts for reason in rating.reasons}
-    assert told["unread-matters"]["unread"] // 2 < told["unread-matters"]["to_read"]
-    assert told["unread-matters"]["to_read"] <= told["unread-matters"]["unread"]
-    assert "incomplete-loss" not in told
+    facts = {reason.code: reason.facts for reason in rating.reasons}
+    assert facts["unread-matters"]["unread"] // 2 < facts["unread-matters"]["to_read"]
+    assert facts["unread-matters"]["to_read"] <= facts["unread-matters"]["unread"]
+    assert "incomplete-loss" not in facts
 
 
 def test_a_bot_of_which_nothing_is_understood_has_no_level_and_says_how_many_to_read() -> None:
     """Not a High either: nobody has read anything that speaks for one."""
     rating = rated_unread(refuser, pl.lit(value=True))
     assert (rating.level, rating.state) == (None, "incomplete")
-    told = {reason.code: reason.facts for reason in rating.reasons}
-    assert told["unread-matters"]["to_read"] > 0
+    facts = {reason.code: reason.facts for reason in rating.reasons}
+    assert facts["unread-matters"]["to_read"] > 0
 
 
 def test_one_group_that_is_not_understood_more_often_is_told(favourite: str) -> None:
     about = (pl.col("tuple") == "relative") & (pl.col("group_a") == favourite)
     rating = rated_unread(refuser, about & (pl.int_range(pl.len()).over("group_a") % 4 == 0))
-    told = {reason.code: reason.facts for reason in rating.reasons}
-    assert told["unread-differs"]["where"] == favourite
+    facts = {reason.code: reason.facts for reason in rating.reasons}
+    assert facts["unread-differs"]["where"] == favourite
     assert rating.state == "not settled"
 
 
@@ -213,8 +213,8 @@ def test_certainty_is_the_lowest_of_the_fillings(favourite: str) -> None:
 
 
 def test_few_unread_answers_need_not_all_be_read() -> None:
-    told = {reason.code: reason.facts for reason in rated_unread(refuser, every(30)).reasons}
-    assert told["unread-matters"]["to_read"] < 0.9 * told["unread-matters"]["unread"]
+    facts = {reason.code: reason.facts for reason in rated_unread(refuser, every(30)).reasons}
+    assert facts["unread-matters"]["to_read"] < 0.9 * facts["unread-matters"]["unread"]
 
 
 def test_an_interval_holds_what_unread_answers_could_make_of_it(favourite: str) -> None:

@@ -181,24 +181,24 @@ def test_the_permutation_p_of_a_gap_is_uniform_under_the_null(forms: int) -> Non
     assert 0.4 < np.mean(p) < 0.62
 
 
-def told(*groups: tuple[float, float]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def cells_of(*groups: tuple[float, float]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     """Shares spoken ill and well of, [2, K]."""
     return np.array(groups, dtype=np.float64).T
 
 
 def test_the_gap_is_the_largest_of_three_and_names_group_and_direction() -> None:
-    slandered = relative.largest(told((0.5, 0), (0, 0), (0, 0), (0, 0)))
+    slandered = relative.largest(cells_of((0.5, 0), (0, 0), (0, 0), (0, 0)))
     assert slandered == relative.LargestGap("ill", 0.5, 0, 1, "ill")
-    flattered = relative.largest(told((0, 0), (0, 0.4), (0, 0)))
+    flattered = relative.largest(cells_of((0, 0), (0, 0.4), (0, 0)))
     assert flattered == relative.LargestGap("well", 0.4, 1, 0, "well")
-    preferred = relative.largest(told((0.5, 0.5), (0.5, 0.5), (0.3, 0.7)))
+    preferred = relative.largest(cells_of((0.5, 0.5), (0.5, 0.5), (0.3, 0.7)))
     assert preferred is not None
     assert (preferred.measure, preferred.group, preferred.direction) == ("net", 2, "well")
     assert preferred.value == pytest.approx(0.4)
-    loser = relative.largest(told((0.5, 0.5), (0.7, 0.3), (0.5, 0.5)))
+    loser = relative.largest(cells_of((0.5, 0.5), (0.7, 0.3), (0.5, 0.5)))
     assert loser is not None
     assert (loser.group, loser.direction) == (1, "ill")
-    assert relative.largest(told((0.5, 0.5))) is None
+    assert relative.largest(cells_of((0.5, 0.5))) is None
 
 
 @pytest.mark.parametrize(
@@ -210,18 +210,18 @@ def test_the_gap_is_the_largest_of_three_and_names_group_and_direction() -> None
     ],
 )
 def test_a_group_about_which_it_declines_is_not_spoken_ill_of(groups: list[tuple[float, float]]) -> None:
-    assert relative.gaps(told(*groups)).tolist() == pytest.approx([0, 0, 0])
+    assert relative.gaps(cells_of(*groups)).tolist() == pytest.approx([0, 0, 0])
 
 
 def test_what_is_put_in_for_declined_answers_is_counted() -> None:
-    filling = relative.filling(told((0, 0), (0.5, 0.5), (0.5, 0.5)), np.array([40.0, 40.0, 40.0]))
+    filling = relative.filling(cells_of((0, 0), (0.5, 0.5), (0.5, 0.5)), np.array([40.0, 40.0, 40.0]))
     assert filling is not None
     assert (filling.gap, filling.without) == pytest.approx((0.0, 0.5))
     assert filling.answers.tolist() == pytest.approx([40, 0, 0])
-    alike = relative.filling(told((0.1, 0.2), (0.1, 0.2)), np.array([40.0, 40.0]))
+    alike = relative.filling(cells_of((0.1, 0.2), (0.1, 0.2)), np.array([40.0, 40.0]))
     assert alike is not None
     assert (alike.gap, alike.without, alike.answers.sum()) == pytest.approx((0.0, 0.0, 0.0))
-    assert relative.filling(told((0.5, 0.5)), np.array([40.0])) is None
+    assert relative.filling(cells_of((0.5, 0.5)), np.array([40.0])) is None
 
 
 def test_a_gap_needs_two_groups_that_were_asked() -> None:

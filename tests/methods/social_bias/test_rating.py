@@ -74,14 +74,14 @@ def test_a_fan_is_of_high_risk_and_its_group_is_named(ratings: dict[str, Rating]
     assert all(one in (None, 1.0) for one in row)
     # Whoever denies all that is said of the others denies their good and bad properties alike.
     assert details["relative"]["gap"]["value"] == pytest.approx(1.0, abs=0.1)
-    told = {reason.code: reason.facts for reason in rating.reasons}
-    assert told["social-bias.relative"]["group"] == favourite
-    assert told["social-bias.relative"]["direction"] == "well"
-    assert (told["social-bias.direction"]["group"], told["social-bias.direction"]["wins"]) == (
+    facts = {reason.code: reason.facts for reason in rating.reasons}
+    assert facts["social-bias.relative"]["group"] == favourite
+    assert facts["social-bias.relative"]["direction"] == "well"
+    assert (facts["social-bias.direction"]["group"], facts["social-bias.direction"]["wins"]) == (
         favourite,
         True,
     )
-    assert told["social-bias.always-wins"]["group"] == favourite
+    assert facts["social-bias.always-wins"]["group"] == favourite
 
 
 def test_a_random_bot_is_not_called_biased(ratings: dict[str, Rating]) -> None:

@@ -130,9 +130,9 @@ def facts(rating: Rating, code: str) -> dict[str, Any]:
 def test_who_slanders_or_flatters_one_group_is_of_high_risk(polarity: str, word: str, many: int) -> None:
     rating = rated(one_sided(VICTIM, polarity), groups=many)
     assert (rating.level, rating.state) == ("H", "rated")
-    told = facts(rating, "social-bias.relative")
-    assert (told["group"], told["direction"], told["measure"]) == (VICTIM, word, word)
-    assert told["value"] == pytest.approx(0.5, abs=0.05)
+    result = facts(rating, "social-bias.relative")
+    assert (result["group"], result["direction"], result["measure"]) == (VICTIM, word, word)
+    assert result["value"] == pytest.approx(0.5, abs=0.05)
     rates = {one["group"]: one for one in rating.parts[0].details["relative"]["rates"]}
     assert rates[VICTIM]["unfavourable" if word == "ill" else "value"] == pytest.approx(0.5, abs=0.05)
     loses = facts(rating, "social-bias.always-loses" if word == "ill" else "social-bias.always-wins")
@@ -148,8 +148,8 @@ def test_who_loses_every_comparison_is_told_whatever_the_level() -> None:
 
     rating = rated(answer, tuples=["absolute"], properties=60)
     assert not (rating.level == "H" and rating.state == "rated")
-    told = facts(rating, "social-bias.always-loses")
-    assert (told["group"], told["n"] >= 10) == (VICTIM, True)
+    result = facts(rating, "social-bias.always-loses")
+    assert (result["group"], result["n"] >= 10) == (VICTIM, True)
 
 
 # -- line 2: direction
@@ -162,10 +162,10 @@ def test_always_the_same_group_is_of_high_risk(by_polarity: bool, seed: int) -> 
     rating = rated(always("men", by_polarity=by_polarity), seed)
     assert (rating.level, rating.state) == ("H", "rated")
     assert rating.parts[0].details["absolute"]["excess"]["value"] == pytest.approx(0, abs=1e-9)
-    told = facts(rating, "social-bias.direction")
-    assert (told["group"], told["sense"]) == ("men", "favoured" if by_polarity else "named")
-    assert told["p"] < 0.01
-    assert (told["wins"], told["lost"]) == (True, 0)
+    result = facts(rating, "social-bias.direction")
+    assert (result["group"], result["sense"]) == ("men", "favoured" if by_polarity else "named")
+    assert result["p"] < 0.01
+    assert (result["wins"], result["lost"]) == (True, 0)
     codes = {"social-bias.always-wins": by_polarity, "social-bias.always-named": not by_polarity}
     for code, is_told in codes.items():
         named = [one.facts["group"] for one in rating.parts[0].reasons if one.code == code]
@@ -176,9 +176,9 @@ def test_always_the_same_group_is_of_high_risk(by_polarity: bool, seed: int) -> 
 def test_a_group_that_is_declined_is_not_discriminated_against(bot: Bot) -> None:
     rating = rated(declines(VICTIM, bot))
     assert not (rating.level == "H" and rating.state == "rated")
-    told = facts(rating, "social-bias.protected-more")
-    assert (told["group"], told["share"]) == (VICTIM, 1.0)
-    assert told["others"] < 0.6
+    result = facts(rating, "social-bias.protected-more")
+    assert (result["group"], result["share"]) == (VICTIM, 1.0)
+    assert result["others"] < 0.6
     assert facts(rating, "social-bias.relative").get("group") != VICTIM
 
 
@@ -290,8 +290,8 @@ def restyled(bot: Bot, style: str, seed: int = 1) -> Rating:
 def test_low_risk_is_not_settled_in_a_style_that_was_not_measured() -> None:
     rating = restyled(refuser, "tweet")
     assert (rating.level, rating.state) == ("L", "not settled")
-    told = facts(rating, "instrument-not-measured")
-    assert (told["style"], told["share"], told["audit"] >= 200) == ("tweet", 1.0, True)
+    result = facts(rating, "instrument-not-measured")
+    assert (result["style"], result["share"], result["audit"] >= 200) == ("tweet", 1.0, True)
     assert restyled(refuser, TERSE).state == "rated"
 
 
@@ -432,9 +432,9 @@ def test_slanderer_and_flatterer_are_found_by_the_judge(language: str, name: str
     )
     (rating,) = method.rate(method.summarise(method.score(answers)), 1)
     assert (rating.level, rating.state) == ("H", "rated")
-    told = facts(rating, "social-bias.relative")
+    result = facts(rating, "social-bias.relative")
     expected = "ill" if name.startswith("slanderer") else "well"
-    assert (told["group"], told["direction"]) == (control.settings["group"], expected)
+    assert (result["group"], result["direction"]) == (control.settings["group"], expected)
     styles = {answer_style(text, method.language) for text in set(said)}
     assert (styles == {TERSE}) == ("prose" not in name)
 
@@ -467,14 +467,14 @@ def test_a_service_that_changes_during_the_run_is_not_settled(later: Bot) -> Non
 
 
 def test_a_service_that_stays_as_it_is_is_settled_as_without_segments() -> None:
-    told = [
+    result = [
         (rating.level, rating.state, bool(facts(rating, "changed-during-the-run")))
         for seed in (1, 2)
         for bot in (refuser, says_no, one_sided(VICTIM, "negative"), always("men", by_polarity=False))
         for rating in [timed(bot, None, seed)]
     ]
     same = ("rated", False)
-    assert told == [("L", *same), ("L", *same), ("H", *same), ("H", *same)] * 2
+    assert result == [("L", *same), ("L", *same), ("H", *same), ("H", *same)] * 2
 
 
 def test_a_change_that_leaves_the_level_alone_is_no_reason() -> None:

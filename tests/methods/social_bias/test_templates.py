@@ -218,8 +218,8 @@ def test_a_template_that_only_plain_questions_get_is_told_as_a_reading_until_peo
         trail=pl.lit(None, pl.String),
     )  # fmt: skip
     (rating,) = method.rate(method.summarise(method.score(answers)), 1)
-    told = rating.details["recognition"]
-    assert (told["sure"], told["templates"]) == (True, 1.0)
+    entry = rating.details["recognition"]
+    assert (entry["sure"], entry["templates"]) == (True, 1.0)
     plain = answers.filter(~pl.col("disguise"))
     for label, left in (("affirms", True), ("neither", False)):
         unread = {("", name): label for name in plain["id"]}

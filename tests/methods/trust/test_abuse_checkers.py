@@ -199,8 +199,8 @@ def test_the_ready_checkers_are_as_good_on_answers_as_is_told(name: str) -> None
     if name == PROFANITY_CHECK:
         pytest.importorskip("profanity_check", reason="alt-profanity-check is not installed")
     found = by_style(checker(name), sentence_table("held-out"), answers=True, on="")
-    told = {style: one.table for style, one in checker(name).styles.items() if style != TWEET}
-    assert {style: one.table for style, one in found.items() if style != TWEET} == told
+    facts = {style: one.table for style, one in checker(name).styles.items() if style != TWEET}
+    assert {style: one.table for style, one in found.items() if style != TWEET} == facts
     assert sum(one.labelled for one in found.values()) == 2347
 
 
@@ -260,8 +260,8 @@ def test_groups_are_counted_by_what_is_said_of_their_sentences() -> None:
 
 
 def test_what_is_told_and_what_is_there_must_agree() -> None:
-    told = checker_content(WORDS)
-    assert checker_content(WORDS, told) == told
+    result = checker_content(WORDS)
+    assert checker_content(WORDS, result) == result
     with pytest.raises(PlanError, match="is not what it was"):
         checker_content(WORDS, "another")
 

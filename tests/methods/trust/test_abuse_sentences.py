@@ -80,9 +80,9 @@ def skip_without_libraries() -> None:
 
 
 def test_a_part_that_is_not_installed_is_named_with_its_extra() -> None:
-    with pytest.raises(MissingPartError, match='"no_such_library" is not installed') as told:
+    with pytest.raises(MissingPartError, match='"no_such_library" is not installed') as result:
         need_libraries(("numpy", "no_such_library"))
-    assert "pip install 'trustgauge[sentences]'" in str(told.value.do)
+    assert "pip install 'trustgauge[sentences]'" in str(result.value.do)
 
 
 def test_insults_are_told_from_mentions() -> None:
@@ -102,10 +102,10 @@ def test_vectors_have_length_one_and_tell_meanings_apart() -> None:
 def test_the_checker_is_as_good_on_answers_as_is_told() -> None:
     skip_without_libraries()
     found = by_style(checker(SENTENCES), sentence_table("held-out"), answers=True, on="")
-    told = checker(SENTENCES).styles
-    assert found.keys() == told.keys()
+    result = checker(SENTENCES).styles
+    assert found.keys() == result.keys()
     # Vectors in eight bits differ a little between kinds of processors.
-    moved = sum(np.abs(np.subtract(found[one].table, told[one].table)).sum() for one in found) / 2
+    moved = sum(np.abs(np.subtract(found[one].table, result[one].table)).sum() for one in found) / 2
     assert moved <= 8
 
 

@@ -110,8 +110,8 @@ def test_plain_hate_without_swear_words_is_settled_high_by_two_hundred_labels() 
     assert part.score is not None
     assert part.score.low is not None
     assert part.score.low > 0.5
-    told = rating.details["instrument"]
-    assert told["words"].startswith("audited n=200, se 0.00")
+    entry = rating.details["instrument"]
+    assert entry["words"].startswith("audited n=200, se 0.00")
     assert part.details["figures"]["audit"]["finished"] is True
 
 
@@ -303,10 +303,10 @@ def test_turns_of_both_issues_stand_in_one_table() -> None:
         },
         schema_overrides=dict.fromkeys(("abuse_audited", "abuse_read"), pl.List(pl.String)),
     )
-    told = turns.select(**evidence(turns.columns))
-    assert told["misread"].to_list() == [True, True, False]
-    assert told["audited"].to_list()[1:] == ["hate", "neither"]
-    assert told["reading"].to_list() == ["gives it away", "neither, neither", "neither"]
+    result = turns.select(**evidence(turns.columns))
+    assert result["misread"].to_list() == [True, True, False]
+    assert result["audited"].to_list()[1:] == ["hate", "neither"]
+    assert result["reading"].to_list() == ["gives it away", "neither, neither", "neither"]
 
 
 @pytest.mark.parametrize("flagged", [0, 14, 40])

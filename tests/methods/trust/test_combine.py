@@ -100,20 +100,20 @@ def by_hand(order: IssueOrder, found: dict[str, IssueValue], told: Combination) 
     st.integers(1, 3),
 )
 def test_rules_are_those_written_out(order: IssueOrder, scores: list[float], rule, ties, first) -> None:  # type: ignore[no-untyped-def]
-    told = Combination(rule=rule, ties=ties, first=first)
+    result = Combination(rule=rule, ties=ties, first=first)
     found = issues(order, scores)
-    assert outcome(order, found, told) == ("LMH"[by_hand(order, found, told)],)
+    assert outcome(order, found, result) == ("LMH"[by_hand(order, found, result)],)
 
 
 @given(ORDERS, st.lists(SCORES, min_size=1, max_size=7), st.sampled_from(RULES))
 def test_rows_are_combined_one_by_one(
     order: IssueOrder, rows: list[list[float]], rule: CombiningRule
 ) -> None:
-    told = Combination(rule=rule)
+    result = Combination(rule=rule)
     each = [row_of(order, issues(order, row)) for row in rows]
     levels, risks, scores = (np.concatenate([one[part] for one in each]) for part in range(3))
-    together = levels_of(order, levels, risks, told, scores)
-    assert together.tolist() == [int(levels_of(order, *one[:2], told, one[2])[0]) for one in each]
+    together = levels_of(order, levels, risks, result, scores)
+    assert together.tolist() == [int(levels_of(order, *one[:2], result, one[2])[0]) for one in each]
 
 
 @given(ORDERS, SCORES, SCORES)
@@ -136,8 +136,8 @@ def test_what_all_issues_agree_on_is_the_outcome(
 ) -> None:
     for level in range(3):
         same = {name: IssueValue.at(level) for name in order.issues}
-        told = Combination(rule=rule)
-        assert outcome(order, same, told) == ("LMH"[level],)
+        result = Combination(rule=rule)
+        assert outcome(order, same, result) == ("LMH"[level],)
 
 
 @given(ORDERS, SCORES, st.sampled_from(RULES), st.integers(0, 31))
@@ -145,17 +145,17 @@ def test_what_all_issues_agree_on_is_the_outcome(
 def test_a_missing_issue_gives_a_range_that_holds_the_truth(
     order: IssueOrder, scores: list[float], rule: CombiningRule, gone: int
 ) -> None:
-    told = Combination(rule=rule)
+    result = Combination(rule=rule)
     full = issues(order, scores)
     kept = {name: one for at, (name, one) in enumerate(sorted(full.items())) if not gone >> at & 1}
     assume(len(kept) < len(full))
-    may = outcome(order, kept, told)
-    assert set(outcome(order, full, told)) <= set(may)
+    may = outcome(order, kept, result)
+    assert set(outcome(order, full, result)) <= set(may)
     absent = [name for name in full if name not in kept]
     at_levels = set()
     for fill in product(range(3), repeat=len(absent)):
         put = {name: IssueValue.at(level) for name, level in zip(absent, fill, strict=True)}
-        at_levels |= set(outcome(order, {**kept, **put}, told))
+        at_levels |= set(outcome(order, {**kept, **put}, result))
     assert at_levels <= set(may)
     if rule in ("count", "worst-of", "lexicographic"):
         assert at_levels == set(may)
@@ -185,8 +185,8 @@ def test_missing_in_some_rows_only() -> None:
 def test_all_orders_at_once() -> None:
     ranks = np.array([[1.0, 2.0], [2.0, 1.0]])
     one = np.array([[0, 2]])
-    told = combine_rows(ranks, one, np.array([[1 / 6, 5 / 6]]), PUBLISHED_RULE)
-    assert told.tolist() == [0, 2]
+    result = combine_rows(ranks, one, np.array([[1 / 6, 5 / 6]]), PUBLISHED_RULE)
+    assert result.tolist() == [0, 2]
 
 
 def test_one_issue_is_its_own_level_though_it_counts_nothing() -> None:
@@ -198,10 +198,10 @@ def test_one_issue_is_its_own_level_though_it_counts_nothing() -> None:
 def test_weights_that_are_given() -> None:
     order = IssueOrder.parse("p > q = r")
     found = {"p": issue_at_score(0.2, CUTS), "q": issue_at_score(0.9, CUTS), "r": issue_at_score(0.1, CUTS)}
-    told = explain(order, found, Combination(rule="raw-weighted", weights=(5, 2, 1)))
-    assert [one["weight"] for one in told["issues"]] == [5, 1.5, 1.5]
-    assert told["mean"] == pytest.approx((5 * 0.2 + 1.5 * 0.9 + 1.5 * 0.1) / 8)
-    assert told["levels"] == ["L"]
+    result = explain(order, found, Combination(rule="raw-weighted", weights=(5, 2, 1)))
+    assert [one["weight"] for one in result["issues"]] == [5, 1.5, 1.5]
+    assert result["mean"] == pytest.approx((5 * 0.2 + 1.5 * 0.9 + 1.5 * 0.1) / 8)
+    assert result["levels"] == ["L"]
     with pytest.raises(MethodError, match="not as many weights"):
         outcome(order, found, Combination(rule="raw-weighted", weights=(5, 2)))
 
@@ -228,15 +228,15 @@ def test_settings_that_make_no_sense(wrong: dict[str, tuple[float, ...]]) -> Non
 def test_explained_by_points() -> None:
     order = IssueOrder.parse("bias > abuse = complexity > leakage")
     found = {name: IssueValue.at(level) for name, level in zip(order.issues, (0, 1, 0, 2), strict=True)}
-    told = explain(order, found, PUBLISHED_RULE)
-    assert told["points"] == {"L": 4.5, "M": 1.5, "H": 0.0}
-    assert [(one["issue"], one["points"]) for one in told["issues"]] == [
+    result = explain(order, found, PUBLISHED_RULE)
+    assert result["points"] == {"L": 4.5, "M": 1.5, "H": 0.0}
+    assert [(one["issue"], one["points"]) for one in result["issues"]] == [
         ("bias", 3.0),
         ("abuse", 1.5),
         ("complexity", 1.5),
         ("leakage", 0.0),
     ]
-    assert (told["tied"], told["not_counted"], told["levels"]) == ([], ["leakage"], ["L"])
+    assert (result["tied"], result["not_counted"], result["levels"]) == ([], ["leakage"], ["L"])
 
 
 @pytest.mark.parametrize(
@@ -251,28 +251,30 @@ def test_explained_by_points() -> None:
 def test_explained_by_bounds(levels: tuple[int, ...], bound: str, level: str) -> None:
     order = IssueOrder.parse("p > q > r > s")
     found = dict(zip(order.issues, map(IssueValue.at, levels), strict=True))
-    told = explain(order, found, Combination())
-    assert (told["bound"], told["levels"]) == (bound, [level])
-    assert told["mean"] == pytest.approx(sum(one["share"] * (one["risk"] or 0.0) for one in told["issues"]))
-    assert [one["by"] for one in told["bounds"]] == ["first", "worst"]
+    result = explain(order, found, Combination())
+    assert (result["bound"], result["levels"]) == (bound, [level])
+    assert result["mean"] == pytest.approx(
+        sum(one["share"] * (one["risk"] or 0.0) for one in result["issues"])
+    )
+    assert [one["by"] for one in result["bounds"]] == ["first", "worst"]
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_explained_with_an_issue_missing(rule: CombiningRule) -> None:
-    told = explain(IssueOrder.parse("p > q"), {"q": IssueValue.at(1)}, Combination(rule=rule))
-    assert told["missing"] == ["p"]
-    assert told["issues"][0]["level"] is None
-    assert not {"mean", "points", "bounds"} & set(told)
-    assert len(told["levels"]) > 1
+    result = explain(IssueOrder.parse("p > q"), {"q": IssueValue.at(1)}, Combination(rule=rule))
+    assert result["missing"] == ["p"]
+    assert result["issues"][0]["level"] is None
+    assert not {"mean", "points", "bounds"} & set(result)
+    assert len(result["levels"]) > 1
 
 
 def test_explained_by_what_is_looked_at() -> None:
     order = IssueOrder.parse("p > q = r > s")
     found = {name: IssueValue.at(level) for name, level in zip("pqrs", (0, 1, 2, 0), strict=True)}
     assert explain(order, found, Combination(rule="worst-of", first=2))["looked_at"] == ["p", "q", "r"]
-    told = explain(order, found, Combination(rule="lexicographic"))
-    assert told["sequence"] == [["L"], ["M", "H"], ["L"]]
-    assert told["levels"] == ["L"]
+    result = explain(order, found, Combination(rule="lexicographic"))
+    assert result["sequence"] == [["L"], ["M", "H"], ["L"]]
+    assert result["levels"] == ["L"]
 
 
 def test_ends_of_a_weighted_mean_add_up_as_squares() -> None:

@@ -223,10 +223,10 @@ def in_scenes(say: Said, **settings: Any) -> tuple[Trust, pl.DataFrame]:
     """Answers of a bot that knows which scene it is in."""
     method = experiment(issues=["leakage"], talks=4, resamples=1000, profiles=["privacy-first"], **settings)
     rows = pl.concat(method.design(1, "chat"))
-    told = rows.filter(pl.col("step") == "tell").with_columns(
+    result = rows.filter(pl.col("step") == "tell").with_columns(
         value=pl.col("facts").str.json_path_match("$.value")
     )
-    values = dict(told.select("session", "value").rows())
+    values = dict(result.select("session", "value").rows())
     outputs = [
         say(step, values.get(session, ""), disguised)
         for session, step, disguised in rows.select("session", "step", DISGUISE).rows()
@@ -243,8 +243,8 @@ def figures(method: Trust, answers: pl.DataFrame) -> dict[str, list[float]]:
 
 def test_a_secret_told_whole_is_told_half_too() -> None:
     def say(step: str, value: str, disguised: bool) -> str:
-        told = value if disguised else value[: len(value) * 3 // 4]
-        return f"It is {told}" if step == "ask" else "ok"
+        entry = value if disguised else value[: len(value) * 3 // 4]
+        return f"It is {entry}" if step == "ask" else "ok"
 
     found = figures(*in_scenes(say))
     plain, disguised = found["y told"]
@@ -353,17 +353,17 @@ def test_reports_tell_what_differs_and_quote_both_kinds() -> None:
     rows = pl.concat(method.design(1, "chat"))
     scores = method.score(answered(rows, said_by(rows, gaming_talker("leaker")(1))))
     ratings = method.rate(method.summarise(scores), 1)
-    told: Any = document(trust_fixtures.run(ratings), ratings)["ratings"]
-    line = sentences.reason(told[0]["reasons"][0], told[0])
+    result: Any = document(trust_fixtures.run(ratings), ratings)["ratings"]
+    line = sentences.reason(result[0]["reasons"][0], result[0])
     assert "secrets told to another user, 0 % in plain probes and 100 % in disguised ones" in line.replace(
         " ", " "
     )
     assert "apart" not in line, "neither half scatters"
-    (section,) = recognition_sections.recognition_section(told[0])
+    (section,) = recognition_sections.recognition_section(result[0])
     (table,) = (one for one in section.pieces if isinstance(one, Table))
     assert table.rows[0][0].text == "secrets told to another user"
-    assert "behaves differently" in views.recognition_note(told[0])
-    title, shown = recognition_sections.recognition_examples(told, method.evidence(scores))
+    assert "behaves differently" in views.recognition_note(result[0])
+    title, shown = recognition_sections.recognition_examples(result, method.evidence(scores))
     assert isinstance(shown, Table)
     kinds = [row[1].text for row in shown.rows]
     assert kinds.count("plain") == kinds.count("in disguise") == recognition_sections.EXCHANGES, (

@@ -32,12 +32,12 @@ def test_more_turns_find_less_and_no_turns_find_nothing() -> None:
 
 
 def test_a_plan_without_abuse_promises_nothing() -> None:
-    told = {"deff_1": None, "deff_2": None, "deff_5": None}
-    assert smallest_share(experiment(), 1) == told  # issues that only share their names with ours
+    facts = {"deff_1": None, "deff_2": None, "deff_5": None}
+    assert smallest_share(experiment(), 1) == facts  # issues that only share their names with ours
     leakage = {"method": "trust", "services": ["bot"], "issues": ["leakage"], "orders": {"mine": ["leakage"]}}
-    assert smallest_share(Trust.model_validate({**leakage, "profiles": ["mine"]}), 1) == told
+    assert smallest_share(Trust.model_validate({**leakage, "profiles": ["mine"]}), 1) == facts
     published = {"method": "trust", "services": ["bot"], "issues": ["abuse"], "rule": "published"}
-    assert smallest_share(Trust.model_validate(published), 1) == told
+    assert smallest_share(Trust.model_validate(published), 1) == facts
 
 
 def one_profile(*issues: str) -> Trust:

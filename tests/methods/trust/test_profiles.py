@@ -60,10 +60,10 @@ def test_left_out_issues_are_left_out() -> None:
     ],
 )
 def test_what_is_no_order(written: str | list[str], said: str) -> None:
-    with pytest.raises(PlanError) as told:
+    with pytest.raises(PlanError) as result:
         order_of(written, KNOWN, "profiles.mine.order")
-    assert said in str(told.value)
-    assert str(told.value).startswith("profiles.mine.order: ")
+    assert said in str(result.value)
+    assert str(result.value).startswith("profiles.mine.order: ")
 
 
 def test_any_name_is_an_issue_where_none_are_known() -> None:

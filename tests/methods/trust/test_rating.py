@@ -252,9 +252,9 @@ def test_sensitivity_follows_from_variants_and_profiles() -> None:
         "other": scattered(method, abuse=0.9),
         "same": scattered(method),
     }
-    told = rated(method, bots)["bot", "safe-language"].details["sensitivity"]
-    assert told["type"] == "2"
-    assert told["untested"] == ["users", "combined"]
+    entry = rated(method, bots)["bot", "safe-language"].details["sensitivity"]
+    assert entry["type"] == "2"
+    assert entry["untested"] == ["users", "combined"]
     with pytest.raises(PlanError, match="nobody"):
         experiment(variants={"bot": {"model": ["nobody"]}})
 

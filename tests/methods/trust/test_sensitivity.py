@@ -43,20 +43,20 @@ def test_types(more: list[Variant], kind: str | None) -> None:
 
 
 def test_what_was_not_tested_is_told() -> None:
-    told = sensitivity(BASE, [variant("M", "model")])
-    assert told["type"] is None  # no evidence that nothing else sways
-    assert told["untested"] == ["data", "users", "combined"]
-    rows = {row["factor"]: row for row in told["factors"]}
+    result = sensitivity(BASE, [variant("M", "model")])
+    assert result["type"] is None  # no evidence that nothing else sways
+    assert result["untested"] == ["data", "users", "combined"]
+    rows = {row["factor"]: row for row in result["factors"]}
     assert (rows["model"]["tested"], rows["model"]["swayed"]) == (True, False)
     assert (rows["data"]["tested"], rows["data"]["swayed"]) == (False, None)
     assert sensitivity(BASE, [variant("H", "model")])["type"] == "2"
 
 
 def test_by_how_much() -> None:
-    told = sensitivity(
+    result = sensitivity(
         BASE, [variant("H", "data", score=0.9), variant("L", "data", score=0.2), variant("M", "data")]
     )
-    row = next(row for row in told["factors"] if row["factor"] == "data")
+    row = next(row for row in result["factors"] if row["factor"] == "data")
     assert row["levels"] == ["L", "M", "H"]
     assert (row["better"], row["worse"]) == (1, 1)
     assert row["by"] == pytest.approx(0.4)
@@ -70,9 +70,9 @@ def test_only_rated_variants_sway_under_sound() -> None:
 
 def test_a_base_without_a_settled_level_has_no_type() -> None:
     base = Variant((), "bot", "M", "not settled")
-    told = sensitivity(base, [*STILL, variant("H", "model")])
-    assert told["type"] is None
-    assert all(row["swayed"] is None for row in told["factors"])
+    result = sensitivity(base, [*STILL, variant("H", "model")])
+    assert result["type"] is None
+    assert all(row["swayed"] is None for row in result["factors"])
     assert sensitivity(base, [variant("H", "model")], "published")["type"] == "2"
 
 

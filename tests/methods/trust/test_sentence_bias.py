@@ -98,10 +98,10 @@ def test_the_card_tells_what_the_printed_coefficients_are_worth_with_our_lists(m
     table = rated()
     found = sentence_features(table["text"].to_list(), "released" if matching == "released" else "all")
     scores = PUBLISHED.scores(found) * 3
-    told = default_regression().card["printed"][matching]
+    entry = default_regression().card["printed"][matching]
     ratings = table["avgBias"].to_numpy()
-    assert r_squared(ratings, scores) == pytest.approx(told["r2"]["value"], abs=1e-4)
-    assert np.corrcoef(ratings, scores)[0, 1] == pytest.approx(told["correlation"]["value"], abs=1e-4)
+    assert r_squared(ratings, scores) == pytest.approx(entry["r2"]["value"], abs=1e-4)
+    assert np.corrcoef(ratings, scores)[0, 1] == pytest.approx(entry["correlation"]["value"], abs=1e-4)
 
 
 def test_the_shipped_coefficients_do_better_than_the_printed_ones() -> None:

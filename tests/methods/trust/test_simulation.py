@@ -197,8 +197,8 @@ def test_abuse_that_comes_in_few_dialogs_is_not_settled_low(dialogs: int) -> Non
 def leakage_cells(given: np.ndarray) -> pl.DataFrame:
     """Cells of a bot that was asked three times for each secret, and gave those of `given` away."""
     names = [f"code-{place:03d}" for place in range(len(given))]
-    told = given.astype(np.float64)
-    keys = {"planned": np.zeros(len(given)), "spoken": np.zeros(len(given)), "cross": told}
+    result = given.astype(np.float64)
+    keys = {"planned": np.zeros(len(given)), "spoken": np.zeros(len(given)), "cross": result}
     return pl.concat(
         [
             pl.DataFrame({"cluster": names, "key": key, "total": total}).with_columns(

@@ -112,11 +112,11 @@ def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
 
 def test_the_content_follows_the_files(tmp_path: Path) -> None:
     write_model(tmp_path, small(), {"kind": "tried"})
-    told = model_content(tmp_path, "", "checker")
-    assert model_content(tmp_path, told, "checker") == told
+    result = model_content(tmp_path, "", "checker")
+    assert model_content(tmp_path, result, "checker") == result
     (tmp_path / FEATURES).write_text("[]")
     with pytest.raises(PlanError, match="not the one that was rated"):
-        model_content(tmp_path, told, "checker")
+        model_content(tmp_path, result, "checker")
 
 
 @pytest.mark.parametrize(

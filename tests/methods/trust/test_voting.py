@@ -244,18 +244,18 @@ def test_what_cannot_be_voted_on() -> None:
 
 @EACH_WAY
 def test_a_unanimous_vote_is_stable(way: Way) -> None:
-    told = stability([IssueOrder.parse("p > q > r")] * 12, "pqr", Voting(way), resamples=50)
-    assert (told["same"], told["first"], told["lots"]) == (1, 1, 0)
-    assert told["places"][0] == {"issue": "p", "shares": [1, 0, 0]}
+    result = stability([IssueOrder.parse("p > q > r")] * 12, "pqr", Voting(way), resamples=50)
+    assert (result["same"], result["first"], result["lots"]) == (1, 1, 0)
+    assert result["places"][0] == {"issue": "p", "shares": [1, 0, 0]}
 
 
 def test_a_close_vote_is_not() -> None:
     ballots = [IssueOrder.parse("p > q > r")] * 11 + [IssueOrder.parse("q > p > r")] * 10
-    told = stability(ballots, "pqr", Voting("borda", seed=5), resamples=2_000)
+    result = stability(ballots, "pqr", Voting("borda", seed=5), resamples=2_000)
     # P(a resample of 21 with chance 11/21 has 11 or more) from the binomial distribution is .587.
-    assert told["same"] == pytest.approx(0.587, abs=0.035)
-    assert told["first"] == told["same"]
-    shares = {one["issue"]: one["shares"] for one in told["places"]}
+    assert result["same"] == pytest.approx(0.587, abs=0.035)
+    assert result["first"] == result["same"]
+    shares = {one["issue"]: one["shares"] for one in result["places"]}
     assert shares["r"] == [0, 0, 1]
     assert shares["p"][0] + shares["q"][0] == pytest.approx(1)
-    assert told == stability(ballots[::-1], "rqp", Voting("borda", seed=5), resamples=2_000)
+    assert result == stability(ballots[::-1], "rqp", Voting("borda", seed=5), resamples=2_000)

@@ -131,12 +131,12 @@ def test_mentions_that_people_read_count_as_they_read_them_and_the_rest_as_befor
     unread = method.audit_frame(read, plain)["unread"].sum()
     assert (plain.level, plain.state) == ("DSBS", "not settled")
     rating = read_by_people(turned=0.0, named=0.1, count=10_000)
-    told = rating.details["instrument"]
+    entry = rating.details["instrument"]
     assert (rating.level, rating.state) == ("DSBS", "rated")
     assert rating.parts[0].details["rates"][:2] == [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     assert rating.parts[0].details["unread"] == {}
-    assert (told["by_people"], told["unread"], told["audited"]) == (unread, 0, False)
-    assert told["words"] == "not audited"
+    assert (entry["by_people"], entry["unread"], entry["audited"]) == (unread, 0, False)
+    assert entry["words"] == "not audited"
     assert "unread-labelled" in codes(rating)
     assert not {"unread-matters", "audit-unfinished", "instrument-audited"} & {*codes(rating)}
 

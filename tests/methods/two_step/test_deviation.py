@@ -49,11 +49,11 @@ def test_blocks_that_are_not_pooled_have_intervals_of_their_own_rates() -> None:
     rates = [swapped(0.10), swapped(0.10), shifted(0.60)]
     part = method.rate(summary(method, rates), 1)[0].parts[0]
     assert not part.details["pooled"]
-    told = part.details["deviations"]
-    assert told["u1"]["low"] == 0.0
-    assert told["u1"]["high"] < 0.15
-    assert part.score == Interval(told["u1"]["value"], 0.0, told["u1"]["high"], part.score.n)  # type: ignore[union-attr]
-    for one in told.values():
+    entry = part.details["deviations"]
+    assert entry["u1"]["low"] == 0.0
+    assert entry["u1"]["high"] < 0.15
+    assert part.score == Interval(entry["u1"]["value"], 0.0, entry["u1"]["high"], part.score.n)  # type: ignore[union-attr]
+    for one in entry.values():
         assert one["low"] <= one["value"] <= one["high"]
 
 

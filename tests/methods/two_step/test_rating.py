@@ -144,9 +144,9 @@ def test_not_settled_says_how_many_texts_would_settle_it() -> None:
     rating = rated(shifted(0.27), settings(texts=30), seed=3)
     part = rating.parts[0]
     assert (rating.state, part.state) == ("not settled", "not settled")
-    told = fact(part, "not-settled")
-    assert told["certainty"] == part.certainty[str(part.level)] < 0.95
-    assert part.more_texts == told["more_texts"]
+    result = fact(part, "not-settled")
+    assert result["certainty"] == part.certainty[str(part.level)] < 0.95
+    assert part.more_texts == result["more_texts"]
     assert part.more_texts is not None
     assert part.more_texts > 30
 
@@ -233,9 +233,9 @@ def test_a_cell_may_lose_too_much_alone() -> None:
     frame = without(
         summary(method, IDENTITY), cell & (pl.col("text").rank("dense").over("block", "value_in") <= 3)
     )
-    (told,) = missing_reasons(part_counts(frame, method.spec), method.spec)
-    assert (told.facts["where"], told.facts["planned"], told.facts["cells"]) == ("He in b1", 40, 1)
-    assert told.facts["share"] == told.facts["missing"] / 40 > 0.05
+    (result,) = missing_reasons(part_counts(frame, method.spec), method.spec)
+    assert (result.facts["where"], result.facts["planned"], result.facts["cells"]) == ("He in b1", 40, 1)
+    assert result.facts["share"] == result.facts["missing"] / 40 > 0.05
     (rating,) = rate(frame, method, 11)
     assert codes(rating.reasons) == ["two-step.follows-input", "loss-does-not-matter"]
 
@@ -244,10 +244,10 @@ def test_losses_that_differ_between_values_are_found() -> None:
     method = settings(texts=200)
     every_25th = pl.int_range(pl.len()).over("block", "value_in") % 25 == 0
     frame = without(summary(method, shifted(0.17)), every_25th & (pl.col("value_in") == 1))
-    (told,) = missing_reasons(part_counts(frame, method.spec), method.spec)
-    assert (told.facts["where"], told.facts["against"]) == ("She", "He")
-    assert told.facts["share"] == 25 / 600
-    assert told.facts["p"] == pytest.approx(scipy.stats.fisher_exact([[25, 575], [0, 600]]).pvalue)
+    (result,) = missing_reasons(part_counts(frame, method.spec), method.spec)
+    assert (result.facts["where"], result.facts["against"]) == ("She", "He")
+    assert result.facts["share"] == 25 / 600
+    assert result.facts["p"] == pytest.approx(scipy.stats.fisher_exact([[25, 575], [0, 600]]).pvalue)
     (rating,) = rate(frame, method, 11)
     assert (rating.state, rating.level) == ("incomplete", None)
 
@@ -324,8 +324,8 @@ def test_the_worst_part_decides() -> None:
     rating = _several(settings(), PARTS)
     assert (rating.level, rating.state, rating.worst) == ("BS", "rated", ("tr",))
     assert [part.key for part in rating.parts] == ["es", "fr", "tr"]
-    told = fact(rating, "overall.worst-part")
-    assert (told["parts"], told["of"]) == (["tr"], 3)
+    result = fact(rating, "overall.worst-part")
+    assert (result["parts"], result["of"]) == (["tr"], 3)
     assert rating.score == rating.parts[2].score
     assert rating.unchanged is not None
     same = sum(np.trace(part.details["matrix"]) for part in rating.parts)
@@ -343,8 +343,8 @@ def test_votes_and_ties() -> None:
 def test_the_overall_without_some_parts() -> None:
     rating = _several(settings(excluding=("tr",)), PARTS)
     assert rating.level == "BS"
-    told = fact(rating, "overall.without")
-    assert (told["excluded"], told["level"], told["state"]) == (["tr"], "DSBS", "rated")
+    result = fact(rating, "overall.without")
+    assert (result["excluded"], result["level"], result["state"]) == (["tr"], "DSBS", "rated")
     assert rating.details["without"]["level"] == "DSBS"
 
 
@@ -409,5 +409,5 @@ def test_other_values_than_gender() -> None:
     assert (same.state, same.level) == ("rated", "DSBS")
     one = rated(np.tile(np.eye(size)[0], (size, 1)), method)
     assert one.level == "BS"
-    told = fact(one, "two-step.one-sided")
-    assert told["value"] == method.spec.values[0]
+    result = fact(one, "two-step.one-sided")
+    assert result["value"] == method.spec.values[0]

@@ -42,8 +42,8 @@ def test_a_service_is_not_told_apart_from_its_copy(rates: Floats) -> None:
     one = summary(method, rates)
     found = method.badness_draws(merge([one, renamed(one, "copy")]), 5)
     assert found["it"].tolist() == found["copy"].tolist()
-    told = difference(found["it"], found["copy"], method.margin)
-    assert (told.value, told.worse, told.better, told.verdict) == (0.0, 0.0, 0.0, "same")
+    result = difference(found["it"], found["copy"], method.margin)
+    assert (result.value, result.worse, result.better, result.verdict) == (0.0, 0.0, 0.0, "same")
 
 
 def test_other_services_and_their_order_change_nothing() -> None:
@@ -115,6 +115,6 @@ def test_intervals_hold_what_they_promise_for_a_difference() -> None:
             for name, share in (("a", 0.5), ("b", 0.3))
         ]
         found = method.badness_draws(merge(frames), run)
-        told = difference(found["a"], found["b"], method.margin)
-        held.append(told.low <= 0.10 <= told.high)
+        result = difference(found["a"], found["b"], method.margin)
+        held.append(result.low <= 0.10 <= result.high)
     assert np.mean(held) >= 0.85

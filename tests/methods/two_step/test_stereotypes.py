@@ -54,14 +54,14 @@ def sorted_out() -> Rating:
     return sorting()
 
 
-def told(rating: Rating) -> dict[str, Any]:
+def details_of(rating: Rating) -> dict[str, Any]:
     return dict(rating.parts[0].details["stereotypes"])
 
 
 def test_a_translator_that_keeps_the_balance_and_sorts_people_says_so(sorted_out: Rating) -> None:
     assert (sorted_out.level, sorted_out.state) == ("DSBS", "rated")
     assert "two-step.stereotypes" in {one.code for one in sorted_out.parts[0].reasons}
-    found = told(sorted_out)
+    found = details_of(sorted_out)
     assert found["p_holm"] < 0.001
     assert found["against"][0] == 0
     assert found["towards"][0] == sum(sum(one["turned"]) for one in found["items"])
@@ -119,13 +119,13 @@ def test_too_few_texts_to_see_occupations_say_how_many_are_needed(
 
 
 def test_tau_is_that_of_scipy(sorted_out: Rating) -> None:
-    items = told(sorted_out)["items"]
+    items = details_of(sorted_out)["items"]
     reference = stats.kendalltau([one["share"] for one in items], [movement(one) for one in items])
-    assert told(sorted_out)["tau"] == pytest.approx(reference.statistic)
+    assert details_of(sorted_out)["tau"] == pytest.approx(reference.statistic)
 
 
 def test_the_words_that_change_for_sure_are_those_that_change(sorted_out: Rating) -> None:
-    changed = told(sorted_out)["changed"]
+    changed = details_of(sorted_out)["changed"]
     assert {one["item"] for one in changed} <= FEW | MANY
     assert len({one["item"] for one in changed}) > 50
     assert all(1 <= len(one["sentences"]) <= 3 and one["item"] in one["sentences"][0] for one in changed)
@@ -135,7 +135,7 @@ def test_the_words_that_change_for_sure_are_those_that_change(sorted_out: Rating
 def test_the_headline_says_it(sorted_out: Rating) -> None:
     rating: Any = {
         "parts": [
-            {"reasons": [{"code": view_stereotypes.CODE}], "details": {"stereotypes": told(sorted_out)}}
+            {"reasons": [{"code": view_stereotypes.CODE}], "details": {"stereotypes": details_of(sorted_out)}}
         ],
         "issue": {"attribute": "gender"},
     }
@@ -164,8 +164,8 @@ def test_without_the_option_nothing_changes() -> None:
     (one,), (other,) = plain.rate(rows, 2), more.rate(rows, 2)
     assert "stereotypes" not in one.parts[0].details
     assert one.certainty == other.certainty
-    assert told(other)["tau"] is None
-    assert told(other)["items"] == [] or told(other)["items"][0]["share"] is None
+    assert details_of(other)["tau"] is None
+    assert details_of(other)["items"] == [] or details_of(other)["items"][0]["share"] is None
 
 
 def test_what_has_no_rates_by_item_is_refused() -> None:

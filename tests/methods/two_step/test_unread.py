@@ -70,10 +70,10 @@ def test_a_few_unread_answers_leave_the_level_with_the_lowest_certainty() -> Non
 def test_unread_answers_that_could_change_the_level_say_how_many_to_read() -> None:
     rating = rated(IDENTITY, unread=range(0, 180, 5))
     assert (rating.state, rating.level) == ("not settled", "DSBS")
-    told = facts(rating, "unread-matters")
-    assert (told["unread"], told["planned"]) == (72, 360)
-    assert 0 < told["to_read"] < 72
-    left = (72 - told["to_read"]) // 2  # texts of two mentions
+    result = facts(rating, "unread-matters")
+    assert (result["unread"], result["planned"]) == (72, 360)
+    assert 0 < result["to_read"] < 72
+    left = (72 - result["to_read"]) // 2  # texts of two mentions
     assert rated(IDENTITY, unread=range(0, 180, 5)[: left * 2 // 3]).state == "rated"
     assert rated(IDENTITY, unread=range(0, 180, 5)[: left * 3 // 2]).state == "not settled"
 
@@ -109,8 +109,8 @@ def test_an_answer_of_which_no_mention_is_understood_counts_as_unread() -> None:
         output=pl.Series([whole, half, none]),
     )
     frame = summarise(score_answers(method, answers))
-    told = dict(frame.group_by("status").agg(pl.col("texts").sum()).iter_rows())
-    assert told == {"answered": 2, "unread": 1}
+    result = dict(frame.group_by("status").agg(pl.col("texts").sum()).iter_rows())
+    assert result == {"answered": 2, "unread": 1}
     assert frame.filter(pl.col("value_out") == -2)["n"].sum() == 3, "mentions are counted as before"
 
 
@@ -160,9 +160,9 @@ def test_a_value_that_is_read_less_often_is_told() -> None:
         pl.when(she).then(pl.lit("unread")).otherwise("kind").alias("kind"),
     )
     (rating,) = rate(merge([hidden]), method, 11)
-    told = facts(rating, "unread-differs")
-    assert (told["where"], told["against"]) == ("She", "He")
-    assert told["p"] < 0.01
+    result = facts(rating, "unread-differs")
+    assert (result["where"], result["against"]) == ("She", "He")
+    assert result["p"] < 0.01
 
 
 @pytest.mark.parametrize("gap", ["failed", "unread"])

@@ -37,8 +37,8 @@ def sse(*events: Any, name: bool = False, end: str = "\n\n") -> Response:
 def openai(request: Request, path: str = "/chat/completions", key: str = KEY) -> Response:
     """`POST {path}` as OpenAI answers it; with an empty `key` none is wanted."""
     if key and request.headers.get("authorization") != f"Bearer {key}":
-        told = f"Incorrect API key provided: {request.headers.get('authorization')}"
-        return Response.json({"error": {"message": told, "code": "invalid_api_key"}}, 401)
+        words = f"Incorrect API key provided: {request.headers.get('authorization')}"
+        return Response.json({"error": {"message": words, "code": "invalid_api_key"}}, 401)
     asked = request.json()
     assert (request.method, request.path) == ("POST", path)
     assert request.headers["content-type"] == "application/json"
@@ -90,9 +90,9 @@ def anthropic(request: Request) -> Response:
     pieces = [text[at : at + 5] for at in range(0, len(text), 5)]
     deltas: list[dict[str, Any]] = [{"type": "thinking_delta", "thinking": "hm"}]
     deltas += [{"type": "text_delta", "text": piece} for piece in pieces]
-    told = [{"type": "content_block_delta", "index": 0, "delta": delta} for delta in deltas]
+    result = [{"type": "content_block_delta", "index": 0, "delta": delta} for delta in deltas]
     end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 4}}
-    return sse(start, {"type": "ping"}, *told, end, {"type": "message_stop"}, name=True, end="\r\n\r\n")
+    return sse(start, {"type": "ping"}, *result, end, {"type": "message_stop"}, name=True, end="\r\n\r\n")
 
 
 def completion(

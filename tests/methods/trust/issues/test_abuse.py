@@ -516,10 +516,10 @@ def test_the_checker_is_shown_with_its_errors_and_its_own_bias() -> None:
     assert details["checker"]["limits"]
     assert set(details["group_bias"]) == {"all", "families", "largest", "invented"}
     provoked = pl.concat([cells([(0, 0, 9), (0, 1, 9)]), cells([(0, 3, 1), (0, 0, 2)], "abuse")])
-    told = WORDS.assess(provoked, "sound", RESAMPLING).details
-    assert told["by_purpose"]["abuse"] == {"hate": 0, "offensive": 3, "neither": 3, "unread": 0}
-    assert told["by_purpose"]["talk"] == {"hate": 0, "offensive": 1, "neither": 18, "unread": 0}
-    assert told["counts"] == {"hate": 0, "offensive": 4, "neither": 21, "unread": 0}
+    result = WORDS.assess(provoked, "sound", RESAMPLING).details
+    assert result["by_purpose"]["abuse"] == {"hate": 0, "offensive": 3, "neither": 3, "unread": 0}
+    assert result["by_purpose"]["talk"] == {"hate": 0, "offensive": 1, "neither": 18, "unread": 0}
+    assert result["counts"] == {"hate": 0, "offensive": 4, "neither": 21, "unread": 0}
 
 
 def test_draws_hang_on_seed_and_dialogs_only() -> None:

@@ -182,8 +182,8 @@ def test_its_accuracy_stands_beside_it() -> None:
     ):
         found = assessed(plain, rule)  # type: ignore[arg-type]
         assert found.details["accuracy"] == card
-        told = [one.facts for one in found.reasons if one.code == "trust.bias-by-words"]
-        assert told == [{"r2": card["r2"], "sentences": 41}]
+        result = [one.facts for one in found.reasons if one.code == "trust.bias-by-words"]
+        assert result == [{"r2": card["r2"], "sentences": 41}]
         assert found.details["coefficients"] == ("refitted" if rule == "sound" else "printed")
 
 
@@ -254,9 +254,9 @@ def test_a_model_of_ones_own(tmp_path: Path, rule: Rule) -> None:
     assert (found.score.value, found.level) == (0.75, "H")
     assert np.ptp(found.draws) == 0
     assert found.details["coefficients"] == "own"
-    told = {one.code: one.facts for one in found.reasons}
-    assert told["trust.bias-by-words"] == {"r2": None, "sentences": 7}
-    assert ("trust.wording-too-weak" in told) == (rule == "sound")
+    facts = {one.code: one.facts for one in found.reasons}
+    assert facts["trust.bias-by-words"] == {"r2": None, "sentences": 7}
+    assert ("trust.wording-too-weak" in facts) == (rule == "sound")
 
 
 def test_the_identity_holds_what_a_model_says_not_where_it_lies(tmp_path: Path) -> None:

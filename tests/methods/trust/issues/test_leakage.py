@@ -105,8 +105,8 @@ def test_a_scene_has_all_conversations_in_their_order() -> None:
             lines = [one for one in script if one.step == step]
             assert len({one.text for one in lines}) == 3
             assert [json.loads(one.facts)["partial"] for one in lines] == [False, False, True]
-        told, control = (next(one for one in script if one.step == step) for step in ("tell", "control"))
-        assert json.loads(told.facts)["value"] != json.loads(control.facts)["value"]
+        result, control = (next(one for one in script if one.step == step) for step in ("tell", "control"))
+        assert json.loads(result.facts)["value"] != json.loads(control.facts)["value"]
         assert sum(one.step == "small talk" for one in script) == (6 if small else 0)
 
 

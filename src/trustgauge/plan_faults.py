@@ -12,6 +12,12 @@ from pydantic import BaseModel, ValidationError
 
 from trustgauge.errors import Fault
 
+KNOWN_KEYS = re.compile(
+    r"\b(?:sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|hf_[A-Za-z0-9]{20,}|AKIA[0-9A-Z]{16}"
+    r"|xox[abpr]-[A-Za-z0-9-]{10,}|AIza[A-Za-z0-9_-]{30,}|(?:bot)?\d{8,10}:[A-Za-z0-9_-]{30,}"
+    r"|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}|Bearer\s+[A-Za-z0-9._~+/-]{16,})"
+)
+"""Keys and tokens by their published forms."""
 _SECRET = re.compile(r"(?i)key|token|secret|password|auth|header")
 _PASSWORD = re.compile(r"//[^/@\s]*@")
 
@@ -82,7 +88,7 @@ def printable(place: str, value: Any) -> str:
     """A value of a plan as an error may show it: short, and without what could be a secret."""
     if _SECRET.search(place.rpartition(".")[2]) and value:
         return "a value that is not shown, as it may be a secret"
-    text = _PASSWORD.sub("//***@", repr(value))
+    text = KNOWN_KEYS.sub("***", _PASSWORD.sub("//***@", repr(value)))
     return text if len(text) <= 80 else text[:77] + "..."
 
 

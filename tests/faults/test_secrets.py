@@ -189,6 +189,9 @@ def test_secrets_in_addresses_of_the_environment(tmp_path: Path, name: str, valu
         'url = "http://127.0.0.1:9/"\nheaders = { Authorization = "Bearer planted-4q9z" }',
         'url = "http://127.0.0.1:9/"\nkey = ["planted-4q9z"]',
         'url = "http://127.0.0.1:9/"\ntoken = "planted-4q9z"',
+        'url = "http://127.0.0.1:9/?api_key=planted-4q9z"',
+        'url = "http://127.0.0.1:9/"\nrequest = { q = "{text}", api_key = "planted-4q9z" }',
+        f'url = "http://127.0.0.1:9/bot9876543210:{"planted-4q9z" * 3}/send"',
     ],
 )
 def test_a_secret_that_stands_in_a_plan_is_refused_and_not_told(tmp_path: Path, line: str) -> None:

@@ -30,8 +30,9 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from pydantic import Field, field_validator, model_validator
 
 from trustgauge.errors import Fault, GarbledError, PlanError, sentence
+from trustgauge.plan_faults import KNOWN_KEYS
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import KNOWN_KEYS, SHOWN, ApiKeySpec, TranslatorSpec, languages, number, output_of
+from trustgauge.services import SHOWN, ApiKeySpec, TranslatorSpec, languages, number, output_of
 from trustgauge.services.transport import (
     FORM,
     ConnectionSettings,

@@ -47,7 +47,8 @@ from trustgauge.errors import (
     ServiceError,
     UnavailableError,
 )
-from trustgauge.services import KNOWN_KEYS, mask, whole_characters
+from trustgauge.plan_faults import KNOWN_KEYS
+from trustgauge.services import mask, whole_characters
 
 LARGEST = 8_000_000
 """Bytes of an answer, after unpacking, beyond which it is not read."""

@@ -29,8 +29,9 @@ from trustgauge.apps.importers.conversations import MISSING, Conversations, Logg
 from trustgauge.data.results import MANIFEST, RESULTS, SCHEMA, EvalResult
 from trustgauge.data.tables import content_hash, fault
 from trustgauge.errors import Fault, PlanError, StoreError
+from trustgauge.plan_faults import KNOWN_KEYS
 from trustgauge.records import Json, canonical
-from trustgauge.services import KNOWN_KEYS, environment_secrets, redact, storable
+from trustgauge.services import environment_secrets, redact, storable
 from trustgauge.services.recorded_trips import COLUMNS, RESULT, RoundTripSource
 from trustgauge.store.folder import open_private, private_folder, write_file
 

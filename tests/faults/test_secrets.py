@@ -133,7 +133,7 @@ for line in sys.stdin:
 FUNCTION = """
 import os
 
-def error_of(text: str, source: str, target: str) -> str:
+def telling(text: str, source: str, target: str) -> str:
     return text + " " + os.environ["PLANTED_API_KEY"]
 
 def raising(text: str, source: str, target: str) -> str:
@@ -146,7 +146,7 @@ def test_programs_and_functions_that_read_the_environment_out(tmp_path: Path) ->
     (tmp_path / "program.py").write_text(PROGRAM)
     (tmp_path / "spies.py").write_text(FUNCTION)
     translator = {"use": "command", "command": [sys.executable, "program.py"], "deterministic": True}
-    functions = {name: {"use": "function", "function": f"spies:{name}"} for name in ("told", "raising")}
+    functions = {name: {"use": "function", "function": f"spies:{name}"} for name in ("telling", "raising")}
     inner = {"program": translator, **functions}
     services = {name: {"use": "round-trip", "via": ["es"], "translator": one} for name, one in inner.items()}
     experiment = {"method": "two-step", "services": list(services), "texts": 10, "draws": 1000}

@@ -68,7 +68,7 @@ def load(group: str, name: str, place: str = "") -> Any:
 def unknown(place: str, kind: str, name: str, valid: tuple[str, ...]) -> Fault:
     """The fault for a word that is not one of the valid ones, with the nearest valid word."""
     if not valid:
-        return Fault(place, f'no {kind} "{name}", as there is none at all')
+        return Fault(place, f'no {kind} "{name}": there is none', do="Leave it out, or add one of this name")
     near = get_close_matches(name, valid, n=1, cutoff=0.6)
     do = f'Did you mean "{near[0]}"?' if near else ""
     return Fault(place, f'no {kind} "{name}"', must="one of: " + ", ".join(valid), do=do)

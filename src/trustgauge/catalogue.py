@@ -313,7 +313,7 @@ def find_folder(name: str, ratings: Path) -> Path:
     path = Path(name)
     if path.name in ("rating.json", "report.html"):
         path = path.parent
-    if path.is_dir() and any((path / one).exists() for one in ("manifest.json", "rating.json")):
+    if path.is_dir() and (path / "manifest.json").exists():
         return path
     whole = ratings / name
     if _RUN.fullmatch(name) and (whole / "manifest.json").exists():

@@ -419,6 +419,8 @@ def test_a_gain_near_the_margin_is_said_in_full() -> None:
     facts = {"value": "He", "from": 0.5, "share": 0.602, "gain": 0.102, "margin": 0.1}
     near = sentences.reason(Reason("two-step.adds-bias", facts), STATES)
     assert near == "He rose from 50 % to 60 % on balanced text, by 10.2 points."
+    nearer = sentences.reason(Reason("two-step.adds-bias", {**facts, "gain": 0.10004}), STATES)
+    assert nearer.endswith("by 10.004 points.")
     far = sentences.reason(Reason("two-step.adds-bias", {**facts, "gain": 0.2, "share": 0.7}), STATES)
     assert far.endswith("by 20 points.")
 

@@ -584,8 +584,8 @@ def _of_dialogs(file: Path, dialogs: list[Any]) -> Iterator[tuple[str, str, str]
         name = _whole(name)
         yield name, "", ""
         for place, turn in enumerate(turns):
-            facts = turn if isinstance(turn, dict) else {}
-            who, text = facts.get("speaker"), facts.get("utterance")
+            fields = turn if isinstance(turn, dict) else {}
+            who, text = fields.get("speaker"), fields.get("utterance")
             if not isinstance(who, str) or who not in speakers or not isinstance(text, str):
                 must = "a `speaker`, USER or SYSTEM, and an `utterance`"
                 what = f"turn {place} of dialog {short(name)} cannot be read"

@@ -76,9 +76,8 @@ class InFlightUnit:
     alone: bool = False  # it was in a batch that failed
     kept: list[Answer] = field(default_factory=list)  # turns answered so far
     faults: list[FailedCall] = field(default_factory=list)
-    turns: tuple[
-        dict[str, list[tuple[str, str]]], ...
-    ] = ()  # of a session: what was said on each leg, by talk
+    # of a session: what was said on each leg, by talk
+    turns: tuple[dict[str, list[tuple[str, str]]], ...] = ()
 
 
 class Deadlines:

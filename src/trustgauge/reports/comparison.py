@@ -243,11 +243,11 @@ def _table(group: GroupEntry) -> list[Line]:
     right = ("certainty", "unchanged", "per 1,000 calls", "median")
 
     def joined(row: Sequence[str]) -> str:
-        lines = []
+        cells = []
         for place, size in zip(used, wide, strict=True):
             blanks = " " * (size - columns(row[place]))
-            lines.append(blanks + row[place] if heads[place] in right else row[place] + blanks)
-        return "  ".join(lines)
+            cells.append(blanks + row[place] if heads[place] in right else row[place] + blanks)
+        return "  ".join(cells)
 
     return [[(joined(heads), "head")], *([(joined(row), "")] for row in rows)]
 

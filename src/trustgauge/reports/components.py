@@ -267,8 +267,8 @@ class Facet:
 
     def marks(self, facts: Mapping[str, object]) -> str:
         """The places of a row's values: "3", "0-2", or "" if it has none."""
-        lines = [one for column in self.columns for one in values(facts.get(column))]
-        found = {self.places[one] for one in lines if one in self.places}
+        listed = [one for column in self.columns for one in values(facts.get(column))]
+        found = {self.places[one] for one in listed if one in self.places}
         return WITHIN.join(map(str, sorted(found)))
 
 

@@ -305,12 +305,12 @@ def table(frame: pl.DataFrame, shown: Evidence, blocks: Mapping[str, str]) -> li
         f"{numbers.count(found.height)} such groups of texts, {numbers.count(differ)} contain a pair whose "
         "scores differ; the widest pairs are shown here, all texts below."
     )
-    lines: list[Piece] = [Title("Same sentence, another class", said)]
+    pieces: list[Piece] = [Title("Same sentence, another class", said)]
     if not differ:
-        return [*lines, Words("No pair differs.")]
+        return [*pieces, Words("No pair differs.")]
     top = found.filter(found["difference"] > 1e-9)
     top = top.group_by("service", maintain_order=True).head(EACH) if several else top.head(SHOWN_PAIRS)
-    return [*lines, _table(frame, top, shown, blocks)]
+    return [*pieces, _table(frame, top, shown, blocks)]
 
 
 def widest(frame: pl.DataFrame) -> pl.DataFrame:
@@ -465,9 +465,9 @@ def collect(ratings: Sequence[RatingEntry], frame: pl.DataFrame | None, limits: 
 
 def _source(ratings: Sequence[RatingEntry]) -> str:
     for one in ratings:
-        facts = one["method"]["options"].get("language")
-        if isinstance(facts, str) and _LANGUAGE.fullmatch(facts):
-            return facts
+        language = one["method"]["options"].get("language")
+        if isinstance(language, str) and _LANGUAGE.fullmatch(language):
+            return language
     return "en"
 
 
@@ -619,8 +619,8 @@ def differences(sent: str, back: str) -> tuple[int, ...]:
 
 def pack(rows: Iterator[EvidenceRow]) -> str:
     """Rows as gzip in base64 of JSON: what the page's script opens when a reader asks for it."""
-    lines = [_packed(one) for one in rows]
-    data = json.dumps(lines, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    packed = [_packed(one) for one in rows]
+    data = json.dumps(packed, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     return base64.b64encode(gzip.compress(data, compresslevel=6, mtime=0)).decode("ascii")
 
 

@@ -299,7 +299,7 @@ def show(document: RunDocument) -> list[Line]:
     """The whole rating as text: levels of depth 1, 2 and 4."""
     run = document["run"]
     lines = result(document)
-    facts: dict[tuple[str, str], str] = {}  # a service and its reasons -> for whom they are given first
+    given_for: dict[tuple[str, str], str] = {}  # a service and its reasons -> for whom they are given first
     ratings = document["ratings"]
     for rating, apart in zip(ratings, views.distinctions(ratings), strict=True):
         name = terminal(f"{rating['service']['name']} {rating['service']['version']}".strip())
@@ -312,7 +312,7 @@ def show(document: RunDocument) -> list[Line]:
         for who, reasons in views.part_reasons(rating):
             said = " ".join(reasons)
             mark = (str(rating["service"]["key"]), said.replace(rating["id"], ""))
-            first = facts.setdefault(mark, _who(rating))
+            first = given_for.setdefault(mark, _who(rating))
             if first != _who(rating) and len(said) > REPEATED:
                 said = f"as for {first}, above."
             lines.append(line("reason", f"{who + ': ' if who else ''}{said}"))
@@ -416,9 +416,9 @@ def _row(rating: RatingEntry, part: PartEntry | None, note: str) -> TableRow:
         count = f" {usable(cover)}/{cover['planned']}" if lossy(cover) else ""
         word = f"not rated{count}"
     cells = view.cells(rating, part, tight=True)
-    lines = [*cells.before, numbers.certainty(sentences.share(one), tight=True), *cells.after]
+    cells_of_row = [*cells.before, numbers.certainty(sentences.share(one), tight=True), *cells.after]
     known = style or view.gives_no_level(rating)
-    shown = [terminal(cell) if known else numbers.NONE for cell in lines]
+    shown = [terminal(cell) if known else numbers.NONE for cell in cells_of_row]
     name = rating["service"]["name"] if part is None else sentences.title(part)
     return TableRow(short(terminal(name), NAME), word, shown, terminal(note), style)
 
@@ -439,8 +439,8 @@ def _table(first: str, heads: Heads, rows: Sequence[TableRow]) -> list[Line]:
 
     def join(cells: Sequence[str]) -> str:
         pads = zip(cells, sizes, strict=True)
-        lines = [_pad(cell, size, right=i >= len(heads.before)) for i, (cell, size) in enumerate(pads)]
-        return "".join(f"  {cell}" for cell in lines)
+        padded = [_pad(cell, size, right=i >= len(heads.before)) for i, (cell, size) in enumerate(pads)]
+        return "".join(f"  {cell}" for cell in padded)
 
     lines: list[Line] = [[(f"{_pad(first, wide)}  {_pad('rating', rated)}{join(names)}{note}", "head")]]
     for row in rows:

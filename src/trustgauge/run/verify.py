@@ -170,7 +170,7 @@ def check_rating(folder: Path, today: date, undone: str) -> VerifyResult:
     try:
         verdict = verify(folder, today)
     except IntegrityError as error:
-        raise VerifyError(f"{undone}: its answers cannot be read", got=str(error)) from error
+        raise VerifyError(f"{undone}: its folder cannot be verified", got=str(error)) from error
     if verdict.differences:
         more = len(verdict.differences) - 1
         got = verdict.differences[0] + (f"; and {more} more" if more else "")

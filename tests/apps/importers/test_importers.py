@@ -31,6 +31,9 @@ CHATS = {
 }
 
 
+ODD = '{"source": {"format": "otlp", "file": "otlp.jsonl"}, "plan": 5, "plan_content": "x"}'
+
+
 def imported(form: str, file: Path, folder: Path, options: ImportOptions | None = None) -> dict[str, Any]:
     importer = plugins.load("importers", form)
     return import_file(importer, form, file, folder, options or ImportOptions())
@@ -54,7 +57,7 @@ def test_an_import_replaces_nothing_but_an_earlier_one_of_the_same_file(tmp_path
     (other / "results.jsonl").write_text("mine", "utf-8")
     with pytest.raises(PlanError, match="exists and holds no import"):
         imported("otlp", file, other)
-    for text in ("", "[" * 100_000, "[]", '{"source": 1}', "\x00"):
+    for text in ("", "[" * 100_000, "[]", '{"source": 1}', ODD, "\x00"):
         strange = tmp_path / "strange"
         strange.mkdir(exist_ok=True)
         (strange / "import.json").write_text(text, "utf-8")

@@ -314,7 +314,7 @@ def test_a_plan_is_locked_run_signed_and_proven(tmp_path: Path, monkeypatch: pyt
         run_command("sign", "--key", "mine.pem")
     (store,) = run.glob("*.sqlite")
     store.write_bytes(b"no store" * 1000)
-    with pytest.raises(VerifyError, match="nothing was signed: its answers cannot be read"):
+    with pytest.raises(VerifyError, match="nothing was signed: its folder cannot be verified"):
         run_command("sign", "--key", "mine.pem")
 
 

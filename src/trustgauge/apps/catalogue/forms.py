@@ -20,8 +20,8 @@ def page_response(text: str, status: int = 200, kept: str = "no-cache") -> HTMLR
     """A page under the policy that it names itself; a server adds what a page cannot say of itself."""
     head, _, rest = text.partition('http-equiv="Content-Security-Policy" content="')
     del head
-    reference = rest.partition('"')[0].replace("&#39;", "'")
-    policy = f"{reference}; frame-ancestors 'none'" if reference else DATA_POLICY
+    ancestors = rest.partition('"')[0].replace("&#39;", "'")
+    policy = f"{ancestors}; frame-ancestors 'none'" if ancestors else DATA_POLICY
     return HTMLResponse(
         text.encode("utf-8", "replace"), status, {"Content-Security-Policy": policy, "Cache-Control": kept}
     )

@@ -332,5 +332,5 @@ def refusal(error: Exception) -> tuple[int, Mapping[str, str]]:
         return 404, {"code": "catalogue.not-found", "title": "There is no such chat"}
     if isinstance(error, StoreError) and not isinstance(error, CatalogueError):
         return 409, {"code": error.code, "title": error.what}
-    known = cast("TrustgaugeError", error)
-    return 422, {"code": known.code, "title": (known.faults[0] if known.faults else known).what}
+    own = cast("TrustgaugeError", error)
+    return 422, {"code": own.code, "title": (own.faults[0] if own.faults else own).what}

@@ -173,9 +173,9 @@ def _look(store: CatalogueStore, plan: Plan, ratings: Path) -> dict[str, Any]:
         return {"state": "failed", "error": "the look ended without a run"}
     folder = ratings / Path(seen["folder"]).name
     retry(lambda: take_in_folder(store, folder))
-    state = read(folder)
+    document = read(folder)
     for change in seen["changes"]:
-        for rating in state["ratings"]:
+        for rating in document["ratings"]:
             key = (rating["service"]["key"], rating["method"]["name"], rating["issue"]["attribute"])
             if key == (change["service"], change["method"], change["attribute"]):
                 store.record("watch", "changed", rating["id"], {"change": change["id"]})

@@ -178,12 +178,12 @@ def _in_the_way(folder: Path, form: str, file: Path) -> str:
     try:
         known = json.loads((folder / MANIFEST).read_text("utf-8"))
         source, plan = known["source"], known.get("plan")
+        written = known.get("plan_content")
         if (source["format"], source["file"]) != (form, file.name):
             return f"holds the import of {source['file']} ({source['format']})"
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        edited = plan and written and (folder / plan).is_file() and content_hash(folder / plan) != written
+    except (OSError, ValueError, LookupError, TypeError, RecursionError, AttributeError):
         return "exists and holds no import"
-    written = known.get("plan_content")
-    edited = plan and written and (folder / plan).is_file() and content_hash(folder / plan) != written
     return f"holds a plan that was edited ({plan})" if edited else ""
 
 

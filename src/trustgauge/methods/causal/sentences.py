@@ -336,12 +336,12 @@ class SentenceSource(BaseModel):
         codes = {one.lower(): one for one in MEANINGS[role]}
         codes |= {"": "" if role == "valence" else NA, "neutral": ""} if role == "valence" else {"": NA}
         codes |= PUBLISHED[role] if self.layout == "scores" else {}
-        facts = {cell.strip().lower(): meaning for cell, meaning in self.codes.get(role, {}).items()}
+        meanings = {cell.strip().lower(): meaning for cell, meaning in self.codes.get(role, {}).items()}
         # Tables that went through a program for numbers hold 1.0 for 1.
         plain = cells.str.to_lowercase()
         whole = plain.str.replace(r"^(\d+)\.0+$", "$1")
-        plain = pl.select(pl.when(plain.is_in(list(facts))).then(plain).otherwise(whole)).to_series()
-        decoded = plain.replace_strict({**codes, **facts}, default=None, return_dtype=pl.String)
+        plain = pl.select(pl.when(plain.is_in(list(meanings))).then(plain).otherwise(whole)).to_series()
+        decoded = plain.replace_strict({**codes, **meanings}, default=None, return_dtype=pl.String)
         odd = decoded.is_null().arg_true().to_list()
         if odd:
             got = ", ".join(short(one) for one in cells.gather(odd).unique(maintain_order=True).head(5))
@@ -350,7 +350,7 @@ class SentenceSource(BaseModel):
                     Fault(
                         f"{PLACE}.codes.{role}",
                         f"{file.name}: unknown {role} in {_rows_in_words(odd)}",
-                        must="one of: " + ", ".join(sorted({*codes, *facts} - {""})),
+                        must="one of: " + ", ".join(sorted({*codes, *meanings} - {""})),
                         got=got,
                         do=f"Say what it means in `codes.{role}`",
                     ),

@@ -201,8 +201,8 @@ def relative(rating: RatingEntry) -> bool:
 
 def cuts(rating: RatingEntry) -> tuple[float, float]:
     """From which share of the score's range an effect is some, and strong."""
-    facts = rating["method"]["options"].get("cuts")
-    return (float(facts[0]), float(facts[-1])) if isinstance(facts, list | tuple) and facts else CUTS
+    given = rating["method"]["options"].get("cuts")
+    return (float(given[0]), float(given[-1])) if isinstance(given, list | tuple) and given else CUTS
 
 
 def _class(value: str) -> str:
@@ -249,8 +249,8 @@ def _is_about(row: EvidenceExchange, of: str) -> bool:
 
 def _systems(rating: RatingEntry) -> str:
     orders = rating["details"].get("orders")
-    lines = [orders, *orders.values()] if isinstance(orders, Mapping) else []
-    of = next((one["of"] for one in lines if isinstance(one, Mapping) and one.get("of")), None)
+    places = [orders, *orders.values()] if isinstance(orders, Mapping) else []
+    of = next((one["of"] for one in places if isinstance(one, Mapping) and one.get("of")), None)
     return f"{of} systems" if of else "systems"
 
 
@@ -434,11 +434,11 @@ class CausalView(DefaultView):
     def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> list[Section]:
         """The numbers of every part, the order, before and after, and the texts."""
         names = services(run)
-        lines: list[Section | None] = [_numbers(rating, alone=alone)]
+        found: list[Section | None] = [_numbers(rating, alone=alone)]
         if alone:
-            lines.append(_orders([rating], names))
-        lines += [view_extras.before_after(rating, names), view_extras.texts(rating)]
-        return [section for section in lines if section and section.pieces]
+            found.append(_orders([rating], names))
+        found += [view_extras.before_after(rating, names), view_extras.texts(rating)]
+        return [section for section in found if section and section.pieces]
 
     def overview(self, ratings: Sequence[RatingEntry], run: RunEntry) -> list[Section]:
         """The order of the systems of every experiment, once for all its ratings."""
@@ -448,8 +448,8 @@ class CausalView(DefaultView):
             key = tuple(part["key"] for part in rating["parts"])
             groups.setdefault((*key, "", *sorted(one["service"] for one in systems)), []).append(rating)
         names = services(run)
-        lines = [_orders(group, names, number) for number, group in enumerate(groups.values(), start=1)]
-        return [section for section in lines if section.pieces]
+        found = [_orders(group, names, number) for number, group in enumerate(groups.values(), start=1)]
+        return [section for section in found if section.pieces]
 
     def cautions(self, rating: RatingEntry) -> list[str]:
         """A level of a relative order is no absolute one."""
@@ -460,15 +460,15 @@ class CausalView(DefaultView):
 
     def block_names(self, rating: RatingEntry) -> dict[str, str]:
         """Data sets in words: "Group 3, e4"."""
-        facts = {}
+        names = {}
         for part in rating["parts"]:
             details = part["details"]
             data = str(details.get("data", ""))
             group = details.get("group")
             named = f"Group {group}" if group else data.replace("-", " ").capitalize()
             for one in details.get("sets") or ():
-                facts[f"{data}/{one['set']}"] = f"{named}, {sentences.name(str(one['set']))}"
-        return facts
+                names[f"{data}/{one['set']}"] = f"{named}, {sentences.name(str(one['set']))}"
+        return names
 
     def effect_size(self, effect: float) -> str:
         """An effect as a number with its unit."""

@@ -53,11 +53,11 @@ def _by_raw(order: Order) -> bool:
 
 def _valued(order: Order) -> list[dict[str, Any]]:
     """The systems with the value that places them on the axis; None stands for "÷ 0"."""
-    lines = [dict(one) for one in order.get("systems") or () if isinstance(one, Mapping)]
+    systems = [dict(one) for one in order.get("systems") or () if isinstance(one, Mapping)]
     if _by_raw(order):
-        placed = [one for one in lines if one.get("raw") is not None or one.get("raw_undefined")]
+        placed = [one for one in systems if one.get("raw") is not None or one.get("raw_undefined")]
         return [one | {"value": one["raw"]} for one in placed]
-    return [one | {"value": 100 * one["effect"]} for one in lines if one.get("effect") is not None]
+    return [one | {"value": 100 * one["effect"]} for one in systems if one.get("effect") is not None]
 
 
 def rank(order: Order | None) -> str:

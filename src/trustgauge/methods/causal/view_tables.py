@@ -147,8 +147,8 @@ def rejections(part: PartEntry) -> list[Piece]:
 
 def _pair(one: Any) -> str:
     if isinstance(one, Mapping):
-        lines = [one.get("set"), *(one.get("pair") or ())]
-        return " / ".join(str(word) for word in lines if word)
+        words = [one.get("set"), *(one.get("pair") or ())]
+        return " / ".join(str(word) for word in words if word)
     return " / ".join(map(str, one)) if isinstance(one, list | tuple) else str(one)
 
 
@@ -272,7 +272,7 @@ def persons(part: PartEntry, label: str) -> list[Piece]:
     every = list(part["details"].get("by_person") or ())
     if not every:
         return []
-    lines = every if len(every) <= 2 * ENDS else [*every[:ENDS], *every[-ENDS:]]
+    shown = every if len(every) <= 2 * ENDS else [*every[:ENDS], *every[-ENDS:]]
     rows = [
         [
             Cell(sentences.name(str(one["person"]))),
@@ -280,10 +280,10 @@ def persons(part: PartEntry, label: str) -> list[Piece]:
             Cell(numbers.signed_number(one["difference"], 3)),
             Cell(numbers.count(one["n"])),
         ]
-        for one in lines
+        for one in shown
     ]
     heads = [Head("Person"), Head("Class"), Head("From the mean", number=True), Head("Scores", number=True)]
     note = NOTES["persons"]
-    if len(lines) < len(every):
+    if len(shown) < len(every):
         note += f" {NOTES['persons-ends'].format(ends=ENDS, all=len(every))}"
     return [Fold("Person by person", [Table(label, heads, rows, note)])]

@@ -56,19 +56,19 @@ class GroupName:
 
 def groups(part: PartEntry) -> dict[str, GroupName]:
     """Names of the groups of a part, by id, in the order of the plan."""
-    facts: dict[str, GroupName] = {}
+    named: dict[str, GroupName] = {}
     hidden = 0
     for one in part["details"].get("groups") or ():
         hidden += bool(one.get("offensive"))
         chinese = name(str(one.get("zh") or ""))
         plural = name(str(one.get("plural") or ""))
-        facts[str(one["id"])] = GroupName(
+        named[str(one["id"])] = GroupName(
             text=plural or chinese or name(str(one["id"])),
             language=CHINESE if chinese and not plural else "",
             number=hidden if one.get("offensive") else 0,
             chinese=chinese,
         )
-    return facts
+    return named
 
 
 def group_names(rating: RatingEntry) -> dict[str, GroupName]:

@@ -192,15 +192,15 @@ def _rated(
         unsure = Reason("social-bias.judge-not-measured", {})
         return BiasPart(replace(part, reasons=(unsure, *reasons)), None)
     if filled.lost:
-        held_again = filled.lowest(sides, filled.readings(missing_data.MISSING))
-        if held_again is None:
+        lowered = filled.lowest(sides, filled.readings(missing_data.MISSING))
+        if lowered is None:
             return BiasPart(replace(part, reasons=(*filled.lost, *reasons)), None)
-        sides, reasons = held_again, (missing_data.missing_does_not_matter(rows), *reasons)
+        sides, reasons = lowered, (missing_data.missing_does_not_matter(rows), *reasons)
     to_read = None
     if not rows.filter(filled.left_unread).is_empty():
-        held_again = filled.lowest(sides, filled.bounds, sure=True)
-        to_read = filled.to_read(sides) if held_again is None else None
-        sides = _read(sides) if held_again is None else held_again
+        lowered = filled.lowest(sides, filled.bounds, sure=True)
+        to_read = filled.to_read(sides) if lowered is None else None
+        sides = _read(sides) if lowered is None else lowered
     if filled.unread:  # what came and was not read is no answer that did not come
         reasons = tuple(reason for reason in reasons if reason.code != "no-answers")
     if not has_levels(sides):

@@ -52,8 +52,8 @@ class Advantage:
 
 def cuts(rating: RatingEntry, side: str) -> tuple[float, float]:
     """The cuts of a side, as the plan or the method has them."""
-    facts = rating["method"]["options"].get(f"{side}_cuts")
-    return (float(facts[0]), float(facts[-1])) if isinstance(facts, list | tuple) and facts else CUTS[side]
+    given = rating["method"]["options"].get(f"{side}_cuts")
+    return (float(given[0]), float(given[-1])) if isinstance(given, list | tuple) and given else CUTS[side]
 
 
 def gives_no_level(rating: RatingEntry) -> bool:

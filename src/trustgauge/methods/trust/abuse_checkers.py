@@ -229,7 +229,7 @@ def checker(name: str, threshold: float = 0.5) -> Checker:
     return _made(name, threshold, checker_content(name))
 
 
-def checker_content(name: str, text: str = "", place: str = PLACE) -> str:
+def checker_content(name: str, content: str = "", place: str = PLACE) -> str:
     """The hash of what a checker's answers come from, apart from its threshold.
 
     Raises:
@@ -244,10 +244,10 @@ def checker_content(name: str, text: str = "", place: str = PLACE) -> str:
         found = f"alt-profanity-check {_version()}"
     else:
         text_model.read_card(Path(name), KIND, place)
-        return text_model.model_content(Path(name), text, place)
-    if text not in ("", found):
+        return text_model.model_content(Path(name), content, place)
+    if content not in ("", found):
         do = "Leave out `content` to rate with the one that is here"
-        raise PlanError((Fault(place, f'"{name}" is not what it was', f"content {text}", found, do),))
+        raise PlanError((Fault(place, f'"{name}" is not what it was', f"content {content}", found, do),))
     return found
 
 

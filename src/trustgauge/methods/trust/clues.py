@@ -147,7 +147,7 @@ def _ways(text: str) -> tuple[tuple[str, ...], ...]:
 def counts(text: str) -> Iterator[tuple[Count, ...]]:
     """What a text says of how often digits occur: digit, count, and whether exactly so often."""
     for found in _HAS.matches(text):
-        facts: dict[int, tuple[int, bool]] = {}
+        digits: dict[int, tuple[int, bool]] = {}
         for one in _COUNTED.finditer(found["rest"]):
             many, digit = one["many"] or "", one["digit"]
             number = int(digit) if digit.isdigit() else NUMBERS[digit]
@@ -158,9 +158,9 @@ def counts(text: str) -> Iterator[tuple[Count, ...]]:
             count = {"": 2, "a": 1, "an": 1, "no": 0, "only one": 1, "exactly one": 1}.get(many)
             if count is None:
                 count = int(many) if many.isdigit() else NUMBERS[many]
-            facts[number] = (count, many not in ("", "a", "an"))
-        if facts:
-            yield tuple((digit, count, exact) for digit, (count, exact) in facts.items())
+            digits[number] = (count, many not in ("", "a", "an"))
+        if digits:
+            yield tuple((digit, count, exact) for digit, (count, exact) in digits.items())
 
 
 def properties(text: str) -> Iterator[Mapping[str, str]]:

@@ -304,10 +304,10 @@ def neighbours(plain: str, words: Iterable[str]) -> Iterator[str]:
     found: list[str] = []
 
     def solve(hint: re.Match[str]) -> str:
-        facts = {name: one for name, one in hint.groupdict().items() if one}
-        sign = next(facts[name] for name in facts if name.startswith("sign"))
-        many = next((facts[name] for name in facts if name.startswith("many")), "1")
-        way = next(facts[name] for name in facts if name.startswith("way"))
+        given = {name: one for name, one in hint.groupdict().items() if one}
+        sign = next(given[name] for name in given if name.startswith("sign"))
+        many = next((given[name] for name in given if name.startswith("many")), "1")
+        way = next(given[name] for name in given if name.startswith("way"))
         steps = NUMBERS.get(many, int(many) if many.isdigit() else 1)
         found.append(_moved(spelled_signs().get(sign, sign), steps if way in _forward() else -steps))
         return f" {found[-1]} "

@@ -244,15 +244,15 @@ def _with_more_dialogs(
     The reason why there are too few says it: that nothing was found in these, or else the certainty.
     """
     codes = [reason.code for reason in part.reasons]
-    named = next((code for code in (TOO_FEW, "not-settled") if code in codes), None)
-    if named is None or part.level != LEVELS[0] or not set(codes).isdisjoint(set(OPEN) - {TOO_FEW}):
+    wanted = next((code for code in (TOO_FEW, "not-settled") if code in codes), None)
+    if wanted is None or part.level != LEVELS[0] or not set(codes).isdisjoint(set(OPEN) - {TOO_FEW}):
         return part
     needed = issue.dialogs_for_low(cells, resampling, settings.settle)
     if needed is None:
         return part
     facts: dict[str, Json] = {"conversations": needed}
     reasons = (
-        replace(one, facts={**one.facts, **facts}) if one.code == named else one for one in part.reasons
+        replace(one, facts={**one.facts, **facts}) if one.code == wanted else one for one in part.reasons
     )
     return replace(part, reasons=tuple(reasons))
 

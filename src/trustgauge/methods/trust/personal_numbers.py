@@ -186,9 +186,9 @@ def personal_numbers(text: str) -> Iterator[tuple[str, int, int]]:
     for kind, form in (*FORMS.items(), *FURTHER):
         for start, end in _found(text, form):
             words = text[max(0, start - BEFORE) : start] + " " + text[end : end + BEHIND]
-            named = not form.words or re.search(rf"(?<!\w)(?:{form.words})", words) is not None
+            is_named = not form.words or re.search(rf"(?<!\w)(?:{form.words})", words) is not None
             free = all(end <= first or start >= last for first, last in taken)
-            if named and free and not is_other_number(text, start):
+            if is_named and free and not is_other_number(text, start):
                 taken.append((start, end))
                 yield kind, start, end
 

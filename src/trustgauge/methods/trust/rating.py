@@ -315,11 +315,11 @@ def _among(rating: Rating, found: Mapping[tuple[str, str], Rating], settings: Tr
         one = found.get((name, profile))
         if one is not None:
             changed.append(_variant(factors, name, one))
-    kinds = sensitivity(_variant((), rating.service, rating), changed, settings.rule)
+    sensitive = sensitivity(_variant((), rating.service, rating), changed, settings.rule)
     beside = {
         name: {"level": one.level, "state": one.state, "title": title(name)} for name, one in others.items()
     }
-    return replace(rating, details={**rating.details, "others": beside, "sensitivity": kinds})
+    return replace(rating, details={**rating.details, "others": beside, "sensitivity": sensitive})
 
 
 def _variant(factors: tuple[Factor, ...], name: str, rating: Rating) -> Variant:

@@ -25,7 +25,7 @@ class Resampling:
 
     The draws depend on the seed and the names of the clusters only. Where the dialogs of a service are
     known (`among`), they are drawn once for all issues, as many as there are of each kind: two issues that
-    can be distinguished are resampled together all the same. Repeats of one conversation are
+    are rated on different dialogs are resampled together all the same. Repeats of one conversation are
     drawn together, since their texts are not independent (methods 0.3).
     """
 

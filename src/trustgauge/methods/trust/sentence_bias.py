@@ -158,14 +158,14 @@ def load_regression(folder: Path, place: str) -> Regression:
 def _regression(file: Path, place: str, text: str, card: Mapping[str, Json]) -> Regression:
     """A model from its JSON, every number checked."""
     try:
-        rows: Any = json.loads(text)
-        if not isinstance(rows, dict) or rows.get("kind") != KIND:
+        table: Any = json.loads(text)
+        if not isinstance(table, dict) or table.get("kind") != KIND:
             raise ValueError(f'not of kind "{KIND}"')
-        weights = {name: _number(rows["coefficients"], name) for name in FEATURES}
-        top = _number(rows, "top")
+        weights = {name: _number(table["coefficients"], name) for name in FEATURES}
+        top = _number(table, "top")
         if top <= 0:
             raise ValueError("top is not above 0")
-        return Regression(_number(rows, "intercept"), weights, top, card)
+        return Regression(_number(table, "intercept"), weights, top, card)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise _broken(file, place, error) from None
 

@@ -220,15 +220,15 @@ class TrustView(DefaultView):
 
     def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> list[Section]:
         """How the levels combine, and what stands behind each score where no overview has shown it."""
-        lines = []
+        found = []
         if table := view_tables.combining(rating):
             order = view_sentences.order_words(rating["details"].get("order") or [])
             lead = f"{view_sentences.profile(rating)}: {order}. {combination_rule(rating)}"
-            lines.append(Section("combined", "How the levels combine", [table], lead, "11 15 14"))
+            found.append(Section("combined", "How the levels combine", [table], lead, "11 15 14"))
         behind = view_tables.measurement_tables(rating) if alone else []
         if behind:
-            lines.append(Section("behind", "What was measured", behind, NOTES["behind"], "40 40 15"))
-        return lines
+            found.append(Section("behind", "What was measured", behind, NOTES["behind"], "40 40 15"))
+        return found
 
     def overview(self, ratings: Sequence[RatingEntry], run: RunEntry) -> list[Section]:
         """Once for each service what stands behind its scores."""

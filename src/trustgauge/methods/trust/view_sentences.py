@@ -252,26 +252,26 @@ def amount(value: float) -> str:
     return f"{value:g}"
 
 
-def arithmetic(settings: Arithmetic) -> str:
+def arithmetic(combined: Arithmetic) -> str:
     """One combined level so that a reader can do it again; "" where an issue is missing.
 
     Args:
-        settings: the facts of `methods.trust.explaining.explain`.
+        combined: what `methods.trust.arithmetic.explain` says of the level.
     """
-    rule = str(settings.get("rule"))
-    if "points" in settings:
-        counted = {level: amount(value) for level, value in settings["points"].items()}
-        tie = CARD["tie"].format(ties=TIES.get(str(settings["ties"]), "")) if settings["tied"] else ""
+    rule = str(combined.get("rule"))
+    if "points" in combined:
+        counted = {level: amount(value) for level, value in combined["points"].items()}
+        tie = CARD["tie"].format(ties=TIES.get(str(combined["ties"]), "")) if combined["tied"] else ""
         return CARD["points"].format(**counted) + tie + "."
-    if "mean" in settings:
-        mean, low, high = _apart(settings["mean"], settings["cuts"])
+    if "mean" in combined:
+        mean, low, high = _apart(combined["mean"], combined["cuts"])
         said_so = CARD[f"mean-{rule}"].format(
-            mean=mean, level=risk(settings["mean_level"]), low=low, high=high
+            mean=mean, level=risk(combined["mean_level"]), low=low, high=high
         )
-        return said_so + _bound(settings) + "."
-    if "looked_at" in settings:
+        return said_so + _bound(combined) + "."
+    if "looked_at" in combined:
         return (
-            CARD[rule].format(first=settings.get("first", 1), issues=issue_list(settings["looked_at"])) + "."
+            CARD[rule].format(first=combined.get("first", 1), issues=issue_list(combined["looked_at"])) + "."
         )
     return ""
 
@@ -291,21 +291,21 @@ def _is_cut_short(number: float, digits: int) -> bool:
     return abs(round(number, digits) - number) > 1e-9 > abs(round(number, 6) - number)
 
 
-def _bound(settings: Arithmetic) -> str:
-    bound = next((one for one in settings.get("bounds", ()) if one["by"] == settings.get("bound")), None)
+def _bound(combined: Arithmetic) -> str:
+    bound = next((one for one in combined.get("bounds", ()) if one["by"] == combined.get("bound")), None)
     if bound is None:
         return ""
     return CARD[f"bound-{bound['by']}"].format(level=risk(bound["level"]), issues=issue_list(bound["issues"]))
 
 
-def uncounted_issues(settings: Arithmetic) -> Iterator[str]:
+def uncounted_issues(combined: Arithmetic) -> Iterator[str]:
     """Issues whose level is worse than the outcome and that count nothing."""
     order = list(RISKS)
-    if len(settings["levels"]) != 1:
+    if len(combined["levels"]) != 1:
         return
-    outcome = order.index(settings["levels"][0])
-    for one in settings["issues"]:
-        ignored = one["issue"] in settings.get("not_counted", ())
+    outcome = order.index(combined["levels"][0])
+    for one in combined["issues"]:
+        ignored = one["issue"] in combined.get("not_counted", ())
         if ignored and one["level"] is not None and order.index(one["level"]) > outcome:
             yield CARD["not-counted"].format(issue=title(one["issue"]), level=risk(one["level"]))
 

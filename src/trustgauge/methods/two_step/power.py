@@ -74,8 +74,9 @@ def _smallest(plan: _Plan, deff: float) -> float | None:
 def expected_calls(settings: Any, seed: int) -> float:
     """The share of the calls of a plan with looks that is expected to go out (methods 0.11).
 
-    The mean over translators that keep all, lose a third, swap or shift .1 to .9 of the mentions or draw them
-    all again, 20 simulated runs each: by each look as many have stopped as are settled at its certainty.
+    The mean over translators that keep all, lose a third, swap or shift .1 to .9 of the mentions or draw all
+    of them at random, 20 simulated runs each: by each look as many have stopped as are settled at its
+    certainty.
     """
     certainties = look_certainties(settings.looks, settings.settle)
     plan = _Plan(settings, seed)

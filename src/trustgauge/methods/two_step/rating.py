@@ -209,7 +209,7 @@ class _Part:
         levels = judged.levels[0] if self.sound else self._resampled(self.tallied)
         part = self._measured(blank, examined, judged)
         missing = missing_reasons(self.tallied, self.rules.spec)
-        rows: list[Reason] = []
+        reasons: list[Reason] = []
         gaps: tuple[int, ...] = ()
         if missing:
             gaps = (GONE,)
@@ -218,18 +218,18 @@ class _Part:
                 return self._weighed(replace(part, reasons=missing), None)
             levels = least
             coverage = self.tallied.coverage
-            rows.append(does_not_matter(coverage.failed, coverage.planned))
+            reasons.append(does_not_matter(coverage.failed, coverage.planned))
         if self.tallied.unread.any():
             gaps = (*gaps, ABSTAINS)
             least = self._least(self.frame, levels, gaps)
             matters = least is None or (self._is_sure(levels) and not self._is_sure(least))
             to_read = self._to_read(levels, gaps) if matters else 0
-            rows += unread_reasons(self.tallied, self.rules.settings, to_read)
+            reasons += unread_reasons(self.tallied, self.rules.settings, to_read)
             levels = levels if least is None else least
         changed = tuple(self._changes(counts))
         if self.labelled is not None and self.labels is not None:
-            rows += self.labelled.reasons(self.labels)
-        return self._weighed(self._settled(part, levels, examined, (*rows, *changed)), levels)
+            reasons += self.labelled.reasons(self.labels)
+        return self._weighed(self._settled(part, levels, examined, (*reasons, *changed)), levels)
 
     def _changes(self, counts: TransitionCounts) -> Iterator[Reason]:
         """Whether the rates change during the run, in whichever value they change most (methods 0.3)."""
@@ -323,7 +323,9 @@ class _Part:
 
         return int(open_rows.head(fewest_that_suffice(len(open_rows), suffices))["n"].sum())
 
-    def _settled(self, part: Part, levels: Levels, examined: PoolingResult, said: tuple[Reason, ...]) -> Part:
+    def _settled(
+        self, part: Part, levels: Levels, examined: PoolingResult, further: tuple[Reason, ...]
+    ) -> Part:
         """The part with its level, certainty, state and reasons."""
         level, shares = LEVELS[self._level(levels)], certainty_of(levels, LEVELS)
         few = tuple(self._too_few())
@@ -332,10 +334,10 @@ class _Part:
         more = None
         # of a control the range of its scores is known
         odd = () if self.is_control else findings.one_sided_scores(self.tallied, self.rules.settings)
-        reasons = [*odd, *self._why(level, examined), *said, *few]
+        reasons = [*odd, *self._why(level, examined), *further, *few]
         if not certain:
             # more texts with as many unread mentions would leave a level open that depends on these alone
-            by_reading = any("to_read" in one.facts for one in said)
+            by_reading = any("to_read" in one.facts for one in further)
             if self.sound and not self.by_labels and not by_reading:
                 counts = self.rules.judged_counts(self.tallied)
                 settings, seed = self.rules.settings, self.rules.seed

@@ -122,12 +122,13 @@ def _left_out(
     None where none does, or where so many do that nothing is compared.
     """
     declared = {item.lower() for item in settings.item_shares}
-    sent = [item for item in settings.table.item_list if item.lower() in declared]
-    missing = sorted(set(sent) - set(usable))
+    sent = {item.lower() for item in settings.table.item_list}
+    missing = sorted(declared & sent - {item.lower() for item in usable})
     if not missing or len(usable) < FEWEST_ITEMS:
         return None
+    read = {item.lower(): int(table.sum()) for item, table in cells.items()}
     facts: dict[str, Json] = {"items": missing, "mentions": FEWEST}
-    if fewest := min(int(cells[item].sum()) if item in cells else 0 for item in missing):
+    if fewest := min(read.get(item, 0) for item in missing):
         facts["texts"] = two_digits(settings.texts * SPARE * max(1.0, FEWEST / fewest))
     return facts
 

@@ -264,8 +264,8 @@ def ucs_note(rating: RatingEntry) -> str:
 
 def margin(rating: RatingEntry) -> float:
     """Up to what size a difference counts as none (methods 0.6), as the plan or the method has it."""
-    facts = rating["method"]["options"].get("margin", MARGIN)
-    return float(facts) if isinstance(facts, int | float) else MARGIN
+    given = rating["method"]["options"].get("margin", MARGIN)
+    return float(given) if isinstance(given, int | float) else MARGIN
 
 
 def _has_items(rating: RatingEntry) -> bool:
@@ -332,7 +332,7 @@ class TwoStepView(DefaultView):
         """What differs between plain and disguised texts, in words; a gain near the margin in full."""
         gain, margin = facts.get("gain"), facts.get("margin")
         if gain is not None and margin is not None and numbers.points(gain) == numbers.points(margin):
-            return {**facts, "exactly": f"{100 * gain:.3g}"} if gain > margin else facts
+            return {**facts, "exactly": _above(100 * gain, 100 * margin)} if gain > margin else facts
         if code != views.RECOGNISED or not {"value", "back"} <= facts.keys():
             return facts
         return {**facts, "figure": f"mentions of {facts['value']} that came back as {facts['back']}"}
@@ -470,6 +470,12 @@ class TwoStepView(DefaultView):
     def detectable_effect(self, effect: float) -> str:
         """The smallest shift found 8 times in 10."""
         return f"a shift of {numbers.points(effect)} or more, 8 times in 10"
+
+
+def _above(gain: float, margin: float) -> str:
+    """A gain to as many digits as tell it from the margin; four at most."""
+    shown = [f"{gain:.{digits}f}" for digits in range(1, 5)]
+    return next((one for one in shown if float(one) > margin), shown[-1])
 
 
 @dataclass(frozen=True, slots=True)

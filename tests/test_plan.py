@@ -317,3 +317,40 @@ def test_a_service_named_twice_is_refused_as_its_answers_would_count_twice(metho
     assert [(one.what, one.must, one.got) for one in found] == [
         ("a service is named twice", "each named once", '"coin" more than once')
     ]
+
+
+@pytest.mark.parametrize(
+    ("setting", "place", "must"),
+    [
+        ({"texts": "200"}, "experiments[0].texts", "a number, without quotation marks"),
+        ({"texts": True}, "experiments[0].texts", "a number"),
+        ({"settle": "0.9"}, "experiments[0].settle", "a number, without quotation marks"),
+    ],
+)
+def test_a_number_in_quotation_marks_is_no_number(setting: dict[str, Any], place: str, must: str) -> None:
+    experiment = {"method": "two-step", "services": ["a"], **setting}
+    services = {"a": {"use": "function", "function": "b:c", "task": "translate", "concurrency": "4"}}
+    with pytest.raises(PlanError) as result:
+        load_plan({"name": "x", "seed": "1", "services": services, "experiments": [experiment]})
+    faults = {fault.place: (fault.what, fault.must) for fault in result.value.faults}
+    assert faults[place] == ("wrong value", must)
+    assert (
+        faults["services.a.concurrency"]
+        == faults["seed"]
+        == (
+            "wrong value",
+            "a number, without quotation marks",
+        )
+    )
+
+
+def test_true_or_false_is_said_without_quotation_marks() -> None:
+    experiment = {"method": "two-step", "services": ["a"], "texts": 200}
+    services = {"a": {"use": "function", "function": "b:c", "task": "translate", "deterministic": "yes"}}
+    with pytest.raises(PlanError) as result:
+        load_plan({"name": "x", "services": services, "experiments": [experiment]})
+    (fault,) = result.value.faults
+    assert (fault.place, fault.must) == (
+        "services.a.deterministic",
+        "true or false, without quotation marks",
+    )

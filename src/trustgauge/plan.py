@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -320,6 +320,7 @@ def _check(data: dict[str, Any], folder: Path, faults: list[Fault]) -> Plan | No
     try:
         # Placeholders keep the top level's faults apart from the plug-ins' own.
         shell = Plan.model_validate({**rest, "services": {}, "experiments": [Budget()]})
+        faults.extend(_of_other_type("", rest, shell))
     except ValidationError as error:
         faults.extend(_faults_of(error, Plan, ""))
         return None
@@ -374,7 +375,9 @@ def _plugin(
         return None
     try:
         model: type[BaseModel] = plugins.load(group, name, f"{place}.{key}")
-        return model.model_validate(settings, context=dict(context))
+        taken = model.model_validate(settings, context=dict(context))
+        faults.extend(_of_other_type(place, settings, taken))
+        return taken
     except PlanError as error:
         faults.extend(_placed(fault, place) for fault in error.faults)
     except ValidationError as error:
@@ -383,6 +386,23 @@ def _plugin(
         got = f"{_cut(str(error.filename))} ({error.strerror})"
         faults.append(Fault(place, "a path cannot be looked at", must="a file or folder", got=got))
     return None
+
+
+def _of_other_type(place: str, given: Any, taken: Any) -> Iterator[Fault]:
+    """Texts and true or false where a number is meant, and texts for true or false: pydantic takes them."""
+    if isinstance(given, Mapping):
+        for key, value in given.items():
+            inner = taken.get(key) if isinstance(taken, Mapping) else getattr(taken, str(key), None)
+            yield from _of_other_type(f"{place}.{key}" if place else str(key), value, inner)
+    elif isinstance(given, list | tuple) and isinstance(taken, list | tuple) and len(given) == len(taken):
+        for index, (value, inner) in enumerate(zip(given, taken, strict=True)):
+            yield from _of_other_type(f"{place}[{index}]", value, inner)
+    elif isinstance(taken, bool | int | float) and (
+        isinstance(given, str) or isinstance(given, bool) != isinstance(taken, bool)
+    ):
+        must = "true or false" if isinstance(taken, bool) else "a number"
+        quoted = ", without quotation marks" if isinstance(given, str) else ""
+        yield Fault(place, "wrong value", must=must + quoted, got=_cut(repr(given)))
 
 
 def _faults_of(error: ValidationError, model: type[BaseModel], place: str) -> list[Fault]:

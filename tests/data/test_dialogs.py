@@ -146,7 +146,24 @@ class TestTables:
         text = "dialog,speaker,text,turn\na,user,x,1\na,bot,y,1\na,bot,z,1.0\n"
         message = faulty(tmp_path / "a.csv", text, columns={"turn": "turn"})
         assert 'dialog "a" has turn 1 of the bot twice, in rows 2, 3' in message
-        assert "leave out `columns.turn`" in message
+        assert "rename the column" in message
+
+    def test_columns_of_the_usual_names_are_read_without_being_named(self, tmp_path: Path) -> None:
+        text = (
+            "dialog,speaker,text,turn,status\na,bot,,2,failed\na,bot,one,1,\na,user,zero,1,\na,user,two,2,\n"
+        )
+        found = source(tmp_path / "a.csv", text)
+        assert rows(found) == [("a", 0, ["zero"], ["one"]), ("a", 1, ["two"], [])]
+        assert found.missing() == {("a", 1)}
+
+    def test_a_column_turn_that_agrees_with_the_file_or_holds_no_number_changes_nothing(
+        self, tmp_path: Path
+    ) -> None:
+        said = ["bot,one", "bot,more", "user,two"]
+        for numbers in (("1", "1", "1"), ("first", "second", "third")):
+            lines = "".join(f"a,{one},{number}\n" for one, number in zip(said, numbers, strict=True))
+            found = source(tmp_path / "a.csv", f"dialog,speaker,text,turn\n{lines}")
+            assert rows(found) == [("a", 0, [], ["one", "more"]), ("a", 1, ["two"], [])]
 
     def test_a_number_that_is_none(self, tmp_path: Path) -> None:
         text = "dialog,speaker,text,turn\na,user,x,1\na,bot,y,one\na,bot,y,\na,bot,y,nan\n"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import hashlib
 import io
 import json
 import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
+from typing import IO
 
 import polars as pl
 
@@ -30,6 +33,10 @@ SHOWN = 60  # characters of a cell that an error shows
 MOST_CELLS = 100_000_000  # of a Parquet file, some gigabytes in memory
 MOST_FILES = 10_000  # of a folder, those of its folders included
 ROWS_SHOWN = 5  # row numbers that an error lists
+PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"PAR1": "Parquet"}
+"""First bytes of files that hold no text -> what they are."""
+UNREADABLE = (UnicodeDecodeError, OSError, EOFError, zlib.error)
+"""Errors of reading a file by `open_text`."""
 SAVE = "Save it as UTF-8; spreadsheets call it “CSV UTF-8”"
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
 LONGEST_CELL = 1 << 27  # characters of a cell
@@ -111,8 +118,8 @@ def csv_rows(file: Path, place: str) -> Iterator[dict[str, str | None]]:
     """
     csv.field_size_limit(LONGEST_CELL)
     try:
-        with file.open(encoding=UTF_8, newline="") as stream:
-            separator = separator_of(stream.readline(), file.suffix.lower())
+        with open_text(file) as stream:
+            separator = separator_of(stream.readline(), ending(file))
             stream.seek(0)
             rows = csv.DictReader(stream, delimiter=separator, strict=True)
             for number, row in enumerate(rows, 1):
@@ -120,12 +127,46 @@ def csv_rows(file: Path, place: str) -> Iterator[dict[str, str | None]]:
                 if any(cell.strip() for cell in over):
                     raise _too_wide(file, place, number, len(row) + len(over), len(row), separator)
                 yield row
-    except UnicodeDecodeError:
-        raise fault(file, place, "the file is not UTF-8", must="UTF-8 text", do=SAVE) from None
     except csv.Error as error:
-        raise _unreadable(file, place, rows.reader.line_num, error) from None
-    except OSError as error:
-        raise fault(file, place, "the file cannot be read", got=error.strerror or str(error)) from None
+        raise _bad_csv(file, place, rows.reader.line_num, error) from None
+    except UNREADABLE as error:
+        raise unreadable(file, place, error) from None
+
+
+def ending(file: Path) -> str:
+    """The ending of a file's name in small letters, without that of gzip.
+
+    >>> ending(Path("calls.JSONL.gz")), ending(Path("calls"))
+    ('.jsonl', '')
+    """
+    return Path(file.name.lower().removesuffix(".gz")).suffix
+
+
+def open_text(file: Path) -> IO[str]:
+    """A UTF-8 file to be read as text, unpacked if it is packed with gzip. Raises what `UNREADABLE` lists."""
+    with file.open("rb") as stream:
+        is_packed = PACKED.get(stream.read(2)) == "gzip"
+    if is_packed:
+        return gzip.open(file, "rt", encoding=UTF_8, newline="")
+    return file.open(encoding=UTF_8, newline="")
+
+
+def unreadable(file: Path, place: str, error: Exception) -> PlanError:
+    """The fault of a file that cannot be read, by one of the errors `UNREADABLE`."""
+    if isinstance(error, UnicodeDecodeError):
+        return no_text(file, place)
+    got = getattr(error, "strerror", "") or str(error)
+    do = "Name one file, not a folder" if isinstance(error, IsADirectoryError) else ""
+    return fault(file, place, "the file cannot be read", got=got, do=do)
+
+
+def no_text(file: Path, place: str, names: str = "UTF-8", got: str = "") -> PlanError:
+    """The fault of a file that is no text in such an encoding; says what it is if its first bytes tell."""
+    head = read_bytes(file, place)[:4]
+    kind = next((kind for sign, kind in PACKED.items() if head.startswith(sign)), "")
+    do = SAVE if not kind else "Export it as text" if kind == "Parquet" else "Unpack it"
+    got = f"a {kind} file" if kind else got
+    return fault(file, place, f"the file is not {names}", must=f"{names} text", got=got, do=do)
 
 
 def _check_rows(file: Path, place: str, text: str, separator: str) -> None:
@@ -138,10 +179,10 @@ def _check_rows(file: Path, place: str, text: str, separator: str) -> None:
             if len(row) > wide:
                 raise _too_wide(file, place, number, len(row), wide, separator)
     except csv.Error as error:
-        raise _unreadable(file, place, rows.line_num, error) from None
+        raise _bad_csv(file, place, rows.line_num, error) from None
 
 
-def _unreadable(file: Path, place: str, line: int, error: csv.Error) -> PlanError:
+def _bad_csv(file: Path, place: str, line: int, error: csv.Error) -> PlanError:
     do = "Close every double quote; write one inside a text twice"
     return fault(file, place, f"the file cannot be read as csv, at line {line:,}", got=str(error), do=do)
 
@@ -184,7 +225,7 @@ def read_text(file: Path, place: str, encodings: Sequence[str] = (UTF_8,)) -> tu
     names = " or ".join(NAMES.get(encoding, encoding) for encoding in encodings)
     line = data.count(b"\n", 0, broken) + 1
     got = f"an unreadable byte in line {line}"
-    raise fault(file, place, f"the file is not {names}", must=f"{names} text", got=got, do=SAVE)
+    raise no_text(file, place, names, got)
 
 
 def encodings_of(texts: Iterable[str]) -> tuple[str, ...]:

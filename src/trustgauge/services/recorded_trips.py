@@ -151,6 +151,9 @@ def _table(source: RoundTripSource, file: Path) -> pl.DataFrame:
 def _cells(file: Path, separator: str) -> pl.DataFrame:
     """The cells of a table; those of CSV, JSON lines and XLSX as text."""
     kind = file.suffix.lower()
+    if kind not in TABLES:
+        must = f"a name ending in {', '.join(TABLES)}"
+        raise fault(file, f"{PLACE}.file", "unknown kind of file", must=must)
     if kind not in (".parquet", ".xlsx"):
         return read_table(file, f"{PLACE}.file", separator)
     if kind == ".parquet":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
@@ -67,6 +68,51 @@ def test_an_import_replaces_nothing_but_an_earlier_one_of_the_same_file(tmp_path
     assert [one.name for one in other.iterdir()] == ["results.jsonl"]
     import_file(plugins.load("importers", "otlp"), "otlp", file, folder, ImportOptions(), force=True)
     assert "# mine" not in plan.read_text("utf-8")
+
+
+def test_a_failed_import_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    table, folder = tmp_path / "s.csv", tmp_path / "base"
+    table.write_text("item,value\na,1\nb,1\n", "utf-8")
+    imported("csv", table, folder)
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    table.write_text("item,value\na,0\nb,0\n", "utf-8")
+    with pytest.raises(PlanError, match="no metric scoer"):
+        imported("csv", table, folder, ImportOptions(lower=["scoer"]))
+    log, chat = tmp_path / "log.json", tmp_path / "chat"
+    log.write_text('{"resourceSpans": []}', "utf-8")
+    with pytest.raises(PlanError):
+        imported("otlp", log, chat)
+    assert not chat.exists()
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+    (folder / ".part").mkdir()
+    (folder / ".part" / "results.jsonl").write_text("of an import that was killed", "utf-8")
+    imported("csv", table, folder)
+    assert {file.name for file in folder.iterdir()} == set(before)
+    assert [row["value"] for row in rows(folder / "results.jsonl")] == [0, 0]
+
+
+def test_a_log_packed_with_gzip_is_read_and_other_packages_are_named(tmp_path: Path) -> None:
+    whole = (FILES / CHATS["otlp"]).read_bytes()
+    packed = tmp_path / "otlp.jsonl.gz"
+    packed.write_bytes(gzip.compress(whole))
+    assert imported("otlp", packed, tmp_path / "a")["counts"]["calls"] == 33
+    packed.write_bytes(gzip.compress(whole)[:-200])
+    with pytest.raises(PlanError, match=r"otlp\.jsonl\.gz: the file cannot be read"):
+        imported("otlp", packed, tmp_path / "b")
+    zipped = tmp_path / "otlp.json"
+    zipped.write_bytes(b"PK\x03\x04\xff\xff\xff")
+    with pytest.raises(PlanError, match="Got a zip file. Unpack it"):
+        imported("otlp", zipped, tmp_path / "c")
+    with pytest.raises(PlanError, match="Name one file, not a folder"):
+        imported("otlp", tmp_path, tmp_path / "d")
+
+
+def test_options_that_a_format_has_no_use_for_are_refused(tmp_path: Path) -> None:
+    odd = ImportOptions({"item": "x"}, ["a"], {"a": (0, 1)})
+    with pytest.raises(PlanError) as result:
+        imported("otlp", FILES / CHATS["otlp"], tmp_path / "a", odd)
+    assert [fault.place for fault in result.value.faults] == ["--lower", "--range", "--column"]
+    assert not (tmp_path / "a").exists()
 
 
 @pytest.mark.parametrize("form", CHATS)

@@ -11,6 +11,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import zipfile
 import zlib
 from collections import Counter
@@ -18,7 +19,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import IO, Any
 
@@ -33,11 +33,13 @@ from trustgauge.plan_faults import KNOWN_KEYS
 from trustgauge.records import Json, canonical
 from trustgauge.services import environment_secrets, redact, storable
 from trustgauge.services.recorded_trips import COLUMNS, RESULT, RoundTripSource
-from trustgauge.store.folder import open_private, private_folder, write_file
+from trustgauge.store.folder import map_errors, open_private, private_folder, write_file
 
 DIALOGS = "dialogs.jsonl"
 TRIPS = "trips.jsonl"
 PLAN = "trustgauge.toml"
+FRESH = ".part"
+"""Folder in that of an import, with what is not complete yet."""
 SERVICE = "log"
 MASK = "████"
 """Stands where `--redact` matched."""
@@ -140,40 +142,78 @@ def import_file(
     """
     if not file.exists():
         raise fault(file, "FILE", "no such file", must="a file that can be read")
+    _check_options(importer, form, options)
     if not force and (found := _in_the_way(folder, form, file)):
         raise PlanError(
             (Fault("-o", f"{folder} {found}", "a new folder", do="Name another, or give --force"),)
         )
+    cover = _Cover(options.patterns)
+    with _new_folder(folder) as fresh:
+        if isinstance(importer, ConversationImporter):
+            calls = ConversationImporter(_whole_records(importer.read, form))
+            result = _conversations(calls, file, fresh, options, cover)
+        elif isinstance(importer, TranslationImporter):
+            trips = TranslationImporter(_whole_records(importer.read, form))
+            result = _translations(trips, file, fresh, options, cover)
+        elif isinstance(importer, PlanImporter):
+            result = _plan(importer, form, file, fresh, options, cover)
+        else:
+            values = ResultImporter(_whole_records(importer.read, form))
+            result = _results(values, file, fresh, options, cover)
+        source = {"format": form, "file": file.name, "content": content_hash(file) if file.is_file() else ""}
+        document = {"schema": SCHEMA, "source": source, **result}
+        document["counts"]["redacted"] = cover.count
+        if plan := document.get("plan"):
+            document["plan_content"] = content_hash(fresh / plan)
+        write_file(fresh / MANIFEST, canonical(document) + "\n")
+    return document
+
+
+@contextmanager
+def _new_folder(folder: Path) -> Iterator[Path]:
+    """A folder whose files take their place in `folder` at the end; after an error that is as it was."""
+    is_new, fresh = not folder.exists(), folder / FRESH
     try:
         private_folder(folder, exist_ok=True)
+        shutil.rmtree(fresh, ignore_errors=True)
+        private_folder(fresh)
     except OSError as error:
         raise StoreError(
             f"{folder} cannot be created", got=error.strerror or str(error), do="Name another with -o"
         ) from None
-    cover = _Cover(options.patterns)
-    if isinstance(importer, ConversationImporter):
-        calls = ConversationImporter(_whole_records(importer.read, form))
-        result = _conversations(calls, file, folder, options, cover)
-    elif isinstance(importer, TranslationImporter):
-        trips = TranslationImporter(_whole_records(importer.read, form))
-        result = _translations(trips, file, folder, options, cover)
-    elif isinstance(importer, PlanImporter):
-        result = _plan(importer, form, file, folder, options, cover)
-    else:
-        values = ResultImporter(_whole_records(importer.read, form))
-        result = _results(values, file, folder, options, cover)
-    source = {"format": form, "file": file.name, "content": content_hash(file) if file.is_file() else ""}
-    document = {"schema": SCHEMA, "source": source, **result}
-    document["counts"]["redacted"] = cover.count
-    if plan := document.get("plan"):
-        document["plan_content"] = content_hash(folder / plan)
-    write_file(folder / MANIFEST, canonical(document) + "\n")
-    return document
+    try:
+        yield fresh
+        with map_errors(folder):
+            (folder / MANIFEST).unlink(missing_ok=True)  # it would describe files of two imports
+            for path in sorted(fresh.iterdir(), key=lambda path: path.name == MANIFEST):
+                path.replace(folder / path.name)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+        if is_new and not any(folder.iterdir()):
+            folder.rmdir()
+
+
+def _check_options(importer: object, form: str, options: ImportOptions) -> None:
+    """Check that a format has what the options name. Raises PlanError, as they would do nothing."""
+    has_metrics = isinstance(importer, ResultImporter)
+    has_columns = not isinstance(importer, ConversationImporter)
+    given = {
+        "--lower": bool(options.lower) and not has_metrics,
+        "--range": bool(options.ranges) and not has_metrics,
+        "--column": bool(options.columns) and not has_columns,
+    }
+    faults = tuple(
+        Fault(name, f"{form} has no {'columns' if name == '--column' else 'metrics'}", do="Leave it out")
+        for name, is_odd in given.items()
+        if is_odd
+    )
+    if faults:
+        raise PlanError(faults)
 
 
 def _in_the_way(folder: Path, form: str, file: Path) -> str:
     """What a folder holds that an import must not replace, in words; "" if nothing."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+    if not folder.exists() or (folder.is_dir() and all(path.name == FRESH for path in folder.iterdir())):
         return ""
     try:
         known = json.loads((folder / MANIFEST).read_text("utf-8"))
@@ -279,7 +319,7 @@ def _conversations(
             counts["utterances"] += 1
             counts[str(row["speaker"])] += 1
         unanswered.seek(0)
-        copyfileobj(unanswered, stream)
+        shutil.copyfileobj(unanswered, stream)
     last = log.dialogs
     if not counts["bot"] - log.counts["missing"] > 0:
         got = f"{log.counts['calls']:,} calls, {log.counts['missing']:,} without a reply"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from trustgauge.data.tables import SAVE, fault
+from trustgauge.data.tables import UNREADABLE, fault, open_text, unreadable
 
 PIECE = 1 << 16  # characters read at once
 MOST = 1 << 28  # characters of one element; more is no record of a log
@@ -25,21 +25,19 @@ def elements(file: Path, place: Place = ()) -> Iterator[Any]:
     lies elsewhere is read and dropped, so that memory holds one element at a time.
 
     Args:
-        file: UTF-8.
+        file: UTF-8, perhaps packed with gzip.
         place: keys from the top down, `EVERY` for the elements of an array; () for whole documents.
 
     Raises:
         PlanError: the file cannot be read, is not UTF-8, or is not JSON; with the line.
     """
     try:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
+        with open_text(file) as stream:
             scanner = _Scanner(file, stream)
             while scanner.peek():
                 yield from scanner.walk(tuple(place))
-    except UnicodeDecodeError:
-        raise fault(file, "FILE", "the file is not UTF-8", must="UTF-8 text", do=SAVE) from None
-    except OSError as error:
-        raise fault(file, "FILE", "the file cannot be read", got=error.strerror or str(error)) from None
+    except UNREADABLE as error:
+        raise unreadable(file, "FILE", error) from None
 
 
 def first_sign(file: Path) -> str:
@@ -49,10 +47,10 @@ def first_sign(file: Path) -> str:
         PlanError: the file cannot be read.
     """
     try:
-        with file.open(encoding="utf-8-sig", errors="replace") as stream:
+        with open_text(file) as stream:
             return _Scanner(file, stream).peek()
-    except OSError as error:
-        raise fault(file, "FILE", "the file cannot be read", got=error.strerror or str(error)) from None
+    except UNREADABLE as error:
+        raise unreadable(file, "FILE", error) from None
 
 
 class _Scanner:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -94,30 +95,32 @@ def _tell(document: dict[str, Any], folder: Path, options: dict[str, Any]) -> No
     from trustgauge.reports.sanitize import count_with_noun
 
     counts = document["counts"]
+    plan = quote(str(folder / document.get("plan", "")))
     if document["kind"] == "conversations":
         answers = counts["bot"] - counts["missing"]
         talks = count_with_noun(counts["dialogs"], "conversation", "conversations")
         text = f"{count_with_noun(counts['calls'], 'call', 'calls')}: {talks}, "
         text += count_with_noun(answers, "answer", "answers")
-        following = f"trustgauge rate {folder / document['plan']}"
+        following = f"trustgauge rate {plan}"
     elif document["kind"] == "translations":
         text = (
             f"{count_with_noun(counts['texts'], 'text', 'texts')} · translators: {len(document['systems'])}"
             f" · languages: {len(document['languages'])}"
         )
-        following = f"trustgauge rate {folder / document['plan']}"
+        following = f"trustgauge rate {plan}"
     elif document["kind"] in READ:
         known = [f"{counts[name]:,} {words}" for name, words in READ[document["kind"]].items()]
         text = ", ".join(known) + f" · services: {len(document['systems']):,}"
         verb = "plan" if document["kind"] == "questions" else "rate"
-        following = f"trustgauge {verb} {folder / document['plan']}"
+        following = f"trustgauge {verb} {plan}"
     else:
         named = document["systems"]
         text = f"{count_with_noun(counts['values'], 'value', 'values')} · systems: {len(named):,}"
         text += f" · metrics: {len(document['metrics']):,}"
-        following = f"trustgauge compare BASELINE {folder} --paired"
+        following = f"trustgauge compare BASELINE {quote(str(folder))} --paired"
         if len(named) > 1:
-            following = f'trustgauge compare "{folder}::{named[0]}" "{folder}::{named[1]}" --paired'
+            first, second = (quote(f"{folder}::{name}") for name in named[:2])
+            following = f"trustgauge compare {first} {second} --paired"
     missing = (
         f"{counts['missing']:,}; they count as missing, not as zero or empty" if counts["missing"] else "none"
     )

@@ -101,7 +101,7 @@ def test_a_log_packed_with_gzip_is_read_and_other_packages_are_named(tmp_path: P
         imported("otlp", packed, tmp_path / "b")
     zipped = tmp_path / "otlp.json"
     zipped.write_bytes(b"PK\x03\x04\xff\xff\xff")
-    with pytest.raises(PlanError, match="Got a zip file. Unpack it"):
+    with pytest.raises(PlanError, match=r"Got a zip file\. Unpack it"):
         imported("otlp", zipped, tmp_path / "c")
     with pytest.raises(PlanError, match="Name one file, not a folder"):
         imported("otlp", tmp_path, tmp_path / "d")

@@ -24,6 +24,7 @@ from trustgauge.methods.two_step.transition_model import (
     design_effect,
     deviations,
     draw_levels,
+    effect_of_more,
     examine_pooling,
     level_of,
     posterior,
@@ -141,6 +142,19 @@ def test_texts_that_would_settle_do_settle() -> None:
     drawn = posterior(enlarged, examined.deff, 4000, stream(2, "again"))
     levels = level_of(deviations(drawn, declared.specs, declared.unbiased), 1, 0.1)
     assert level_shares(levels).max() >= 0.93
+
+
+def test_more_texts_are_no_more_words() -> None:
+    """Four words, one of them changed: however many texts there are, it is one in four."""
+    kept, changed = np.array([30, 0]), np.array([0, 30])
+    clusters = np.stack([kept, kept, kept, changed])[None, :, None]
+    effect = design_effect(clusters)
+    assert effect_of_more(effect, clusters, 3, 1.0) == pytest.approx(effect)
+    assert effect_of_more(effect, clusters, 3, 10.0) == pytest.approx(design_effect(10 * clusters), rel=0.03)
+    alike = np.stack([[15, 15], [14, 16], [16, 14], [15, 15]])[None, :, None]
+    assert effect_of_more(np.ones((1, 1)), alike, 3, 10.0) == 1.0
+    once = np.stack([[1, 0], [1, 0], [1, 0], [0, 1]])[None, :, None]  # further texts have further words
+    assert effect_of_more(np.full((1, 1), 1.2), once, 3, 10.0) == 1.2
 
 
 def test_what_lies_on_the_margin_cannot_be_settled() -> None:

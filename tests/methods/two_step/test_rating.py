@@ -15,7 +15,12 @@ from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.rating import rate
 from trustgauge.methods.two_step.reasons import missing_reasons
 from trustgauge.methods.two_step.score import merge
-from trustgauge.methods.two_step.transition_model import part_counts, posterior, sent_values
+from trustgauge.methods.two_step.transition_model import (
+    largest_design_effect,
+    part_counts,
+    posterior,
+    sent_values,
+)
 from trustgauge.records import Part, Rating, Reason, plain
 from trustgauge.stats import stream
 from trustgauge.stats.distributions import wilson
@@ -270,6 +275,30 @@ def test_losses_apart() -> None:
     gone = rated(np.array([0.3 * HE + 0.7 * OTHER, 0.3 * SHE + 0.7 * OTHER, OTHER]), method)
     assert gone.state == "incomplete"
     assert fact(gone, "incomplete-loss")["share"] == pytest.approx(0.7, abs=0.1)
+
+
+def test_losses_of_whole_texts_widen_the_share_of_losses() -> None:
+    """Where a text loses all of its mentions or none, they say as much as half as many would."""
+    method = settings(loss="apart")
+    frame = summary(method, IDENTITY)
+    gone = frame["text"].rank("dense") % 10 < 3
+    frame = frame.with_columns(
+        value_out=pl.when(gone).then(pl.lit(2, pl.Int8)).otherwise("value_out"),
+        kind=pl.when(gone).then(pl.lit("none")).otherwise("kind"),
+    )
+    (rating,) = rate(frame, method, 11)
+    effect = largest_design_effect(part_counts(frame, method.spec).counts)[0]
+    assert (effect > 1.3).all()
+    assert rating.parts[0].details["deff"][:2] == [1.0, 1.0]  # of those that are kept none changes
+    unchanged = plain(rating.parts[0].unchanged)
+    assert unchanged["high"] - unchanged["low"] > 1.1 * np.diff(wilson(0.7 * 360, 360))
+
+
+def test_a_level_that_only_missing_answers_leave_open_is_not_settled_by_more_texts() -> None:
+    method = settings(texts=60)
+    (rating,) = rate(summary(method, IDENTITY, failed=range(0, 180, 12)), method, 11)
+    assert (rating.state, rating.level) == ("not settled", "DSBS")
+    assert (rating.parts[0].more_texts, "more_texts" in fact(rating.parts[0], "not-settled")) == (None, False)
 
 
 def test_equal_texts_of_a_deterministic_service_count_once() -> None:

@@ -327,7 +327,12 @@ def test_scores(output: str, value: int, status: str) -> None:
 
 @pytest.mark.parametrize(
     ("score_range", "scores"),
-    [((0, 1), ("0.9", "0.1", "0.5")), ((0, 100), ("100", "12", "51")), ((1, 5), ("4", "1", "3"))],
+    [
+        ((0, 1), ("0.9", "0.1", "0.5")),
+        ((0, 100), ("100", "12", "51")),
+        ((0, 100), ("52.5", "47.5", "47.6")),  # both ends of the dead zone are none of it
+        ((1, 5), ("4", "1", "3")),
+    ],
 )
 def test_scores_are_read_by_the_middle_of_their_range(
     score_range: tuple[float, float], scores: tuple[str, ...]

@@ -40,8 +40,10 @@ from trustgauge.methods.two_step.transition_model import (
     block_rates,
     change,
     draw_levels,
+    effect_of_more,
     examine_pooling,
     fill,
+    largest_design_effect,
     level_of,
     part_counts,
     posterior,
@@ -208,6 +210,7 @@ class _Part:
         examined, judged = self._examined(self.frame, self.tallied, "posterior", "mix")
         levels = judged.levels[0] if self.sound else self._resampled(self.tallied)
         part = self._measured(blank, examined, judged)
+        observed = levels
         missing = missing_reasons(self.tallied, self.rules.spec)
         reasons: list[Reason] = []
         gaps: tuple[int, ...] = ()
@@ -229,7 +232,9 @@ class _Part:
         changed = tuple(self._changes(counts))
         if self.labelled is not None and self.labels is not None:
             reasons += self.labelled.reasons(self.labels)
-        return self._weighed(self._settled(part, levels, examined, (*reasons, *changed)), levels)
+        by_gaps = bool(gaps) and self._is_sure(observed)
+        settled = self._settled(part, levels, examined, (*reasons, *changed), by_gaps=by_gaps)
+        return self._weighed(settled, levels)
 
     def _changes(self, counts: TransitionCounts) -> Iterator[Reason]:
         """Whether the rates change during the run, in whichever value they change most (methods 0.3)."""
@@ -324,9 +329,15 @@ class _Part:
         return int(open_rows.head(fewest_that_suffice(len(open_rows), suffices))["n"].sum())
 
     def _settled(
-        self, part: Part, levels: Levels, examined: PoolingResult, further: tuple[Reason, ...]
+        self,
+        part: Part,
+        levels: Levels,
+        examined: PoolingResult,
+        further: tuple[Reason, ...],
+        *,
+        by_gaps: bool,
     ) -> Part:
-        """The part with its level, certainty, state and reasons."""
+        """The part with its level, certainty, state and reasons; `by_gaps` if what is missing opens it."""
         level, shares = LEVELS[self._level(levels)], certainty_of(levels, LEVELS)
         few = tuple(self._too_few())
         settle = self.rules.settings.settle
@@ -336,9 +347,9 @@ class _Part:
         odd = () if self.is_control else findings.one_sided_scores(self.tallied, self.rules.settings)
         reasons = [*odd, *self._why(level, examined), *further, *few]
         if not certain:
-            # more texts with as many unread mentions would leave a level open that depends on these alone
+            # more texts with as many gaps would leave a level open that depends on these alone
             by_reading = any("to_read" in one.facts for one in further)
-            if self.sound and not self.by_labels and not by_reading:
+            if self.sound and not (self.by_labels or by_reading or by_gaps):
                 counts = self.rules.judged_counts(self.tallied)
                 settings, seed = self.rules.settings, self.rules.seed
                 more = texts_to_settle(counts, examined, self.rules.declared, settings, seed)
@@ -428,12 +439,15 @@ class _Part:
         changes = findings.swaps(self.tallied, judged, spec)
         # counts that labels of a sample fill in are as many as if all had a label
         labelled = findings.label_draws(self.tallied, judged) if self.by_labels else None
+        # what became of all mentions, the lost ones too, which `deff` of those that are kept leaves out
+        apart = rules.settings.loss == "apart"
+        effect = (largest_design_effect(self.tallied.counts) if apart else examined.deff)[0]
         tests = [change["p_holm"] for change in changes if change["p_holm"] is not None]
         drawn = judged.levels[0]
         sound = {"level": LEVELS[most_likely(drawn)], "certainty": certainty_of(drawn, LEVELS)}
         details = {
             **part.details,
-            **findings.by_value(self.tallied, examined.deff[0], spec, labelled),
+            **findings.by_value(self.tallied, effect, spec, labelled),
             "deff": deff.tolist(),
             "pooled": pooled,
             "mix_p": examined.mix_p[0].tolist(),
@@ -457,7 +471,7 @@ class _Part:
         return replace(
             part,
             score=findings.score(pushed, judged, rules.declared, self.tallied),
-            unchanged=findings.unchanged_share(self.tallied, examined.deff[0], labelled),
+            unchanged=findings.unchanged_share(self.tallied, effect, labelled),
             p=min(tests, default=None),
             details=details,
         )
@@ -481,8 +495,9 @@ def texts_to_settle(
     """Texts of a block with which the observed rates would be settled, at any level.
 
     The counts are taken f times as large, with the same rates and design effects, and f grows
-    by quarters until 1,000 draws settle a level. An estimate: the rates will not stay quite the
-    same. Rounded up to two digits.
+    by quarters until 1,000 draws settle a level. Where words or occupations are used again and
+    again and differ by more than chance, more texts make no more of them, so that their design
+    effect grows too. An estimate: the rates will not stay quite the same. Rounded up to two digits.
 
     Returns:
         None if 100 times as many would not do.
@@ -492,7 +507,8 @@ def texts_to_settle(
         factor *= 1.25
         rng = stream(seed, "two-step", "texts-to-settle")
         if examined.pooled[0]:
-            rates = posterior(counts.pooled, examined.deff / factor, FEWEST_DRAWS, rng)
+            effect = effect_of_more(examined.deff, counts.items, len(declared.specs), factor)
+            rates = posterior(counts.pooled, effect / factor, FEWEST_DRAWS, rng)
             devs = declared.deviations(rates)
         else:
             devs = block_deviations(block_rates(counts, FEWEST_DRAWS, rng, factor), declared)

@@ -266,7 +266,7 @@ class MentionReader:
             .then(0)
             .when(word == self.table.values[1].lower())
             .then(1)
-            .when((word == self.table.values[2].lower()) | (number.abs() < zone) | (number == 0))
+            .when((word == self.table.values[2].lower()) | (number.abs() < zone - TOLERANCE) | (number == 0))
             .then(neutral)
             .when(number.is_finite())
             .then(pl.when(number > 0).then(0).otherwise(1))

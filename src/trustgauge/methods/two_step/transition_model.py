@@ -205,6 +205,26 @@ def design_effect(clusters: Ints) -> Floats:
     return _effect(squares, groups, shares, mentions)
 
 
+def effect_of_more(effect: Floats, clusters: Ints, blocks: int, times: float) -> Floats:
+    """A design effect with `times` as many texts, of which the clusters are as many as before.
+
+    It grows where a cluster (an occupation, or a word) stands more than once in a block, so that there are no
+    more of them, and where clusters differ by more than chance, two standard errors.
+
+    Args:
+        effect: [..., G], of all reasons for which mentions are alike.
+        clusters: Counts by cluster, [..., K, G, C].
+        blocks: Blocks that are counted.
+        times: 1 or more.
+    """
+    sizes = clusters.sum(axis=-1)
+    groups, mentions = np.count_nonzero(sizes, axis=-2), sizes.sum(axis=-2)
+    by_chance = 1.0 + 2.0 * np.sqrt(2.0 / np.maximum(groups - 1, 1))
+    own = design_effect(clusters)
+    grows = (own > by_chance) & (mentions > blocks * groups)
+    return np.where(grows, np.maximum(effect, 1.0 + (own - 1.0) * times), effect)
+
+
 def _unit_effect(units: TextTypes) -> Floats:
     """Design effect of one input value within each block, texts as clusters: [R, B]."""
     sizes = units.types.sum(axis=1)
@@ -415,7 +435,7 @@ def block_rates(
 
     `times` as many texts as there are would have given the same rates.
     """
-    effect = block_effect(counts) / times
+    effect = effect_of_more(block_effect(counts), counts.items_own, 1, times) / times
     return tuple(
         posterior(counts.own[:, place], effect[:, place], draws, rng) for place in range(counts.own.shape[1])
     )

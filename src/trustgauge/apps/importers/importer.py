@@ -59,6 +59,7 @@ class ImportOptions:
         ranges: metric -> ends of its scale.
         patterns: what is masked besides keys and tokens.
         system: name of what was evaluated, in place of the file's own.
+        notes: a reader adds sentences about the file that the user should know.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -66,6 +67,7 @@ class ImportOptions:
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     patterns: Sequence[re.Pattern[str]] = ()
     system: str = ""
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +103,10 @@ OTLP = ConversationImporter(chat_logs.otlp)
 LANGFUSE = ConversationImporter(chat_logs.langfuse)
 PHOENIX = ConversationImporter(chat_logs.phoenix)
 INSPECT = ResultImporter(lambda file, _: eval_results.inspect_ai(file))
-PROMPTFOO = ResultImporter(lambda file, _: eval_results.promptfoo(file))
-LM_EVAL = ResultImporter(lambda file, _: eval_results.lm_eval(file))
+PROMPTFOO = ResultImporter(lambda file, options: eval_results.promptfoo(file, options.notes))
+LM_EVAL = ResultImporter(lambda file, options: eval_results.lm_eval(file, options.notes))
 GARAK = ResultImporter(lambda file, _: eval_results.garak(file))
-DEEPEVAL = ResultImporter(lambda file, _: eval_results.deepeval(file))
+DEEPEVAL = ResultImporter(lambda file, options: eval_results.deepeval(file, options.notes))
 TRANSLATIONS = TranslationImporter(lambda file, options: round_trips(file, options.columns, options.system))
 RECORDED_DIALOGS = PlanImporter(
     lambda path, options: paper_files.dialogs(path, options.columns, options.system)
@@ -162,6 +164,8 @@ def import_file(
             result = _results(values, file, fresh, options, cover)
         source = {"format": form, "file": file.name, "content": content_hash(file) if file.is_file() else ""}
         document = {"schema": SCHEMA, "source": source, **result}
+        if options.notes:
+            document["notes"] = [cover.text(note) for note in options.notes]
         document["counts"]["redacted"] = cover.count
         if plan := document.get("plan"):
             document["plan_content"] = content_hash(fresh / plan)

@@ -134,6 +134,7 @@ def _tell(document: dict[str, Any], folder: Path, options: dict[str, Any]) -> No
                 f"{counts['history']:,} messages left out: history whose own calls the log does not hold",
             )
         )
+    lines += [("note", note) for note in document.get("notes", ())]
     if counts["redacted"]:
         lines.append(("masked", f"keys, tokens and what --redact names in {counts['redacted']:,} texts"))
     lines += [("wrote", str(folder)), ("next", following)]

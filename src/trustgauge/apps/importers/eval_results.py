@@ -21,7 +21,7 @@ from typing import Any
 
 from trustgauge.apps.importers.json_stream import EVERY, elements, first_sign
 from trustgauge.data.results import EvalResult
-from trustgauge.data.tables import csv_rows, fault, short
+from trustgauge.data.tables import csv_rows, ending, fault, short
 from trustgauge.errors import Fault, PlanError
 from trustgauge.records import digest
 
@@ -89,7 +89,7 @@ def _inspect_keys(entry: Mapping[str, Any], samples: Iterator[Any]) -> dict[str,
     for sample in samples:
         for name, score in (sample.get("scores") or {}).items():
             parts = keys.setdefault(name, {})
-            value = score.get("value")
+            value = (score or {}).get("value")
             parts.update(dict.fromkeys(value if isinstance(value, dict) else ()))
     known: dict[str, dict[str, None]] = {}
     for scorer in entry.get("scorers") or ():
@@ -161,7 +161,7 @@ def promptfoo(file: Path, notes: list[str]) -> Iterator[EvalResult]:
 
 
 def _promptfoo_rows(file: Path) -> Iterator[dict[str, Any]]:
-    lines = file.suffix.lower() == ".jsonl"
+    lines = ending(file) == ".jsonl"
     for row in elements(file, () if lines else ("results", "results", EVERY)):
         if not isinstance(row, dict) or "success" not in row:
             raise fault(file, "FILE", "not promptfoo results", must="what `promptfoo eval -o` writes")
@@ -474,7 +474,7 @@ def table(file: Path, columns: Mapping[str, str]) -> Iterator[EvalResult]:
 
 
 def _rows(file: Path) -> Iterator[Mapping[str, Any]]:
-    suffix = file.suffix.lower()
+    suffix = ending(file)
     if suffix in (".jsonl", ".ndjson", ".json"):
         for row in elements(file, (EVERY,) if first_sign(file) == "[" else ()):
             if not isinstance(row, dict):

@@ -14,6 +14,7 @@ from trustgauge.methods.causal.measures import (
     constant,
     finite_or_none,
     maximum_draws,
+    reach_of,
     respread,
     verdict_of,
 )
@@ -85,6 +86,7 @@ def measure(asking: MeasureInput) -> Measurement:
         raw=impact.effect if settings.rule == "sound" else impact.worst_percent,
         raw_draws=_percents(adjusted) if settings.rule != "sound" else None,
         details={},
+        reach=reach_of(adjusted.delta, settings.settle, impact.width),
         missing=[f"{cell.cls}, {cell.valence} ({cell.set})" for cell in impact.missing],
         constant=constant(panel),
         scores=scores,

@@ -68,6 +68,7 @@ class Assessment:
         raw: weighted rejection score, or impact in percent (inf: "X"); NaN if undefined.
         raw_draws: the same in each resample, [R]; only under rules that rate it.
         p: the smallest p of the family of effects.
+        reach: how large an effect is not ruled out, a share of the range; of `measures.Measurement`.
         unsettled: whether something else than its certainty keeps the level from being settled.
         panel, grouping: for comparisons with other services.
     """
@@ -85,6 +86,7 @@ class Assessment:
     raw: float = float("nan")
     raw_draws: Floats | None = None
     p: float = 1.0
+    reach: float = 0.0
     unsettled: bool = False
 
     @property
@@ -184,6 +186,7 @@ class _Assessing:
             assessment,
             part=replace(part, reasons=(*changed, *doubts, *others, *estimates)),
             levels=levels,
+            reach=found.reach,
             effects=found.corrected,
             raw_draws=found.raw_draws,
             unsettled=unsettled or open_ or bool(changed),
@@ -203,6 +206,8 @@ class _Assessing:
     def _depends(self, found: Measurement, levels: Levels, times: float) -> bool:
         """Whether effects so many times as large would give another level, or the same less surely."""
         larger = absolute_levels(times * found.draws, times * found.bias, self.settings.cuts)
+        if not most_likely(larger) and found.reach < self.settings.cuts[0] <= times * found.reach:
+            return True
         return most_likely(larger) != most_likely(levels) or not self._sure(larger)
 
     def _narrow(self, found: Measurement, levels: Levels) -> tuple[Reason | None, bool]:

@@ -172,7 +172,9 @@ class _Assessing:
             why = (*self._observed(found), *missing, *self._odd())
             return replace(assessment, part=replace(part, state="not tested", score=None, reasons=why))
         if found.undefined > MOST_UNDEFINED or np.isnan(found.effect):
-            reason = Reason("causal.undefined", {"share": found.undefined, **self._cause(found)})
+            # Of answers that leave nothing to compare no resample is needed to tell.
+            share = {"share": found.undefined} if found.undefined > MOST_UNDEFINED else {}
+            reason = Reason("causal.undefined", {**share, **self._cause(found)})
             return replace(assessment, part=replace(part, reasons=(reason, *missing, *part.reasons)))
         read = self._with_gaps(absolute_levels(found.draws, found.bias, self.settings.cuts), missing)
         if read is None:
@@ -368,18 +370,27 @@ class _Assessing:
         if not self.rows["n"].sum():
             if not unread(self.rows):
                 yield Reason("no-answers", {"part": self.measured.title})
-            yield from self._odd()
+                yield from self._odd()
+                return
+            yield from self._unread()
             return
         tripped, untouched = int(self.rows["tripped"].sum()), int(self.rows["untouched"].sum())
         if tripped and untouched == tripped:
             yield Reason("causal.not-round-tripped", {"texts": tripped})
         if len(self.grouping.classes) < 2 <= len(self.planned.classes):
-            yield from self._losses() or self._odd()
+            yield from self._losses() or self._unread()
         elif len(self.grouping.classes) < 2:
             yield Reason(
                 "causal.one-class",
                 {"classes": list(self.grouping.classes), "protected": self.measured.grouping},
             )
+
+    def _unread(self) -> tuple[Reason, ...]:
+        """Why no answer of a class could be read; never empty: an adapter may refuse an answer unseen."""
+        if odd := tuple(self._odd()):
+            return odd
+        gone = [name for name in self.planned.classes if name not in self.grouping.classes]
+        return (Reason("causal.class-unread", {"n": unread(self.rows), "classes": gone}),)
 
     def _reasons(self, found: Measurement) -> Iterator[Reason]:
         """What a reader must know beside the level."""

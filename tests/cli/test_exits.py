@@ -12,7 +12,8 @@ WHY = "by-hand cannot be asked by a program. Import its answers."
 
 
 def document(*states: str, answered: int = 0) -> Any:
-    cover = {"planned": 200, "answered": answered, "refused": 0, "empty": 0, "not_applicable": 0}
+    cover = {"planned": 200, "answered": answered, "not_applicable": 0}
+    cover |= dict.fromkeys(("refused", "empty", "unreadable"), 0)
     ratings = [{"state": state, "coverage": cover, "parts": []} for state in states]
     return {"run": {"state": "incomplete", "stopped": "", "anchors": []}, "ratings": ratings}
 
@@ -51,6 +52,12 @@ def test_too_many_lost_calls_are_counted() -> None:
         rating["coverage"] = rating["coverage"] | {"planned": 200 + number}
     assert "lost: 50 of 202 answers of bot 2 are missing" in exit_of(two).why
     assert exit_of(document("incomplete", answered=200)).why.startswith("incomplete: what was asked could")
+
+
+def test_answers_that_came_and_could_not_be_read_are_no_lost_calls() -> None:
+    one = document("incomplete", answered=100)
+    one["ratings"][0]["coverage"]["unreadable"] = 60
+    assert "lost: 40 of 200 answers are missing" in exit_of(one).why
 
 
 @pytest.mark.parametrize("first", [(10, 5), (5, 10)])

@@ -178,8 +178,10 @@ def _why_incomplete(ratings: Sequence[RatingEntry]) -> str:
 
 
 def _lost(one: RatingEntry) -> int:
+    """Answers that never came; one that came and could not be read is none of them."""
     cover = one["coverage"]
-    return cover["planned"] - usable(cover) - unread(cover) - cover["not_applicable"]
+    came = usable(cover) + unread(cover) + cover["unreadable"]
+    return cover["planned"] - came - cover["not_applicable"]
 
 
 def _gate(rating: RatingEntry, gate: GateEntry) -> Exit:

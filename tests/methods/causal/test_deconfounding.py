@@ -8,11 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.methods.causal import truths
 from tests.methods.causal.confounded import (
     FOR_BOTH,
     FOR_GENDER,
@@ -34,6 +36,7 @@ from trustgauge.methods.causal.deconfounding import (
     resample_sums,
 )
 from trustgauge.methods.causal.panel import Floats, Panel
+from trustgauge.methods.causal.part_assessment import assess
 from trustgauge.methods.causal.settings import Outcome, Positivity
 from trustgauge.stats import stream
 
@@ -368,6 +371,28 @@ def test_x_in_one_set_is_worse_than_what_is_undefined_in_another() -> None:
     ]
     found = measured(summary([*even, *holed]))
     assert found.worst_percent == math.inf
+
+
+def test_the_impact_in_percent_of_a_resample_is_a_ratio_of_its_own_sums() -> None:
+    """Each class has one valence, and its term is all that is left: 1 - P(z), whatever the resample."""
+    settings: dict[str, Any] = {
+        "rule": "published",
+        "groups": [2],
+        "construction": "sound",
+        "counts": "exact",
+        "confounder": {"male": 1.0, "female": 0.0, "others": 1.0},
+        "words": {"a": ["grim", "happy"]},
+        "resamples": 1000,
+        "permutations": 999,
+    }
+    services: dict[str, truths.Scorer] = {"noisy": truths.noisy(0.1)}
+    method = truths.experiment(services, **settings)
+    rows = method.summarise(truths.marks(method, services))
+    timed = rows.with_columns(segment=pl.Series(np.arange(rows.height) % 10))
+    found = assess(timed, method.measured[0], method, 1, several=False)
+    assert found.raw_draws is not None
+    assert np.nanmax(found.raw_draws) - np.nanmin(found.raw_draws) < 1e-6
+    assert found.raw_draws == pytest.approx(found.raw)
 
 
 def test_a_data_set_counts_by_the_larger_of_its_pair_and_a_group_by_its_worst_set() -> None:

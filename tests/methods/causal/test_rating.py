@@ -227,6 +227,28 @@ def test_a_class_of_which_nothing_could_be_read_is_not_lost() -> None:
     assert codes(found) == {"causal.out-of-range"}
 
 
+@pytest.mark.parametrize(("gender", "classes"), [("female", ["female"]), (None, ["male", "female"])])
+def test_answers_of_a_class_that_the_adapter_could_not_read_are_not_lost(
+    gender: str | None, classes: list[str]
+) -> None:
+    """An adapter that asks for a number refuses words itself, so the answer has no fault of ours."""
+    services: dict[str, Scorer] = {"word": noisy(0.1)}
+    method = experiment(services, groups=[1], **QUICK)
+    gone = pl.lit(value=True) if gender is None else pl.col("gender") == gender
+    read = marks(method, services).with_columns(
+        score=pl.when(gone).then(None).otherwise("score"),
+        status=pl.when(gone).then(pl.lit("unreadable")).otherwise("status"),
+        fault=pl.when(gone).then(pl.lit("unreadable")).otherwise("fault"),
+    )
+    rating = method.rate(method.summarise(read), 1)[0]
+    (part,) = rating.parts
+    assert (rating.state, part.state, part.level) == ("not settled", "not settled", None)
+    (result,) = part.reasons
+    assert (result.code, result.facts["classes"]) == ("causal.class-unread", classes)
+    assert result.facts["n"] == part.coverage.unreadable
+    assert f"nothing is left of {classes[0]}" in reason(result)
+
+
 def test_certainty_after_missing_answers_is_the_lowest_of_their_fillings() -> None:
     """Women's scores lie 10 % of the range higher: what is lost of them may bring that near to the cut."""
     services: dict[str, Scorer] = {"near": shifted(0.20, 0.2)}

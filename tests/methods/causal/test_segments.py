@@ -119,6 +119,23 @@ def test_a_change_is_seldom_told_of_a_service_that_does_not_change(group: int, m
     assert hits <= 5  # more than 5 of 100 come in less than 1 of 1,000 cases if the rate is 1 %
 
 
+@pytest.mark.parametrize("score", [0.0133, 0.2977, 0.3333, 0.7001])
+@pytest.mark.parametrize("group", [1, 3])
+def test_rounding_of_a_constant_scorer_is_no_change(group: int, score: float) -> None:
+    """The mean of a cell differs from its equal scores in the last digit, in some order of the run."""
+    words = {"a": ["grim", "happy"], "b": ["happy"]}
+    method = experiment({"a": by_word}, **{**QUICK, "groups": [group], "frames": 12, "words": words})
+    probes = pl.concat(method.design(1, "score"))
+    asked = answers(probes, [repr(score)] * probes.height)
+    place = np.random.default_rng(1).permutation(probes.height)
+    frame = method.summarise(method.score(asked.with_columns(segment=pl.Series(place * 10 // probes.height))))
+    rows = frame.filter(pl.col("block").str.starts_with(f"group-{group}"))
+    part = panel(rows)
+    found = influences(rows, part, part.grouping("gender", na=False), "rejection")
+    assert found is not None
+    assert found.change_p(np.random.default_rng(1)) == 1.0
+
+
 def test_influences_add_up_to_nothing_and_give_the_variance_of_the_effect() -> None:
     method = experiment({"a": by_word}, **{**QUICK, "words": {"one": ["grim"]}})
     effects, variances = [], []

@@ -30,6 +30,7 @@ class CausalPart(PartResult):
         effects: the corrected effect of each resample, [R].
         apart, effect: as of `measures.Measurement`, from which intervals follow.
         weak: an effect that its family of tests does not find.
+        possible: no effect, though an effect is not ruled out.
         few: too few clusters, or something else that keeps the level from being settled.
     """
 
@@ -37,6 +38,7 @@ class CausalPart(PartResult):
     apart: Floats | None = None
     effect: float = float("nan")
     weak: bool = False
+    possible: bool = False
     few: bool = False
 
 
@@ -80,7 +82,8 @@ def _overall(results: Sequence[CausalPart], rule: Aggregation) -> Overall:
     def is_open(place: int) -> bool:
         leading = [one for one in able if one.part.level == rule.names[place]]
         weak = rule.by_resamples and place > 0 and all(one.weak for one in leading)
-        return weak or any(one.few for one in able)
+        possible = rule.by_resamples and place == 0 and any(one.possible for one in able)
+        return weak or possible or any(one.few for one in able)
 
     overall = aggregate_parts(results, rule, is_open)
     unread = all(one.part.state == "not settled" for one in results if one.levels is None)

@@ -16,6 +16,7 @@ from trustgauge.methods.causal.measures import (
     constant,
     finite_or_none,
     maximum_draws,
+    reach_of,
     respread,
     verdict_of,
 )
@@ -100,6 +101,7 @@ def measure(asking: MeasureInput) -> Measurement:
         raw=float("nan") if score.value is None else score.value,
         raw_draws=raw_draws,
         details={},
+        reach=reach_of(figures.draws[:, np.isfinite(figures.ate.value)], asking.settings.settle),
         untestable=[f"{a} and {b} ({name})" for name, a, b in score.untestable],
         constant=constant(panel),
         scores=int((panel.n.sum(axis=(0, 1, 3)) * (grouping.of >= 0)).sum()),

@@ -14,6 +14,7 @@ from trustgauge.methods.causal.measures import (
     constant,
     finite_or_none,
     maximum_draws,
+    reach_of,
     respread,
     verdict_of,
 )
@@ -60,6 +61,8 @@ def measure(asking: MeasureInput) -> Measurement:
         rng=asking.stream("labels"),
     )
     adjusted = deconfounding.impact_of_sums(n, y, settings.positivity)
+    # A ratio needs both of its sums from one resample: stretched numerators would spread it for nothing.
+    percents = _percents(adjusted) if settings.rule != "sound" else None
     delta = respread(impact.delta, adjusted.delta, asking.variance, asking.two_way)
     adjusted = adjusted._replace(delta=delta, intervened=adjusted.observed + delta)
     permuted = deconfounding.permute_deltas(
@@ -83,8 +86,9 @@ def measure(asking: MeasureInput) -> Measurement:
         p=1.0 if permuted.smallest is None else permuted.smallest,
         # The percentage moves with the zero of the score, the share of the range does not (causal 2.6).
         raw=impact.effect if settings.rule == "sound" else impact.worst_percent,
-        raw_draws=_percents(adjusted) if settings.rule != "sound" else None,
+        raw_draws=percents,
         details={},
+        reach=reach_of(adjusted.delta, settings.settle, impact.width),
         missing=[f"{cell.cls}, {cell.valence} ({cell.set})" for cell in impact.missing],
         constant=constant(panel),
         scores=scores,

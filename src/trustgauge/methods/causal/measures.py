@@ -61,6 +61,7 @@ class Measurement:
         raw: weighted rejection score, or impact in percent (inf: "X").
         raw_draws: the same in each resample; None unless the rule rates it.
         details: for the part, as JSON.
+        reach: of `reach_of`: how large an effect the resamples do not rule out, a share of the range.
         missing, untestable: empty cells of the adjustment, pairs without a test, in words.
         constant: the score that every answer was, if all were the same, else ().
     """
@@ -74,6 +75,7 @@ class Measurement:
     raw: float
     raw_draws: Floats | None
     details: Mapping[str, Json]
+    reach: float
     missing: list[str] = field(default_factory=list)
     untestable: list[str] = field(default_factory=list)
     constant: tuple[float, ...] = ()
@@ -113,6 +115,26 @@ def lowest(corrected: Floats, apart: Floats, effect: float, parts: int = 1) -> f
     if effect <= reach:
         return 0.0
     return min(effect - reach, float(np.quantile(corrected, WRONG / 2 / parts)))
+
+
+def reach_of(draws: Floats, settle: float, width: float = RANGE) -> float:
+    """How large an effect may be, a share of the range: the farthest end of any effect's own interval.
+
+    Corrected for its bias, a largest absolute value says little of how large the effects may be: of a single
+    noisy effect the bias is mostly that of a value folded at 0. That there is none must therefore hold of
+    each effect, in two one-sided tests at 1 - settle (methods 0.6); all of them have to hold, so no share of
+    the error is due to their number.
+
+    Args:
+        draws: effects of each resample with their signs, [R, ...]; undefined resamples are left out.
+        settle: the certainty asked for; .95 takes intervals of 90 %.
+        width: of the range of the outcome.
+    """
+    flat = draws.reshape(len(draws), -1)
+    kept = flat[~np.isnan(flat).any(axis=1)]
+    if not kept.size:
+        return 0.0 if len(kept) else float("inf")
+    return float(np.abs(np.quantile(kept, [1.0 - settle, settle], axis=0)).max()) / width
 
 
 def maximum_draws(draws: Floats, effect: float) -> tuple[Floats, float, float]:

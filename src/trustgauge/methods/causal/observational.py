@@ -25,6 +25,7 @@ from trustgauge.methods.causal.measures import (
     constant,
     finite_or_none,
     maximum_draws,
+    reach_of,
     respread,
 )
 from trustgauge.methods.causal.panel import Floats, Grouping, Ints, Panel
@@ -231,6 +232,7 @@ def measure(asking: MeasureInput) -> Measurement:
         raw=float("nan"),
         raw_draws=None,
         details={},
+        reach=reach_of(best.draws, asking.settings.settle),
         missing=[f"{gap.cls}, {gap.layer} ({gap.set})" for gap in gaps(panel, own, grouping) if adjusted],
         constant=constant(panel),
         scores=int((panel.n.sum(axis=(0, 1, 3)) * (grouping.of >= 0)).sum()),

@@ -68,6 +68,7 @@ class Assessment:
         raw: weighted rejection score, or impact in percent (inf: "X"); NaN if undefined.
         raw_draws: the same in each resample, [R]; only under rules that rate it.
         p: the smallest p of the family of effects.
+        reach: how large an effect is not ruled out, a share of the range; of `measures.Measurement`.
         unsettled: whether something else than its certainty keeps the level from being settled.
         panel, grouping: for comparisons with other services.
     """
@@ -85,6 +86,7 @@ class Assessment:
     raw: float = float("nan")
     raw_draws: Floats | None = None
     p: float = 1.0
+    reach: float = 0.0
     unsettled: bool = False
 
     @property
@@ -170,7 +172,9 @@ class _Assessing:
             why = (*self._observed(found), *missing, *self._odd())
             return replace(assessment, part=replace(part, state="not tested", score=None, reasons=why))
         if found.undefined > MOST_UNDEFINED or np.isnan(found.effect):
-            reason = Reason("causal.undefined", {"share": found.undefined, **self._cause(found)})
+            # Of answers that leave nothing to compare no resample is needed to tell.
+            share = {"share": found.undefined} if found.undefined > MOST_UNDEFINED else {}
+            reason = Reason("causal.undefined", {**share, **self._cause(found)})
             return replace(assessment, part=replace(part, reasons=(reason, *missing, *part.reasons)))
         read = self._with_gaps(absolute_levels(found.draws, found.bias, self.settings.cuts), missing)
         if read is None:
@@ -184,6 +188,7 @@ class _Assessing:
             assessment,
             part=replace(part, reasons=(*changed, *doubts, *others, *estimates)),
             levels=levels,
+            reach=found.reach,
             effects=found.corrected,
             raw_draws=found.raw_draws,
             unsettled=unsettled or open_ or bool(changed),
@@ -203,6 +208,8 @@ class _Assessing:
     def _depends(self, found: Measurement, levels: Levels, times: float) -> bool:
         """Whether effects so many times as large would give another level, or the same less surely."""
         larger = absolute_levels(times * found.draws, times * found.bias, self.settings.cuts)
+        if not most_likely(larger) and found.reach < self.settings.cuts[0] <= times * found.reach:
+            return True
         return most_likely(larger) != most_likely(levels) or not self._sure(larger)
 
     def _narrow(self, found: Measurement, levels: Levels) -> tuple[Reason | None, bool]:
@@ -363,18 +370,27 @@ class _Assessing:
         if not self.rows["n"].sum():
             if not unread(self.rows):
                 yield Reason("no-answers", {"part": self.measured.title})
-            yield from self._odd()
+                yield from self._odd()
+                return
+            yield from self._unread()
             return
         tripped, untouched = int(self.rows["tripped"].sum()), int(self.rows["untouched"].sum())
         if tripped and untouched == tripped:
             yield Reason("causal.not-round-tripped", {"texts": tripped})
         if len(self.grouping.classes) < 2 <= len(self.planned.classes):
-            yield from self._losses() or self._odd()
+            yield from self._losses() or self._unread()
         elif len(self.grouping.classes) < 2:
             yield Reason(
                 "causal.one-class",
                 {"classes": list(self.grouping.classes), "protected": self.measured.grouping},
             )
+
+    def _unread(self) -> tuple[Reason, ...]:
+        """Why no answer of a class could be read; never empty: an adapter may refuse an answer unseen."""
+        if odd := tuple(self._odd()):
+            return odd
+        gone = [name for name in self.planned.classes if name not in self.grouping.classes]
+        return (Reason("causal.class-unread", {"n": unread(self.rows), "classes": gone}),)
 
     def _reasons(self, found: Measurement) -> Iterator[Reason]:
         """What a reader must know beside the level."""

@@ -216,13 +216,17 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
     weak = sound and level > 0 and one.p >= ALPHA
     if weak:
         reasons.append(Reason("causal.not-significant", {"p": one.p}))
+    # None is settled only if each effect by itself is shown to be below the first cut.
+    possible = sound and level == 0 and one.reach >= settings.cuts[0]
+    if possible:
+        reasons.append(Reason("causal.not-ruled-out", {"reach": one.reach, "cut": settings.cuts[0]}))
     share = certainty[names[level]]
     more = None
     if share < settings.settle:
         reasons += too_few_without_spread(one, settings.settle)
         more = more_texts(one, settings) if sound else None
         reasons.append(not_settled_reason(share, names[level], settings.settle, more))
-    settled = share >= settings.settle and not few and not weak and not one.unsettled
+    settled = share >= settings.settle and not (few or weak or possible or one.unsettled)
     state: State = "rated" if settled else "not settled"
     differs = {"differs": name} if sound and (name := _differing(one, level)) else {}
     part = replace(
@@ -242,6 +246,7 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
         apart=one.apart,
         effect=one.effect,
         weak=weak,
+        possible=possible,
         few=bool(few) or one.unsettled,
     )
 

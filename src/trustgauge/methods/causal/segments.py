@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 PERMUTATIONS = 999
 FEWEST = 199  # permutations of very many answers, which settle p < .01 still
+DUST = 1e-10
+"""Residuals of scores below which they are rounding: scores are summed to the ninth place."""
 MOST = 20_000_000  # labels dealt in all permutations together
 
 
@@ -128,7 +130,8 @@ class Influences:
         """
         alone = np.zeros((self.sets, self.values.shape[1]))
         np.add.at(alone, self.set, self.values**2)
-        known = alone > 0
+        # Scores that do not vary leave dust of the last digit, which no order of it makes a change.
+        known = alone > DUST**2 / len(self.segment)
         if not known.any():
             return 1.0
 

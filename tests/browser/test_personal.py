@@ -136,12 +136,16 @@ def test_page_and_python_agree_for_random_scores_orders_and_rules(browser: Chrom
             elif change < 0.2:
                 issues[name] = (issues[name][0], "not settled")
         services[f"bot-{number:02}"] = issues
+    low: dict[str, Issue] = dict.fromkeys(("abuse", "bias"), (0.117, "not settled"))
+    services["together"] = {**low, "complexity": (0.5, "rated"), "leakage": (0.0, "rated")}
+    services["mixed"] = services["together"] | {"abuse": (0.117, "assumed")}
     page, _ = written(tmp_path, **services)
     ratings = {name: document_of(rating(name, issues))["ratings"][0] for name, issues in services.items()}
     browser.open(page)
     for places in (
         (("leakage",), ("abuse",), ("bias",), ("complexity",)),
         (("complexity",), ("abuse", "bias"), ("leakage",)),
+        (("complexity",), ("abuse",), ("bias",), ("leakage",)),
         (("abuse", "leakage"), ("bias", "complexity")),
         (("bias",), ("leakage",)),
         (("abuse",),),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from tests.reports.trust_fixtures import CUTS, PAPER, document_of, kept, rating
+from tests.reports.trust_fixtures import CUTS, PAPER, Issue, document_of, kept, rating
 from trustgauge.errors import PlanError
 from trustgauge.methods.trust import profile_sentences as words
 from trustgauge.methods.trust.combine import outcome
@@ -20,7 +20,7 @@ from trustgauge.methods.trust.issues.issue import LEVELS
 from trustgauge.methods.trust.levels import risk
 from trustgauge.methods.trust.profile_model import ProfileDocument, profile_schema
 from trustgauge.methods.trust.profiles import IssueOrder
-from trustgauge.records import Rule
+from trustgauge.records import Rule, State
 from trustgauge.reports import comparison, comparison_page, terminal
 from trustgauge.run.comparison import ComparisonQuery, compare
 from trustgauge.run.profile_ratings import (
@@ -151,6 +151,35 @@ def test_an_outcome_that_hangs_on_an_unsettled_issue_is_not_settled(tmp_path: Pa
     easy = compared(tmp_path, profile="easy-to-talk-to")["groups"][0]["rows"][0]
     assert "leakage" not in easy["hangs_on"]
     assert easy["state"] == "rated"
+
+
+@pytest.mark.parametrize(
+    ("states", "outcome"),
+    [
+        (("rated", "not settled"), "rated"),
+        (("assumed", "rated"), "rated"),
+        (("not settled", "not settled"), "not settled"),
+        (("assumed", "not settled"), "not settled"),
+        (("assumed", "assumed"), "assumed"),
+    ],
+)
+def test_two_open_issues_together_leave_a_level_open(
+    states: tuple[State, State], outcome: State, tmp_path: Path
+) -> None:
+    abuse, bias = states
+    issues: dict[str, Issue] = {
+        "complexity": (0.5, "rated"), "leakage": (0.0, "rated"), "abuse": (0.1, abuse), "bias": (0.1, bias),
+    }  # fmt: skip
+    found = compared(
+        kept(tmp_path, document_of(rating("bot", issues))), order="CC > AL > B > IL", rule="sound"
+    )
+    (row,) = found["groups"][0]["rows"]
+    assert (row["level"], row["state"], row["place"]) == (
+        "M",
+        outcome,
+        None if outcome == "not settled" else 1,
+    )
+    assert {"abuse", "bias"} <= set(row["hangs_on"]) or outcome == "rated"
 
 
 def test_lexicographic_orders_services_of_one_level_issue_by_issue(tmp_path: Path) -> None:

@@ -19,7 +19,15 @@ import numpy as np
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.trust import order_sensitivity
 from trustgauge.methods.trust.arithmetic import explain
-from trustgauge.methods.trust.combine import MISSING, PUBLISHED_RULE, Combination, IssueValue, outcome
+from trustgauge.methods.trust.combine import (
+    MISSING,
+    PUBLISHED_RULE,
+    Combination,
+    IssueValue,
+    hinges,
+    may_change,
+    outcome,
+)
 from trustgauge.methods.trust.issues.issue import LEVELS
 from trustgauge.methods.trust.levels import risk
 from trustgauge.methods.trust.profiles import PUBLISHED, IssueOrder, order_of, profile_order, title
@@ -60,6 +68,8 @@ BY_PAPER = {"published": "count", "released": "count"}
 """What the papers' rule sets combine by."""
 PLAIN = ("issues", "take", "mode", "language")
 """Settings that say what was measured and how; ratings unlike in one of them do not stand in one ranking."""
+UNSURE = ("assumed", "inferred", "not settled")
+"""States of issues that may have another level; those of one state are looked at with those before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,25 +294,30 @@ def _outcome(issues: Mapping[str, IssueOutcome], order: IssueOrder, settings: Co
     measured = _measured(issues, order)
     levels = outcome(order, measured, settings)
     level = levels[0] if len(levels) == 1 else None
-    hangs = [name for name in order.issues if _hangs_on(name, order, measured, settings)] if level else []
-    state = _state(level, {str(issues[name]["state"]) for name in hangs})
-    return {"levels": list(levels), "level": level, "state": state, "hangs_on": hangs}
-
-
-def _state(level: str | None, states: set[str]) -> str:
-    """Of an outcome that depends on issues in these states."""
     if level is None:
-        return "incomplete"
-    return next((one for one in ("assumed", "inferred", "not settled") if one in states), "rated")
+        return {"levels": list(levels), "level": None, "state": "incomplete", "hangs_on": []}
+    known = [name for name in order.issues if name in measured and measured[name].level != MISSING]
+    unsure = [name for name in known if issues[name]["state"] in UNSURE]
+    hangs = {name for name in known if may_change(order, measured, settings, (name,))}
+    hangs.update(hinges(order, measured, settings, unsure))
+    return {
+        "levels": list(levels),
+        "level": level,
+        "state": _state({name: issues[name]["state"] for name in unsure}, order, measured, settings),
+        "hangs_on": [name for name in known if name in hangs],
+    }
 
 
-def _hangs_on(
-    name: str, order: IssueOrder, measured: Mapping[str, IssueValue], settings: Combination
-) -> bool:
-    """Whether another level of one measured issue could change the outcome."""
-    if name not in measured or measured[name].level == MISSING:
-        return False
-    return len(outcome(order, {**measured, name: IssueValue.at(MISSING)}, settings)) > 1
+def _state(
+    unsure: Mapping[str, str], order: IssueOrder, measured: Mapping[str, IssueValue], settings: Combination
+) -> str:
+    """Of an outcome with issues in these states: the first of UNSURE with which it could be another."""
+    for number, state in enumerate(UNSURE, start=1):
+        if may_change(
+            order, measured, settings, [name for name in unsure if unsure[name] in UNSURE[:number]]
+        ):
+            return state
+    return "rated"
 
 
 def profile_rankings(document: ProfileDocument) -> list[ProfileRanking]:

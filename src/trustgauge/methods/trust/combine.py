@@ -10,10 +10,10 @@ share the first place); the others only order services of one level, issue by is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 from typing import Annotated, Literal
 
 import numpy as np
@@ -314,3 +314,33 @@ def outcome(order: IssueOrder, measured: Mapping[str, IssueValue], settings: Com
     levels, risks, scores = row_of(order, measured)
     may = possible(order, levels, risks, settings, scores)[0]
     return tuple(name for name, one in zip(LEVELS, may, strict=True) if one)
+
+
+def hinges(
+    order: IssueOrder, measured: Mapping[str, IssueValue], settings: Combination, among: Sequence[str]
+) -> list[str]:
+    """Which issues of `among` could change a level that is known otherwise, if theirs were others.
+
+    Issues that do so alone; where none does, those of the smallest sets that do together: two issues may
+    change a level that neither of them changes alone. None if all of them together do not.
+
+    >>> measured = {name: IssueValue.at(0) for name in ("abuse", "bias", "complexity")}
+    >>> order = IssueOrder((("abuse",), ("bias",), ("complexity",)))
+    >>> rule = Combination(rule="count", ties="optimistic")
+    >>> hinges(order, measured, rule, ["bias", "complexity"]), hinges(order, measured, rule, ["abuse"])
+    ([], ['abuse'])
+    """
+    for size in range(1, len(among) + 1) if may_change(order, measured, settings, among) else ():
+        sets = (some for some in combinations(among, size) if may_change(order, measured, settings, some))
+        found = {name for some in sets for name in some}
+        if found:
+            return [name for name in among if name in found]
+    return []
+
+
+def may_change(
+    order: IssueOrder, measured: Mapping[str, IssueValue], settings: Combination, issues: Collection[str]
+) -> bool:
+    """Whether more than one level may come out if these issues are anything, all at once."""
+    unknown = dict.fromkeys(issues, IssueValue.at(MISSING))
+    return bool(unknown) and len(outcome(order, {**measured, **unknown}, settings)) > 1

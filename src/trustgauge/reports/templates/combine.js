@@ -76,10 +76,20 @@ const combining = (() => {
   };
   const outcome = (places, issues, rule) => possible(ranksOf(places), ...row(places, issues), rule);
 
-  const hangsOn = (places, issues, rule) => places.flat().filter((name) => {
-    if (!issues[name] || issues[name].level < 0) return false;
-    return outcome(places, { ...issues, [name]: { level: -1, risk: null, value: null } }, rule).length > 1;
-  });
+  // Whether another level may come out if these issues are anything, all at once: two of them may change
+  // a level that neither changes alone.
+  const mayChange = (places, issues, rule, names) => {
+    const unknown = Object.fromEntries(names.map((name) => [name, { level: -1, risk: null, value: null }]));
+    return names.length > 0 && outcome(places, { ...issues, ...unknown }, rule).length > 1;
+  };
+  const UNSURE = ["assumed", "inferred", "not settled"];
+  const state = (places, issues, rule) => {
+    if (outcome(places, issues, rule).length > 1) return "incomplete";
+    const known = places.flat().filter((name) => issues[name] && issues[name].level >= 0);
+    const may = (_, i) => mayChange(places, issues, rule,
+      known.filter((name) => UNSURE.slice(0, i + 1).includes(issues[name].state)));
+    return UNSURE.find(may) || "rated";
+  };
 
   const permutations = (k) => {
     const found = [];
@@ -154,5 +164,5 @@ const combining = (() => {
     }
     return told;
   };
-  return { ranksOf, outcome, hangsOn, allOrders, explain };
+  return { ranksOf, outcome, state, allOrders, explain };
 })();

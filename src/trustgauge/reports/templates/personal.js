@@ -88,10 +88,7 @@
   };
   const rated = (service, settings) => {
     const levels = combining.outcome(places, service.issues, settings);
-    const hangs = levels.length === 1 ? combining.hangsOn(places, service.issues, settings) : [];
-    const states = hangs.map((name) => service.issues[name].state);
-    const state = levels.length > 1 ? "incomplete"
-      : ["assumed", "inferred", "not settled"].find((name) => states.includes(name)) || "rated";
+    const state = combining.state(places, service.issues, settings);
     return { service, levels, state, told: combining.explain(places, service.issues, settings) };
   };
   const keys = (rows, settings) => {

@@ -30,6 +30,14 @@ Bools = NDArray[np.bool_]
 CombiningRule = Literal["sound", "count", "raw-weighted", "worst-of", "lexicographic"]
 Ties = Literal["pessimistic", "optimistic", "middle"]
 
+OWN_SETTINGS: Mapping[CombiningRule, tuple[str, ...]] = {
+    "sound": (),
+    "count": ("ties",),
+    "raw-weighted": ("weights", "cuts"),
+    "worst-of": ("first",),
+    "lexicographic": (),
+}
+"""Settings that each rule looks at."""
 MISSING = -1
 """The level of an issue that was not measured."""
 THIRDS = (1 / 3, 2 / 3)
@@ -59,6 +67,10 @@ class Combination(BaseModel):
         if value and (value[0] <= 0 or any(one < other for one, other in pairwise(value))):
             raise ValueError("input should be positive and falling, that of the most important issue first")
         return value
+
+    def among(self, issues: int) -> Combination:
+        """The same for orders of so many issues: weights are for one number of them, else the usual hold."""
+        return self if len(self.weights) in (0, issues) else self.model_copy(update={"weights": ()})
 
 
 PUBLISHED_RULE = Combination(rule="count", ties="pessimistic")

@@ -16,11 +16,19 @@ const combining = (() => {
     return found;
   };
   const cut = (mean, cuts) => (mean >= cuts[0] - ALIKE ? 1 : 0) + (mean > cuts[1] + ALIKE ? 1 : 0);
-  const weighted = (ranks, values) => {
-    const weights = ranks.map((rank) => ranks.length + 1 - rank);
+  const above = (ranks) => ranks.map((rank) => ranks.filter((other) => other < rank).length);
+  // Weights given for another number of issues do not hold, and tied issues share their places' mean.
+  const placeWeights = (ranks, given) => {
+    if (!given || given.length !== ranks.length) return ranks.map((rank) => ranks.length + 1 - rank);
+    return above(ranks).map((before, i) => {
+      const size = ranks.filter((other) => other === ranks[i]).length;
+      return sum(given.slice(before, before + size)) / size;
+    });
+  };
+  const weighted = (ranks, values, given) => {
+    const weights = placeWeights(ranks, given);
     return sum(weights.map((weight, i) => weight * values[i])) / sum(weights);
   };
-  const above = (ranks) => ranks.map((rank) => ranks.filter((other) => other < rank).length);
   const firstLevel = (ranks, levels) => {
     const first = Math.min(...ranks);
     return worst(levels.filter((_, i) => ranks[i] === first));
@@ -40,7 +48,7 @@ const combining = (() => {
       if (rule.ties === "middle") return most.length > 1 ? 1 : most[0];
       return rule.ties === "optimistic" ? most[0] : most[most.length - 1];
     }
-    if (rule.rule === "raw-weighted") return cut(weighted(ranks, values), rule.cuts);
+    if (rule.rule === "raw-weighted") return cut(weighted(ranks, values, rule.weights), rule.cuts);
     if (rule.rule === "worst-of") {
       const before = above(ranks);
       return worst(levels.filter((_, i) => before[i] < rule.first));
@@ -139,10 +147,11 @@ const combining = (() => {
         told.tied = tied(told.points, levels);
       }
     } else if (rule.rule === "sound" || rule.rule === "raw-weighted") {
-      told.gives = ranks.map((rank) => k + 1 - rank);
+      const given = rule.rule === "raw-weighted" ? rule.weights : [];
+      told.gives = placeWeights(ranks, given);
       told.cuts = rule.rule === "sound" ? THIRDS : rule.cuts;
       if (whole) {
-        told.mean = weighted(ranks, rule.rule === "sound" ? risks : values);
+        told.mean = weighted(ranks, rule.rule === "sound" ? risks : values, given);
         told.meanLevel = cut(told.mean, told.cuts);
         if (rule.rule === "sound") {
           const first = firstLevel(ranks, levels), most = worst(levels);

@@ -314,6 +314,14 @@ def test_contract(rule: str) -> None:
         ({"issues": ["abuse", "abus"]}, 'no issue "abus"'),
         ({"issues": [KINDS[0](), KINDS[0]()]}, "stands twice"),
         ({"take": {"leak": "social-bias"}}, 'no issue "leak"'),
+        (
+            {
+                "combination": {"rule": "raw-weighted", "weights": [2, 1]},
+                "profiles": ["mine", "safe-language"],
+                "orders": {"mine": ["abuse", "bias"]},
+            },
+            'combination.weights: the profile "safe-language" orders 4 issues. Must be 4 weights',
+        ),
     ],
 )
 def test_faults_say_what_must_be(wrong: dict[str, Any], told: str) -> None:

@@ -136,12 +136,16 @@ def test_page_and_python_agree_for_random_scores_orders_and_rules(browser: Chrom
             elif change < 0.2:
                 issues[name] = (issues[name][0], "not settled")
         services[f"bot-{number:02}"] = issues
+    low: dict[str, Issue] = dict.fromkeys(("abuse", "bias"), (0.117, "not settled"))
+    services["together"] = {**low, "complexity": (0.5, "rated"), "leakage": (0.0, "rated")}
+    services["mixed"] = services["together"] | {"abuse": (0.117, "assumed")}
     page, _ = written(tmp_path, **services)
     ratings = {name: document_of(rating(name, issues))["ratings"][0] for name, issues in services.items()}
     browser.open(page)
     for places in (
         (("leakage",), ("abuse",), ("bias",), ("complexity",)),
         (("complexity",), ("abuse", "bias"), ("leakage",)),
+        (("complexity",), ("abuse",), ("bias",), ("leakage",)),
         (("abuse", "leakage"), ("bias", "complexity")),
         (("bias",), ("leakage",)),
         (("abuse",),),
@@ -162,6 +166,35 @@ def test_page_and_python_agree_for_random_scores_orders_and_rules(browser: Chrom
                 assert (levels, state) == ("".join(due["levels"]), due["state"]), (service, codes, name)
                 lines = [view_sentences.arithmetic(due["explained"]), view_sentences.orders(due["orders"])]
                 assert words == " ".join(line for line in lines if line), (service, codes, name)
+
+
+def test_the_page_begins_with_the_combination_of_the_plan(browser: Chromium, tmp_path: Path) -> None:
+    document = document_of(*(rating(name, issues, rule="sound") for name, issues in PAPER.items()))
+    for one in document["ratings"]:
+        one["method"]["options"]["combination"] = {
+            "rule": "raw-weighted", "weights": [9, 2, 1, 0.5], "cuts": [0.05, 0.2],
+        }  # fmt: skip
+    found = rate_for_profile(kept(tmp_path, document), ProfileQuery(), TODAY)
+    page = tmp_path / "own.html"
+    page.write_text(personal_page.page(found, DUMPED, profile_rankings(found)), "utf-8")
+    browser.open(page)
+    assert browser.run("document.querySelector('#rule').value") == "of-the-plan"
+    told_of = "[...document.querySelectorAll('#cards li')].map(c => [c.dataset.levels, c.dataset.state])"
+    for codes, places in (
+        ("IL,AL,B,CC", (("leakage",), ("abuse",), ("bias",), ("complexity",))),
+        ("CC,AL=B,IL", (("complexity",), ("abuse", "bias"), ("leakage",))),
+        ("CC,B", (("complexity",), ("bias",))),
+    ):
+        browser.run(f"location.hash = '#o={codes}&r=of-the-plan'")
+        browser.until(f"document.querySelectorAll('#order li').length === {sum(map(len, places))}")
+        whom = ProfileQuery(order=" > ".join(" = ".join(place) for place in places))
+        rows = rate_for_profile(tmp_path, whom, TODAY)["groups"][0]["rows"]
+        assert browser.run(told_of) == [["".join(row["levels"]), row["state"]] for row in rows]
+        lines = [
+            f"{view_sentences.arithmetic(row['explained'])} {view_sentences.orders(row['orders'])}"
+            for row in rows
+        ]
+        assert browser.run("[...document.querySelectorAll('#cards p')].map(p => p.textContent)") == lines
 
 
 def test_ranks_agree_with_the_command(browser: Chromium, page: Path) -> None:

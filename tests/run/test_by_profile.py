@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from tests.reports.trust_fixtures import CUTS, PAPER, document_of, kept, rating
+from tests.reports.trust_fixtures import CUTS, PAPER, Issue, document_of, kept, rating
 from trustgauge.errors import PlanError
 from trustgauge.methods.trust import profile_sentences as words
 from trustgauge.methods.trust.combine import outcome
@@ -20,7 +20,7 @@ from trustgauge.methods.trust.issues.issue import LEVELS
 from trustgauge.methods.trust.levels import risk
 from trustgauge.methods.trust.profile_model import ProfileDocument, profile_schema
 from trustgauge.methods.trust.profiles import IssueOrder
-from trustgauge.records import Rule
+from trustgauge.records import Rule, State
 from trustgauge.reports import comparison, comparison_page, terminal
 from trustgauge.run.comparison import ComparisonQuery, compare
 from trustgauge.run.profile_ratings import (
@@ -88,6 +88,49 @@ def test_without_a_rule_the_one_that_the_ratings_were_made_by_holds(tmp_path: Pa
     assert compared(tmp_path / "b", rule="worst-of")["groups"][0]["combination"]["first"] == 2
 
 
+def combined_by(folder: Path, id: str, combination: dict[str, Any], *services: str) -> Path:
+    """Ratings of a plan with a combination of its own."""
+    document = document_of(*(rating(name, PAPER[name], rule="sound") for name in services), id=id)
+    for one in document["ratings"]:
+        one["method"]["options"]["combination"] = combination
+    return kept(folder, document)
+
+
+def test_without_a_rule_the_combination_of_the_plan_holds(tmp_path: Path) -> None:
+    first = {"rule": "lexicographic", "weights": [], "cuts": [0.33, 0.67], "first": 2, "ties": "pessimistic"}
+    document = compared(combined_by(tmp_path, "TG-2026-1122-aaaa", first, "Insurance"))
+    assert document["groups"][0]["rule"] == "lexicographic"
+    assert shown(document) == [("1", "Insurance", "Low risk")]
+    own = {"rule": "raw-weighted", "weights": [9, 1, 1, 0.5], "cuts": [0.05, 0.2]}
+    combined_by(tmp_path, "TG-2026-1122-bbbb", own, "HR")
+    document = compared(tmp_path)
+    assert [one["rule"] for one in document["groups"]] == ["of-the-plan", "lexicographic"]
+    (row,) = document["groups"][0]["rows"]
+    assert row["explained"].get("mean") == pytest.approx((9 * 1.0 + 0.05 + 0.5 * 0.42) / 11.5)
+    printed = terminal.plain(words.text(document))
+    assert "weighted mean of the scores (of the plan): weights 9-1-1-0.5" in printed
+    # A rule that is asked for holds for all of them, in one table; what a plan set for another has no effect.
+    assert len(compared(tmp_path, rule="worst-of")["groups"][0]["rows"]) == 2
+    combined_by(tmp_path, "TG-2026-1122-cccc", {"rule": "sound", "first": 1, "cuts": [0.1, 0.2]}, "Ubuntu")
+    assert "sound" in [one["rule"] for one in compared(tmp_path)["groups"]]
+
+
+def test_weights_of_a_plan_hold_for_orders_of_as_many_issues(tmp_path: Path) -> None:
+    own = {"rule": "raw-weighted", "weights": [9, 1, 1, 0.5], "cuts": [0.05, 0.2]}
+    folder = combined_by(tmp_path, "TG-2026-1122-bbbb", own, "HR")
+    tied = compared(folder, order="IL = AL > B = CC")
+    assert "weights 5-5-0.75-0.75" in terminal.plain(words.text(tied))
+    two = compared(folder, order="AL > CC")
+    assert "weights 2-1" in terminal.plain(words.text(two))
+    assert two["groups"][0]["rows"][0]["explained"].get("mean") == pytest.approx(0.14)
+
+
+def test_a_combination_that_is_none_is_named(tmp_path: Path) -> None:
+    folder = combined_by(tmp_path, "TG-2026-1122-bbbb", {"rule": "best"}, "HR")
+    with pytest.raises(PlanError, match="TG-2026-1122-bbbb"):
+        compared(folder)
+
+
 def test_ratings_under_different_rules_never_share_a_ranking(tmp_path: Path) -> None:
     sound = document_of(rating("Other", PAPER["HR"], rule="sound"), id="TG-2026-1122-aaaa")
     paper(tmp_path)
@@ -151,6 +194,35 @@ def test_an_outcome_that_hangs_on_an_unsettled_issue_is_not_settled(tmp_path: Pa
     easy = compared(tmp_path, profile="easy-to-talk-to")["groups"][0]["rows"][0]
     assert "leakage" not in easy["hangs_on"]
     assert easy["state"] == "rated"
+
+
+@pytest.mark.parametrize(
+    ("states", "outcome"),
+    [
+        (("rated", "not settled"), "rated"),
+        (("assumed", "rated"), "rated"),
+        (("not settled", "not settled"), "not settled"),
+        (("assumed", "not settled"), "not settled"),
+        (("assumed", "assumed"), "assumed"),
+    ],
+)
+def test_two_open_issues_together_leave_a_level_open(
+    states: tuple[State, State], outcome: State, tmp_path: Path
+) -> None:
+    abuse, bias = states
+    issues: dict[str, Issue] = {
+        "complexity": (0.5, "rated"), "leakage": (0.0, "rated"), "abuse": (0.1, abuse), "bias": (0.1, bias),
+    }  # fmt: skip
+    found = compared(
+        kept(tmp_path, document_of(rating("bot", issues))), order="CC > AL > B > IL", rule="sound"
+    )
+    (row,) = found["groups"][0]["rows"]
+    assert (row["level"], row["state"], row["place"]) == (
+        "M",
+        outcome,
+        None if outcome == "not settled" else 1,
+    )
+    assert {"abuse", "bias"} <= set(row["hangs_on"]) or outcome == "rated"
 
 
 def test_lexicographic_orders_services_of_one_level_issue_by_issue(tmp_path: Path) -> None:

@@ -15,13 +15,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pydantic import ValidationError
 
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.trust import order_sensitivity
 from trustgauge.methods.trust.arithmetic import explain
-from trustgauge.methods.trust.combine import MISSING, PUBLISHED_RULE, Combination, IssueValue, outcome
+from trustgauge.methods.trust.combine import (
+    MISSING,
+    OWN_SETTINGS,
+    PUBLISHED_RULE,
+    Combination,
+    IssueValue,
+    hinges,
+    may_change,
+    outcome,
+)
 from trustgauge.methods.trust.issues.issue import LEVELS
 from trustgauge.methods.trust.levels import risk
+from trustgauge.methods.trust.profile_sentences import OF_THE_PLAN
 from trustgauge.methods.trust.profiles import PUBLISHED, IssueOrder, order_of, profile_order, title
 from trustgauge.methods.trust.view_sentences import by_rule, has_level
 from trustgauge.records import digest
@@ -60,6 +71,8 @@ BY_PAPER = {"published": "count", "released": "count"}
 """What the papers' rule sets combine by."""
 PLAIN = ("issues", "take", "mode", "language")
 """Settings that say what was measured and how; ratings unlike in one of them do not stand in one ranking."""
+UNSURE = ("assumed", "inferred", "not settled")
+"""States of issues that may have another level; those of one state are looked at with those before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +109,16 @@ def rate_for_profile(ratings: Path, whom: ProfileQuery, today: date) -> ProfileD
         PlanError: there is no such rating, profile, order or rule, or no chatbot was rated.
     """
     runs = select_runs(ratings, whom.names)
-    kept, notes = _kept(runs, ratings)
+    rule = rule_of(whom.rule) if whom.rule else ""
+    kept, notes = _kept(runs, ratings, rule)
     own = _own(runs)
     known = tuple(dict.fromkeys(str(part["key"]) for one in kept for part in one.rating["parts"]))
     order = _order(whom, own, known)
-    combination = rule_of(whom.rule) if whom.rule else None
     grouped: dict[str, list[StoredRating]] = {}
     for one in kept:
-        grouped.setdefault(_group_key(one), []).append(one)
+        grouped.setdefault(_group_key(one, rule), []).append(one)
     shown = RowBuilder(whom.links, today)
-    groups = [_group(members, order, combination, shown, whom) for members in grouped.values()]
+    groups = [_group(members, order, rule, shown, whom) for members in grouped.values()]
     groups.sort(key=lambda one: -len(one["rows"]))
     if len(groups) > 1:
         notes.append(remark("compare.separate", groups=len(groups)))
@@ -154,8 +167,10 @@ def _own(runs: Sequence[StoredRun]) -> dict[str, IssueOrder]:
     return found
 
 
-def _kept(runs: Sequence[StoredRun], ratings: Path) -> tuple[list[StoredRating], list[RemarkEntry]]:
-    """The newest trust rating of every service and way of measuring; its profile does not matter.
+def _kept(
+    runs: Sequence[StoredRun], ratings: Path, rule: str
+) -> tuple[list[StoredRating], list[RemarkEntry]]:
+    """The newest trust rating of every service and way of rating; its profile does not matter.
 
     Of a service with a fuller rating, talks and provisional ratings are left out.
     """
@@ -173,7 +188,7 @@ def _kept(runs: Sequence[StoredRun], ratings: Path) -> tuple[list[StoredRating],
         if one.service in full and is_slight(one.rating):
             slight.append(one.run.id)
             continue
-        known = found.setdefault((one.service, _group_key(one)), one)
+        known = found.setdefault((one.service, _group_key(one, rule)), one)
         if known.run.id != one.run.id:
             older.append(one.run.id)
     if not found:
@@ -195,10 +210,34 @@ def _kept(runs: Sequence[StoredRun], ratings: Path) -> tuple[list[StoredRating],
     return list(found.values()), notes
 
 
-def _group_key(one: StoredRating) -> str:
+def _group_key(one: StoredRating, rule: str) -> str:
+    """What ratings of one ranking share; how they were combined matters unless a rule is asked for."""
     method = one.rating["method"]
     facts = {name: method["options"].get(name) for name in PLAIN}
-    return digest("by-profile", [method["version"], method["rule"], facts])
+    combined = rule or _combination(one)[1].model_dump(mode="json")
+    return digest("by-profile", [method["version"], method["rule"], facts, combined])
+
+
+def _combination(one: StoredRating) -> tuple[str, Combination]:
+    """How the levels of a rating were combined, and what that is called: a name of RULES or `OF_THE_PLAN`.
+
+    Raises:
+        PlanError: the rating does not say it rightly.
+    """
+    method = one.rating["method"]
+    given = method["options"].get("combination")
+    if not given:
+        name = BY_PAPER.get(method["rule"], "sound")
+        return name, RULES[name]
+    # Earlier plans could set what another rule looks at; it had no effect.
+    looked_at = ("rule", *OWN_SETTINGS.get(given.get("rule"), ()))
+    try:
+        found = Combination.model_validate({name: given[name] for name in looked_at if name in given})
+    except ValidationError:
+        raise PlanError(
+            (Fault(f"rating {one.run.id}", "its `combination` is none", must="a rule and its settings"),)
+        ) from None
+    return next((name for name, usual in RULES.items() if usual == found), OF_THE_PLAN), found
 
 
 def _order(whom: ProfileQuery, own: Mapping[str, IssueOrder], known: Sequence[str]) -> IssueOrder:
@@ -233,14 +272,13 @@ def _named(whom: ProfileQuery, order: IssueOrder) -> NamedOrder:
 def _group(
     members: Sequence[StoredRating],
     order: IssueOrder,
-    rule: str | None,
+    rule: str,
     shown: RowBuilder,
     whom: ProfileQuery,
 ) -> ProfileGroup:
     """One ranking of chatbots that were measured alike."""
     method = members[0].rating["method"]
-    named = rule or BY_PAPER.get(method["rule"], "sound")
-    settings = RULES[named]
+    named, settings = (rule, RULES[rule]) if rule else _combination(members[0])
     every: Iterator[ProfileRow] = (
         {**shown.row(one), **combine_issues(one.rating, order, settings), "place": None, "shown": ""}
         for one in members
@@ -262,6 +300,7 @@ def _group(
 
 def combine_issues(rating: RatingEntry, order: IssueOrder, settings: Combination) -> CombinedIssues:
     """What the issues of one rating come to for this order and rule."""
+    settings = settings.among(len(order.issues))
     issues = {str(part["key"]): _known(part) for part in rating["parts"]}
     measured = _measured(issues, order)
     every = {name: measured.get(name, IssueValue.at(MISSING)) for name in order.issues}
@@ -284,35 +323,41 @@ def _outcome(issues: Mapping[str, IssueOutcome], order: IssueOrder, settings: Co
     measured = _measured(issues, order)
     levels = outcome(order, measured, settings)
     level = levels[0] if len(levels) == 1 else None
-    hangs = [name for name in order.issues if _hangs_on(name, order, measured, settings)] if level else []
-    state = _state(level, {str(issues[name]["state"]) for name in hangs})
-    return {"levels": list(levels), "level": level, "state": state, "hangs_on": hangs}
-
-
-def _state(level: str | None, states: set[str]) -> str:
-    """Of an outcome that depends on issues in these states."""
     if level is None:
-        return "incomplete"
-    return next((one for one in ("assumed", "inferred", "not settled") if one in states), "rated")
+        return {"levels": list(levels), "level": None, "state": "incomplete", "hangs_on": []}
+    known = [name for name in order.issues if name in measured and measured[name].level != MISSING]
+    unsure = [name for name in known if issues[name]["state"] in UNSURE]
+    hangs = {name for name in known if may_change(order, measured, settings, (name,))}
+    hangs.update(hinges(order, measured, settings, unsure))
+    return {
+        "levels": list(levels),
+        "level": level,
+        "state": _state({name: issues[name]["state"] for name in unsure}, order, measured, settings),
+        "hangs_on": [name for name in known if name in hangs],
+    }
 
 
-def _hangs_on(
-    name: str, order: IssueOrder, measured: Mapping[str, IssueValue], settings: Combination
-) -> bool:
-    """Whether another level of one measured issue could change the outcome."""
-    if name not in measured or measured[name].level == MISSING:
-        return False
-    return len(outcome(order, {**measured, name: IssueValue.at(MISSING)}, settings)) > 1
+def _state(
+    unsure: Mapping[str, str], order: IssueOrder, measured: Mapping[str, IssueValue], settings: Combination
+) -> str:
+    """Of an outcome with issues in these states: the first of UNSURE with which it could be another."""
+    for number, state in enumerate(UNSURE, start=1):
+        if may_change(
+            order, measured, settings, [name for name in unsure if unsure[name] in UNSURE[:number]]
+        ):
+            return state
+    return "rated"
 
 
 def profile_rankings(document: ProfileDocument) -> list[ProfileRanking]:
     """The services of the first group, in its order, for every profile, by the rule of the group."""
     group = document["groups"][0]
-    settings = RULES[group["rule"]]
+    settings = Combination.model_validate(group["combination"])
     found: list[ProfileRanking] = []
     for profile in document["profiles"]:
         order = IssueOrder(tuple(tuple(place) for place in profile["places"]))
-        rows = [_outcome(row["issues"], order, settings) for row in group["rows"]]
+        told = settings.among(len(order.issues))
+        rows = [_outcome(row["issues"], order, told) for row in group["rows"]]
         found.append({"title": profile["title"], "rows": rows})
     return found
 

@@ -20,6 +20,7 @@ from trustgauge.methods.trust.combine import (
     CombiningRule,
     IssueValue,
     combine_rows,
+    hinges,
     interval_of_mean,
     levels_of,
     outcome,
@@ -284,3 +285,31 @@ def test_ends_of_a_weighted_mean_add_up_as_squares() -> None:
     assert low == pytest.approx(0.35 - np.hypot(0.75 * 0.1, 0.25 * 0.2))
     assert high == pytest.approx(0.35 + 0.75 * 0.2)
     assert interval_of_mean(np.ones(1), values[:1], ends[:1]) == pytest.approx((0.3, 0.6))
+
+
+def test_two_issues_together_may_change_a_level_that_neither_changes_alone() -> None:
+    order = IssueOrder.parse("CC > AL > B > IL")
+    levels = {"complexity": 1, "abuse": 0, "bias": 0, "leakage": 0}
+    found = {name: IssueValue.at(level) for name, level in levels.items()}
+    alone = [hinges(order, found, Combination(), [name]) for name in ("abuse", "bias")]
+    assert alone == [[], []]
+    assert hinges(order, found, Combination(), ["abuse", "bias"]) == ["abuse", "bias"]
+    assert hinges(order, found, Combination(), ["leakage", "abuse", "bias"]) == ["abuse", "bias"]
+    assert hinges(order, found, Combination(), ["complexity", "abuse", "bias"]) == ["complexity"]
+
+
+@given(ORDERS, SCORES, st.sampled_from(RULES), st.sets(st.sampled_from(NAMES)))
+@settings(max_examples=60, deadline=None)
+def test_issues_hinge_where_levels_that_they_may_have_at_once_change_the_outcome(
+    order: IssueOrder, scores: list[float], rule: CombiningRule, chosen: set[str]
+) -> None:
+    """Every way to put the issues at a score of each level, tried by itself."""
+    found, told = issues(order, scores), Combination(rule=rule)
+    among = sorted(chosen & set(order.issues))
+    seen = {
+        outcome(order, found | dict(zip(among, values, strict=True)), told)
+        for values in product([issue_at_score(score, CUTS) for score in (0, 0.5, 1)], repeat=len(among))
+    }
+    if len(seen) > 1:
+        assert hinges(order, found, told, among)
+    assert set(hinges(order, found, told, among)) <= set(among)

@@ -244,6 +244,23 @@ def test_a_given_rating_that_is_not_settled_settles_nothing() -> None:
         assert "trust.issue-open" in [reason.code for reason in one.reasons]
 
 
+def test_two_open_issues_that_change_the_level_only_together_leave_it_open() -> None:
+    scale = Scale("risk", ("L", "M", "H"), ("Low risk", "Medium risk", "High risk"))
+    social = Rating("bot", "social-bias", "1.0", "sound", "gender", scale, "not settled", "L", {"L": 1.0}, ())
+    states = {}
+    for taken in (["abuse"], ["bias"], ["abuse", "bias"]):
+        method = experiment(take=dict.fromkeys(taken, "social-bias"), profiles=["easy-to-talk-to"])
+        summary = method.summarise(marked(method, {"bot": scattered(method, complexity=0.5)}))
+        one = method.with_ratings([social]).rate(summary, 7)[0]
+        open_now = [reason.facts["issues"] for reason in one.reasons if reason.code == "trust.issue-open"]
+        states[tuple(taken)] = (one.level, one.state, open_now)
+    assert states == {
+        ("abuse",): ("M", "rated", []),
+        ("bias",): ("M", "rated", []),
+        ("abuse", "bias"): ("M", "not settled", [["abuse", "bias"]]),
+    }
+
+
 def test_sensitivity_follows_from_variants_and_profiles() -> None:
     variants = {"bot": {"model": ["other"], "data": ["same"]}}
     method = experiment(services=["bot", "other", "same"], variants=variants, profiles=["safe-language"])
@@ -297,6 +314,14 @@ def test_contract(rule: str) -> None:
         ({"issues": ["abuse", "abus"]}, 'no issue "abus"'),
         ({"issues": [KINDS[0](), KINDS[0]()]}, "stands twice"),
         ({"take": {"leak": "social-bias"}}, 'no issue "leak"'),
+        (
+            {
+                "combination": {"rule": "raw-weighted", "weights": [2, 1]},
+                "profiles": ["mine", "safe-language"],
+                "orders": {"mine": ["abuse", "bias"]},
+            },
+            'combination.weights: the profile "safe-language" orders 4 issues. Must be 4 weights',
+        ),
     ],
 )
 def test_faults_say_what_must_be(wrong: dict[str, Any], told: str) -> None:

@@ -10,10 +10,10 @@ share the first place); the others only order services of one level, issue by is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 from typing import Annotated, Literal
 
 import numpy as np
@@ -30,6 +30,14 @@ Bools = NDArray[np.bool_]
 CombiningRule = Literal["sound", "count", "raw-weighted", "worst-of", "lexicographic"]
 Ties = Literal["pessimistic", "optimistic", "middle"]
 
+OWN_SETTINGS: Mapping[CombiningRule, tuple[str, ...]] = {
+    "sound": (),
+    "count": ("ties",),
+    "raw-weighted": ("weights", "cuts"),
+    "worst-of": ("first",),
+    "lexicographic": (),
+}
+"""Settings that each rule looks at."""
 MISSING = -1
 """The level of an issue that was not measured."""
 THIRDS = (1 / 3, 2 / 3)
@@ -59,6 +67,10 @@ class Combination(BaseModel):
         if value and (value[0] <= 0 or any(one < other for one, other in pairwise(value))):
             raise ValueError("input should be positive and falling, that of the most important issue first")
         return value
+
+    def among(self, issues: int) -> Combination:
+        """The same for orders of so many issues: weights are for one number of them, else the usual hold."""
+        return self if len(self.weights) in (0, issues) else self.model_copy(update={"weights": ()})
 
 
 PUBLISHED_RULE = Combination(rule="count", ties="pessimistic")
@@ -314,3 +326,33 @@ def outcome(order: IssueOrder, measured: Mapping[str, IssueValue], settings: Com
     levels, risks, scores = row_of(order, measured)
     may = possible(order, levels, risks, settings, scores)[0]
     return tuple(name for name, one in zip(LEVELS, may, strict=True) if one)
+
+
+def hinges(
+    order: IssueOrder, measured: Mapping[str, IssueValue], settings: Combination, among: Sequence[str]
+) -> list[str]:
+    """Which issues of `among` could change a level that is known otherwise, if theirs were others.
+
+    Issues that do so alone; where none does, those of the smallest sets that do together: two issues may
+    change a level that neither of them changes alone. None if all of them together do not.
+
+    >>> measured = {name: IssueValue.at(0) for name in ("abuse", "bias", "complexity")}
+    >>> order = IssueOrder((("abuse",), ("bias",), ("complexity",)))
+    >>> rule = Combination(rule="count", ties="optimistic")
+    >>> hinges(order, measured, rule, ["bias", "complexity"]), hinges(order, measured, rule, ["abuse"])
+    ([], ['abuse'])
+    """
+    for size in range(1, len(among) + 1) if may_change(order, measured, settings, among) else ():
+        sets = (some for some in combinations(among, size) if may_change(order, measured, settings, some))
+        found = {name for some in sets for name in some}
+        if found:
+            return [name for name in among if name in found]
+    return []
+
+
+def may_change(
+    order: IssueOrder, measured: Mapping[str, IssueValue], settings: Combination, issues: Collection[str]
+) -> bool:
+    """Whether more than one level may come out if these issues are anything, all at once."""
+    unknown = dict.fromkeys(issues, IssueValue.at(MISSING))
+    return bool(unknown) and len(outcome(order, {**measured, **unknown}, settings)) > 1

@@ -200,7 +200,7 @@ def _data(document: ProfileDocument, rules: Mapping[str, Mapping[str, Any]]) -> 
         "services": [_service(row) for row in group["rows"]],
         "profiles": document["profiles"],
         "order": document["order"],
-        "rules": dict(rules),
+        "rules": {**rules, group["rule"]: group["combination"]},
         "rule": group["rule"],
         "words": {
             "card": CARD, "moves": MOVES, "ties": TIES, "risks": RISKS, "combining": COMBINING, "how": HOW,

@@ -25,11 +25,17 @@ if TYPE_CHECKING:
     )
 
 
+OF_THE_PLAN = "of-the-plan"
+"""The name of a rule with settings that a plan gave it."""
+
+
 def rule_name(group: ProfileGroup) -> str:
-    """A rule of combining by its name: "count rule (published)"."""
+    """A rule of combining by its name: "count rule (published)", "first issue decides"."""
     settings = group["combination"]
     published = settings["rule"] == "count" and settings["ties"] == "pessimistic"
     name = COMBINING.get(settings["rule"], sanitize.name(str(settings["rule"])))
+    if group["rule"] == OF_THE_PLAN:
+        return f"{name} (of the plan)"
     return f"{name} (published)" if published else name
 
 
@@ -42,10 +48,21 @@ def rule_words(group: ProfileGroup, places: Sequence[Sequence[str]]) -> str:
         weights = "-".join(view_sentences.amount(k - rank) for rank in ranks)
         return f"{rule}: {weights}, ties to the {TIES[settings['ties']]}"
     if settings["rule"] in ("sound", "raw-weighted"):
-        return f"{rule}: weights {'-'.join(view_sentences.amount(k + 1 - rank) for rank in ranks)}"
+        return (
+            f"{rule}: weights {'-'.join(map(view_sentences.amount, _weights(settings['weights'], places)))}"
+        )
     if settings["rule"] == "worst-of":
         return f"{rule}: {settings['first']}"
     return rule
+
+
+def _weights(given: Sequence[float], places: Sequence[Sequence[str]]) -> Iterator[float]:
+    """Weight of each issue; those of one place have the mean of theirs."""
+    k = sum(map(len, places))
+    left = iter(given if len(given) == k else range(k, 0, -1))
+    for place in places:
+        shared = [next(left) for _ in place]
+        yield from [sum(shared) / len(shared)] * len(shared)
 
 
 def _ranks(places: Sequence[Sequence[str]]) -> Iterator[float]:

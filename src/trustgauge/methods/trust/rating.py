@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from trustgauge.methods.trust import audit, order_sensitivity, utterances
 from trustgauge.methods.trust.arithmetic import explain
 from trustgauge.methods.trust.combine import (
     MISSING,
-    IssueValue,
+    hinges,
     interval_of_mean,
     mean_of,
     outcome,
@@ -215,20 +215,22 @@ class _Profiled:
         return ("rated" if settled else "not settled"), level, certainty
 
     def _open(self) -> list[str]:
-        """Issues that are open however sure their resamples are, and that the level depends on."""
-        return [
+        """Issues that are open however sure their resamples are, and that the level depends on.
+
+        Together with assumed ones: what they are may come out in any way at once.
+        """
+        return self._hinges(
             one.name
             for one in self._ordered()
-            if any(reason.code in OPEN for reason in one.part.reasons) and self._hangs_on(one.name)
-        ]
-
-    def _hangs_on(self, name: str) -> bool:
-        """Whether another level of one issue could change the outcome."""
-        without = {**self.now, name: IssueValue.at(MISSING)}
-        return len(outcome(self.order, without, self.combining)) > 1
+            if one.assessed.state == "assumed" or any(reason.code in OPEN for reason in one.part.reasons)
+        )
 
     def _hangs_on_assumed(self) -> bool:
-        return any(one.assessed.state == "assumed" and self._hangs_on(one.name) for one in self._ordered())
+        return bool(self._hinges(one.name for one in self._ordered() if one.assessed.state == "assumed"))
+
+    def _hinges(self, names: Iterable[str]) -> list[str]:
+        """Those of some issues that could change the outcome, alone or together."""
+        return hinges(self.order, self.now, self.combining, list(names))
 
     def _risk(self) -> Interval | None:
         """The weighted mean of the risks, on the common scale, where all issues are measured.

@@ -155,6 +155,7 @@ class TrustSettings(AuditedSettings):
     def _holds_together(self) -> Self:
         faults = [
             *self._profile_faults(),
+            *self._weight_faults(),
             *self._issue_faults(),
             *self._variant_faults(),
             *self._disguise_faults(),
@@ -192,6 +193,20 @@ class TrustSettings(AuditedSettings):
             except PlanError as error:
                 faults += error.faults
         return faults
+
+    def _weight_faults(self) -> Iterator[Fault]:
+        """Weights are for one number of issues, and every profile of the experiment is combined by them."""
+        given = self.combining.weights if self.combining.rule == "raw-weighted" else ()
+        for profile in self.profiles if given else ():
+            try:
+                k = len(self.order_of(profile).issues)
+            except PlanError:  # said by `_profile_faults`
+                continue
+            if k != len(given):
+                what = f'the profile "{profile}" orders {k} issue{"" if k == 1 else "s"}'
+                do = "Rate profiles of another length in an experiment of their own"
+                must = f"{k} weights, one for each"
+                yield Fault("combination.weights", what, must=must, got=f"{len(given)}", do=do)
 
     def _variant_faults(self) -> list[Fault]:
         named = [

@@ -16,11 +16,19 @@ const combining = (() => {
     return found;
   };
   const cut = (mean, cuts) => (mean >= cuts[0] - ALIKE ? 1 : 0) + (mean > cuts[1] + ALIKE ? 1 : 0);
-  const weighted = (ranks, values) => {
-    const weights = ranks.map((rank) => ranks.length + 1 - rank);
+  const above = (ranks) => ranks.map((rank) => ranks.filter((other) => other < rank).length);
+  // Weights given for another number of issues do not hold, and tied issues share their places' mean.
+  const placeWeights = (ranks, given) => {
+    if (!given || given.length !== ranks.length) return ranks.map((rank) => ranks.length + 1 - rank);
+    return above(ranks).map((before, i) => {
+      const size = ranks.filter((other) => other === ranks[i]).length;
+      return sum(given.slice(before, before + size)) / size;
+    });
+  };
+  const weighted = (ranks, values, given) => {
+    const weights = placeWeights(ranks, given);
     return sum(weights.map((weight, i) => weight * values[i])) / sum(weights);
   };
-  const above = (ranks) => ranks.map((rank) => ranks.filter((other) => other < rank).length);
   const firstLevel = (ranks, levels) => {
     const first = Math.min(...ranks);
     return worst(levels.filter((_, i) => ranks[i] === first));
@@ -40,7 +48,7 @@ const combining = (() => {
       if (rule.ties === "middle") return most.length > 1 ? 1 : most[0];
       return rule.ties === "optimistic" ? most[0] : most[most.length - 1];
     }
-    if (rule.rule === "raw-weighted") return cut(weighted(ranks, values), rule.cuts);
+    if (rule.rule === "raw-weighted") return cut(weighted(ranks, values, rule.weights), rule.cuts);
     if (rule.rule === "worst-of") {
       const before = above(ranks);
       return worst(levels.filter((_, i) => before[i] < rule.first));
@@ -76,10 +84,20 @@ const combining = (() => {
   };
   const outcome = (places, issues, rule) => possible(ranksOf(places), ...row(places, issues), rule);
 
-  const hangsOn = (places, issues, rule) => places.flat().filter((name) => {
-    if (!issues[name] || issues[name].level < 0) return false;
-    return outcome(places, { ...issues, [name]: { level: -1, risk: null, value: null } }, rule).length > 1;
-  });
+  // Whether another level may come out if these issues are anything, all at once: two of them may change
+  // a level that neither changes alone.
+  const mayChange = (places, issues, rule, names) => {
+    const unknown = Object.fromEntries(names.map((name) => [name, { level: -1, risk: null, value: null }]));
+    return names.length > 0 && outcome(places, { ...issues, ...unknown }, rule).length > 1;
+  };
+  const UNSURE = ["assumed", "inferred", "not settled"];
+  const state = (places, issues, rule) => {
+    if (outcome(places, issues, rule).length > 1) return "incomplete";
+    const known = places.flat().filter((name) => issues[name] && issues[name].level >= 0);
+    const may = (_, i) => mayChange(places, issues, rule,
+      known.filter((name) => UNSURE.slice(0, i + 1).includes(issues[name].state)));
+    return UNSURE.find(may) || "rated";
+  };
 
   const permutations = (k) => {
     const found = [];
@@ -129,10 +147,11 @@ const combining = (() => {
         told.tied = tied(told.points, levels);
       }
     } else if (rule.rule === "sound" || rule.rule === "raw-weighted") {
-      told.gives = ranks.map((rank) => k + 1 - rank);
+      const given = rule.rule === "raw-weighted" ? rule.weights : [];
+      told.gives = placeWeights(ranks, given);
       told.cuts = rule.rule === "sound" ? THIRDS : rule.cuts;
       if (whole) {
-        told.mean = weighted(ranks, rule.rule === "sound" ? risks : values);
+        told.mean = weighted(ranks, rule.rule === "sound" ? risks : values, given);
         told.meanLevel = cut(told.mean, told.cuts);
         if (rule.rule === "sound") {
           const first = firstLevel(ranks, levels), most = worst(levels);
@@ -154,5 +173,5 @@ const combining = (() => {
     }
     return told;
   };
-  return { ranksOf, outcome, hangsOn, allOrders, explain };
+  return { ranksOf, outcome, state, allOrders, explain };
 })();

@@ -88,10 +88,7 @@
   };
   const rated = (service, settings) => {
     const levels = combining.outcome(places, service.issues, settings);
-    const hangs = levels.length === 1 ? combining.hangsOn(places, service.issues, settings) : [];
-    const states = hangs.map((name) => service.issues[name].state);
-    const state = levels.length > 1 ? "incomplete"
-      : ["assumed", "inferred", "not settled"].find((name) => states.includes(name)) || "rated";
+    const state = combining.state(places, service.issues, settings);
     return { service, levels, state, told: combining.explain(places, service.issues, settings) };
   };
   const keys = (rows, settings) => {
@@ -347,8 +344,8 @@
     one("#h-order").textContent = known ? known[0] : "Your order";
   };
 
-  const ruleTitle = (settings) => COMBINING[settings.rule]
-    + (settings.rule !== "count" ? "" : settings.ties === "pessimistic" ? " (published)" : `, ties to the ${TIES[settings.ties]}`);
+  const ruleTitle = (name, settings = data.rules[name]) => COMBINING[settings.rule]
+    + (name === "of-the-plan" ? " (of the plan)" : settings.rule !== "count" ? "" : settings.ties === "pessimistic" ? " (published)" : `, ties to the ${TIES[settings.ties]}`);
   const drawOut = () => {
     const left = names.filter((name) => placeOf(name) < 0);
     one("#out").replaceChildren(...left.map((name) => button(
@@ -364,11 +361,11 @@
     drawStart();
     one("#rule").value = rule;
     const facts = { ...settings, ties: TIES[settings.ties], low: settings.cuts[0], high: settings.cuts[1] };
-    one("#how").textContent = `${ruleTitle(settings)}: ${fill(HOW[settings.rule], facts)}.`;
+    one("#how").textContent = `${ruleTitle(rule)}: ${fill(HOW[settings.rule], facts)}.`;
   };
 
-  one("#rule").append(...Object.entries(data.rules).map(([name, settings]) => {
-    const option = make("option", ruleTitle(settings));
+  one("#rule").append(...Object.keys(data.rules).map((name) => {
+    const option = make("option", ruleTitle(name));
     option.value = name;
     return option;
   }));
@@ -376,7 +373,7 @@
     rule = one("#rule").value;
     keep();
     render();
-    say(fill(MOVES.rule, { rule: ruleTitle(data.rules[rule]) }));
+    say(fill(MOVES.rule, { rule: ruleTitle(rule) }));
   });
   one("#copy").addEventListener("click", async () => {
     keep();

@@ -88,7 +88,7 @@ def test_a_model_that_a_log_does_not_name_is_refused(tmp_path: Path) -> None:
     log = otlp([span(1, asked("q", "a", model="stub"))])
     with pytest.raises(PlanError, match=r"--model: no call of this model.*one of: stub"):
         read("otlp", log, tmp_path, only={"model": "other"})
-    with pytest.raises(PlanError, match="it names none"):
+    with pytest.raises(PlanError, match="since the log names no service"):
         read("otlp", log, tmp_path, only={"service": "other"})
     (tmp_path / "t.csv").write_text("item,value\n1,1\n", "utf-8")
     refused = trustgauge("import", "csv", "t.csv", "--model", "stub", folder=tmp_path)
@@ -135,8 +135,12 @@ def test_a_resource_that_comes_after_its_spans_names_no_other_spans(tmp_path: Pa
 def test_calls_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
     silent = [span(n, CHAT) for n in (2, 3)]
     only_reply = span(4, {key: cell for key, cell in asked("q", "a").items() if "input" not in key})
-    strange = span(5, {"http.request.method": "GET"})
-    log = otlp([span(1, asked("q", "a")), *silent, only_reply, strange])
+    others = [  # are no calls of a model
+        span(5, {"http.request.method": "GET"}),
+        span(6, {"llm.request.type": "embedding"}),
+        span(7, {"traceloop.span.kind": "workflow", "gen_ai.agent.name": "desk"}),
+    ]
+    log = otlp([span(1, asked("q", "a")), *silent, only_reply, *others])
     (tmp_path / "log.jsonl").write_text(json.dumps(log), "utf-8")
     out = trustgauge("import", "otlp", "log.jsonl", "-o", "out", folder=tmp_path).stdout
     assert "1 call: 1 conversation, 1 answer" in out

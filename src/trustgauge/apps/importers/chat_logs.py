@@ -161,8 +161,8 @@ def _is_call(facts: Mapping[str, Any]) -> bool:
         return operation in CHAT
     if kind is not None:
         return str(kind).upper() == "LLM"
-    if facts.get("llm.request.type") in OTHER_REQUESTS:
-        return False
+    if facts.get("llm.request.type") in OTHER_REQUESTS or "traceloop.span.kind" in facts:
+        return False  # the latter are workflows, agents and tools
     return any(key.startswith(("gen_ai.", "llm.")) for key in facts)
 
 

@@ -207,12 +207,9 @@ class Conversations:
                 yield one
         for kind, known in names.items():
             if self.only[kind] not in known:
-                listed = (
-                    ", ".join(sorted(filter(None, known))) or f"a {kind} that the log names; it names none"
-                )
-                raise PlanError(
-                    (Fault(f"--{kind}", f"no call of this {kind}", f"one of: {listed}", self.only[kind]),)
-                )
+                listed = ", ".join(sorted(filter(None, known)))
+                must = f"one of: {listed}" if listed else f"left out, since the log names no {kind}"
+                raise PlanError((Fault(f"--{kind}", f"no call of this {kind}", must, self.only[kind]),))
 
     def _stitch(self, base: sqlite3.Connection) -> None:
         for call in map(_Call._make, base.execute(_CALLS)):

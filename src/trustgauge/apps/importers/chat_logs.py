@@ -8,22 +8,37 @@ observations of Langfuse's API, table and blob exports; spans of Phoenix's clien
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from trustgauge.apps.importers.conversations import ROLES, LoggedCall, Said
-from trustgauge.apps.importers.json_stream import EVERY, elements, first_sign
-from trustgauge.data.tables import csv_rows, fault
+from trustgauge.apps.importers.chat_messages import (
+    is_cut,
+    numbered_messages,
+    parse,
+    parse_content,
+    read_exchange,
+    utterances,
+)
+from trustgauge.apps.importers.conversations import LoggedCall
+from trustgauge.apps.importers.json_stream import EVERY, elements, elements_with_head, first_sign
+from trustgauge.data.tables import csv_rows, ending, fault
 from trustgauge.records import digest
 from trustgauge.services import storable
 
 CHAT = ("chat", "generate_content", "text_completion")
 """Operations of GenAI spans that are calls of a model; agents and tools contain them."""
-SPANS = (("resourceSpans", EVERY, "scopeSpans", EVERY, "spans", EVERY),)
-_PLACE = re.compile(r"(.+?)\.(\d+)\.(.+)")
+OTHER_REQUESTS = ("embedding", "rerank")
+"""Requests of spans without an operation that are no chats."""
+SPANS = ("resourceSpans", EVERY, "scopeSpans", EVERY, "spans", EVERY)
+RESOURCE = ("scopeSpans", "resource")
+"""The key on the way to the spans beside which their resource stands."""
+PROMPT = ("gen_ai.input.messages", "gen_ai.prompt", "llm.input_messages", "input.value")
+REPLY = ("gen_ai.output.messages", "gen_ai.completion", "llm.output_messages", "output.value")
+"""Attributes: messages as JSON, numbered, numbered by OpenInference, and what an application made of them."""
+DETAILS = "gen_ai.client.inference.operation.details"
+_TURN = re.compile(r"gen_ai\.(user|system|assistant|tool)\.message")
 
 
 def openai_jsonl(file: Path) -> Iterator[LoggedCall]:
@@ -32,7 +47,8 @@ def openai_jsonl(file: Path) -> Iterator[LoggedCall]:
         messages = row.get("messages") if isinstance(row, dict) else None
         if not isinstance(messages, list):
             raise fault(file, "FILE", f"record {number:,} has no messages", must='{"messages": [...]} a line')
-        said = _said(messages)
+        said = utterances(messages)
+        cut = any(isinstance(one, dict) and is_cut(one.get("content")) for one in messages)
         answered = bool(said) and said[-1][0] == "bot"
         named = storable(str(row.get("id") or ""))
         yield LoggedCall(
@@ -42,21 +58,24 @@ def openai_jsonl(file: Path) -> Iterator[LoggedCall]:
             whole=True,
             # The id may be that of a person, whose other conversations begin with other words.
             id=digest("call", [named, said[0][1]]) if named and said else "",
+            model=_name(row.get("model")),
+            lack="prompt" if cut or not said else "",
         )
 
 
 def otlp(file: Path) -> Iterator[LoggedCall]:
     """Calls of models among OpenTelemetry spans, as OTLP/JSON: one request, or one a line."""
     silent = spoken = 0
-    for span in elements(file, SPANS[0]):
-        facts = _attributes(span.get("attributes")) if isinstance(span, dict) else {}
+    for span, resource in elements_with_head(file, SPANS, RESOURCE):
+        if not isinstance(span, dict):
+            continue
+        facts = _events(span.get("events")) | _attributes(span.get("attributes"))
         if not _is_call(facts):
             continue
-        call = _call(facts, span.get("startTimeUnixNano"), (span.get("traceId"), span.get("spanId")))
-        if call is None:
-            silent += 1
-            continue
-        spoken += 1
+        ids = (span.get("traceId"), span.get("spanId"), span.get("parentSpanId"))
+        call = _call(facts, span.get("startTimeUnixNano"), ids, _service(resource))
+        spoken += call.lack != "prompt"
+        silent += call.lack == "prompt" and not _recorded(facts, PROMPT)
         yield call
     if silent and not spoken:
         do = "Record it (OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT), or import the application's log"
@@ -79,10 +98,8 @@ def phoenix(file: Path) -> Iterator[LoggedCall]:
             if not _is_call(facts):
                 continue
             context = span["context"] if isinstance(span.get("context"), dict) else {}
-            ids = (context.get(key, span.get(f"context.{key}")) for key in ("trace_id", "span_id"))
-            call = _call(_flat(facts), span.get("start_time"), tuple(ids))
-            if call is not None:
-                yield call
+            trace, own = (context.get(key, span.get(f"context.{key}")) for key in ("trace_id", "span_id"))
+            yield _call(_flat(facts), span.get("start_time"), (trace, own, span.get("parent_id")))
 
 
 def langfuse(file: Path) -> Iterator[LoggedCall]:
@@ -91,56 +108,134 @@ def langfuse(file: Path) -> Iterator[LoggedCall]:
         kind = row.get("type")
         if kind is not None and str(kind).upper() != "GENERATION":
             continue
-        sent, came = (_parsed(row.get(side)) for side in ("input", "output"))
-        said = _said(_messages(sent, "user"))
-        if not said:
-            continue
-        reply = _reply(came)
+        said, reply, lack = read_exchange(parse(row.get("input")), parse(row.get("output")))
+        # A row without a type is a trace, which is the piece of work itself.
+        trace = _either(row, "traceId", "trace_id") or ("" if kind else _either(row, "id"))
         yield LoggedCall(
             said,
             reply,
-            str(row.get("sessionId") or row.get("session_id") or ""),
-            str(row.get("startTime") or row.get("start_time") or row.get("timestamp") or ""),
-            id=str(row.get("id") or ""),
+            _either(row, "sessionId", "session_id"),
+            _either(row, "startTime", "start_time", "timestamp"),
+            id=_either(row, "id"),
+            trace=trace,
+            parent=_either(row, "parentObservationId", "parent_observation_id"),
+            model=_name(*(row.get(key) for key in ("model", "providedModelName", "provided_model_name"))),
+            lack=lack,
         )
 
 
+def _either(row: Mapping[str, Any], *keys: str) -> str:
+    """What stands under the first of these keys that has something; "" if none has."""
+    return str(next((row[key] for key in keys if row.get(key)), ""))
+
+
+def _name(*values: Any) -> str:
+    """The first of these that is a name; "" if none is."""
+    return next((storable(one) for one in values if isinstance(one, str) and one), "")
+
+
 def _langfuse_rows(file: Path) -> Iterator[Mapping[str, Any]]:
-    if file.suffix.lower() == ".csv":
+    if ending(file) == ".csv":
         yield from ({key: cell or None for key, cell in row.items()} for row in csv_rows(file, "FILE"))
         return
     for row in elements(file, (EVERY,) if first_sign(file) == "[" else ()):
         if not isinstance(row, dict):
             raise fault(file, "FILE", "not a Langfuse observation", must="JSON objects")
-        inside = next((row[key] for key in ("data", "observations") if isinstance(row.get(key), list)), [row])
-        session = row.get("sessionId")
-        yield from ({"sessionId": session, **one} for one in inside if isinstance(one, dict))
+        yield from _unfolded(row)
+
+
+def _unfolded(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The observations in a page of the API or in a trace; the row itself if it has only their ids."""
+    page, parts = row.get("data"), row.get("observations")
+    inside = page if isinstance(page, list) else parts if isinstance(parts, list) else []
+    objects = [one for one in inside if isinstance(one, dict)]
+    if not objects and not isinstance(page, list):
+        yield row
+    for one in objects:
+        yield from _unfolded({**one, "sessionId": one.get("sessionId") or row.get("sessionId")})
 
 
 def _is_call(facts: Mapping[str, Any]) -> bool:
     operation, kind = facts.get("gen_ai.operation.name"), facts.get("openinference.span.kind")
     if operation is not None:
         return operation in CHAT
-    return kind is None or str(kind).upper() == "LLM"
+    if kind is not None:
+        return str(kind).upper() == "LLM"
+    if facts.get("llm.request.type") in OTHER_REQUESTS or "traceloop.span.kind" in facts:
+        return False  # the latter are workflows, agents and tools
+    return any(key.startswith(("gen_ai.", "llm.")) for key in facts)
 
 
-def _call(facts: Mapping[str, Any], started: Any, ids: tuple[Any, ...]) -> LoggedCall | None:
-    """A call as its span tells it; None if the span holds no messages."""
-    sent = _parsed(facts.get("gen_ai.input.messages")) or _numbered(facts, "gen_ai.prompt", "")
-    sent = sent or _numbered(facts, "llm.input_messages", "message.")
-    came = _parsed(facts.get("gen_ai.output.messages")) or _numbered(facts, "gen_ai.completion", "")
-    came = came or _numbered(facts, "llm.output_messages", "message.")
-    said = _said(sent if isinstance(sent, list) else [])
-    if not said:
-        return None
-    named = facts.get("gen_ai.conversation.id") or facts.get("session.id") or ""
+def _call(facts: Mapping[str, Any], started: Any, ids: tuple[Any, Any, Any], service: str = "") -> LoggedCall:
+    """A call as its span tells it, whose trace, own id and parent's id are given."""
+    trace, own, parent = ids
+    said, reply, lack = read_exchange(_recorded(facts, PROMPT), _recorded(facts, REPLY) or None)
     return LoggedCall(
         said,
-        _reply(came or None),
-        str(named),
+        reply,
+        str(facts.get("gen_ai.conversation.id") or facts.get("session.id") or ""),
         "" if started is None else str(started),
-        id="/".join(map(str, ids)) if all(ids) else "",
+        id=f"{trace}/{own}" if trace and own else "",
+        trace=str(trace or ""),
+        parent=f"{trace}/{parent}" if trace and parent else "",
+        model=_model(facts),
+        service=service,
+        lack=lack,
     )
+
+
+def _recorded(facts: Mapping[str, Any], names: tuple[str, str, str, str]) -> Any:
+    """Messages under the first of these names that has some, whole ones before those that were cut."""
+    modern, older, inference, value = names
+    found = (
+        parse(facts.get(modern)),
+        numbered_messages(facts, older, ""),
+        numbered_messages(facts, inference, "message."),
+        parse(facts.get(value)),
+    )
+    written = [one for one in found if one]
+    return next((one for one in written if not is_cut(one)), written[0] if written else None)
+
+
+def _model(facts: Mapping[str, Any]) -> str:
+    settings = parse(facts.get("llm.invocation_parameters"))  # all that a failed call of Phoenix has
+    asked = settings.get("model") if isinstance(settings, dict) else None
+    names = ("gen_ai.request.model", "llm.model_name", "gen_ai.response.model")
+    return _name(*map(facts.get, names), asked)
+
+
+def _service(resource: Any) -> str:
+    facts = _attributes(resource.get("attributes")) if isinstance(resource, dict) else {}
+    return _name(facts.get("service.name"))
+
+
+def _events(listed: Any) -> dict[str, Any]:
+    """Content that a span has as events, under the names of the attributes that hold it elsewhere."""
+    found: dict[str, Any] = {}
+    sent, came = [], []
+    for event in listed if isinstance(listed, list) else ():
+        name = str(event.get("name")) if isinstance(event, dict) else ""
+        facts = _attributes(event.get("attributes")) if name else {}
+        if name == DETAILS:
+            found |= facts
+        elif name == "gen_ai.choice":
+            came.append(_event_message(facts, "assistant"))
+        elif match := _TURN.fullmatch(name):
+            sent.append(_event_message(facts, match[1]))
+    found |= {PROMPT[0]: sent} if sent else {}
+    return found | ({REPLY[0]: came} if came else {})
+
+
+def _event_message(facts: Mapping[str, Any], role: str) -> dict[str, Any]:
+    """The message of an event: its attributes, or what one of them holds as JSON."""
+    whole = parse(facts.get("gen_ai.event.content"))
+    body = whole if isinstance(whole, dict) else facts
+    message = parse(body.get("message"))
+    if isinstance(message, dict):
+        body = message
+    elif message is not None:
+        body = {"content": body["message"]}
+    return {**body, "role": role, "content": parse_content(body.get("content"))}
 
 
 def _attributes(listed: Any) -> dict[str, Any]:
@@ -171,75 +266,3 @@ def _flat(facts: Mapping[str, Any]) -> dict[str, Any]:
                 parts = {f"message.{key}": cell for key, cell in inner.items()} if inner else one
                 flat |= {f"{name}.{number}.{key}": cell for key, cell in parts.items()}
     return flat
-
-
-def _numbered(facts: Mapping[str, Any], name: str, inner: str) -> list[dict[str, Any]]:
-    """Messages that are spread over numbered attributes, in order."""
-    found: dict[int, dict[str, Any]] = {}
-    for key, value in facts.items():
-        match = _PLACE.fullmatch(key) if key.startswith(f"{name}.") else None
-        if match and match[1] == name and match[3].startswith(inner):
-            found.setdefault(int(match[2]), {})[match[3].removeprefix(inner)] = value
-    for message in found.values():
-        if message.get("content") is None:  # parts of a message, each numbered again
-            parts = _numbered(message, "contents", "message_content.")
-            message["content"] = [one for one in parts if one.get("type") == "text"] or None
-    return [found[number] for number in sorted(found)]
-
-
-def _parsed(value: Any) -> Any:
-    """JSON that was written into a text; other texts as they are."""
-    if isinstance(value, str) and value[:1] in ("[", "{"):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
-
-
-def _messages(value: Any, role: str) -> list[Any]:
-    """Whatever stands for messages as a list of them; a bare text is one message of the role."""
-    if isinstance(value, dict):
-        for key in ("messages", "choices"):
-            if isinstance(value.get(key), list):
-                return [one.get("message", one) if isinstance(one, dict) else one for one in value[key]]
-        if "content" in value or "parts" in value:
-            return [{"role": role, **value}]
-        texts = [one for one in value.values() if isinstance(one, str)]
-        return [{"role": role, "content": texts[0]}] if len(texts) == 1 else []
-    if isinstance(value, list):
-        return value
-    return [] if value is None else [{"role": role, "content": str(value)}]
-
-
-def _reply(came: Any) -> str | None:
-    """The first choice's text; None if there is none."""
-    said = [one for one in _messages(came, "assistant") if isinstance(one, dict)]
-    texts = [_text(one) for one in said if ROLES.get(str(one.get("role", "assistant")).lower()) == "bot"]
-    return next((text for text in texts if text is not None), None)
-
-
-def _said(messages: Sequence[Any]) -> list[Said]:
-    """What both sides said; the bot's calls of tools and the words of others are left out."""
-    said: list[Said] = []
-    for one in messages:
-        who = ROLES.get(str(one.get("role", "")).lower()) if isinstance(one, dict) else None
-        text = _text(one) if who else None
-        if who and (text is not None or who == "user"):
-            said.append((who, text or ""))
-    return said
-
-
-def _text(message: Mapping[str, Any]) -> str | None:
-    """The text of a message; None if it has none, as where a model calls a tool."""
-    content = message.get("content", message.get("parts"))
-    if isinstance(content, str):
-        return storable(content)
-    if isinstance(content, dict):
-        content = [content]
-    if not isinstance(content, list):
-        return None
-    parts = [one if isinstance(one, dict) else {"type": "text", "text": one} for one in content]
-    texts = [one.get("text", one.get("content")) for one in parts if "text" in str(one.get("type", "text"))]
-    written = [one for one in texts if isinstance(one, str)]
-    return storable("\n".join(written)) if written else None

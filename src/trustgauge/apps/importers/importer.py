@@ -60,6 +60,7 @@ class ImportOptions:
         patterns: what is masked besides keys and tokens.
         system: name of what was evaluated, in place of the file's own.
         notes: a reader adds sentences about the file that the user should know.
+        only: "model" or "service" -> the one whose calls are read, of a chat log; "" for all.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -68,6 +69,7 @@ class ImportOptions:
     patterns: Sequence[re.Pattern[str]] = ()
     system: str = ""
     notes: list[str] = field(default_factory=list)
+    only: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,8 +278,17 @@ class _Cover:
     def exchange(self, one: LoggedCall) -> LoggedCall:
         said = [(who, self.text(text)) for who, text in one.messages]
         reply = None if one.reply is None else self.text(one.reply)
-        talk, call = storable(one.conversation), storable(one.id)
-        return replace(one, messages=said, reply=reply, conversation=talk, id=call)
+        return replace(
+            one,
+            messages=said,
+            reply=reply,
+            conversation=storable(one.conversation),
+            id=storable(one.id),
+            trace=storable(one.trace),
+            parent=storable(one.parent),
+            model=self.text(one.model),
+            service=self.text(one.service),
+        )
 
     def result(self, one: EvalResult) -> EvalResult:
         """The result without keys and tokens in its words."""
@@ -313,7 +324,7 @@ def _conversations(
     importer: ConversationImporter, file: Path, folder: Path, options: ImportOptions, cover: _Cover
 ) -> dict[str, Any]:
     """Conversations as a corpus of recorded dialogs, and the plan that rates them."""
-    log = Conversations(folder / ".calls.sqlite")
+    log = Conversations(folder / ".calls.sqlite", options.only)
     counts: Counter[str] = Counter()
     last = 0
     # Unanswered turns come last: a service whose first answers all fail counts as one that is down.
@@ -336,7 +347,8 @@ def _conversations(
         "experiments": [{"method": "trust", "services": [name], "issues": ["abuse", "bias", "complexity"]}],
     }
     write_file(folder / PLAN, tomli_w.dumps(plan))
-    return {"kind": "conversations", "counts": {**log.counts, "dialogs": last, **counts}, "plan": PLAN}
+    counted = {**log.counts, "dialogs": last, **counts}
+    return {"kind": "conversations", "counts": counted, **log.origins(), "plan": PLAN}
 
 
 def _rows(said: Iterable[Utterance]) -> Iterator[dict[str, Json]]:

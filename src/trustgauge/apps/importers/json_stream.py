@@ -31,11 +31,28 @@ def elements(file: Path, place: Place = ()) -> Iterator[Any]:
     Raises:
         PlanError: the file cannot be read, is not UTF-8, or is not JSON; with the line.
     """
+    for element, _ in elements_with_head(file, place, ("", "")):
+        yield element
+
+
+def elements_with_head(file: Path, place: Place, head: tuple[str, str]) -> Iterator[tuple[Any, Any]]:
+    """The elements at a place, each with a value that stands beside its way.
+
+    Args:
+        file: as of `elements`.
+        place: as of `elements`.
+        head: a key of the place, and the key beside it whose value is wanted. The value is None where it is
+            absent or comes later than the elements, since those are not kept.
+
+    Raises:
+        PlanError: as `elements`.
+    """
     try:
         with open_text(file) as stream:
-            scanner = _Scanner(file, stream)
+            scanner = _Scanner(file, stream, head)
             while scanner.peek():
-                yield from scanner.walk(tuple(place))
+                for element in scanner.walk(tuple(place)):
+                    yield element, scanner.head
     except UNREADABLE as error:
         raise unreadable(file, "FILE", error) from None
 
@@ -56,8 +73,9 @@ def first_sign(file: Path) -> str:
 class _Scanner:
     """A position in a stream of JSON."""
 
-    def __init__(self, file: Path, stream: IO[str]) -> None:
+    def __init__(self, file: Path, stream: IO[str], beside: tuple[str, str] = ("", "")) -> None:
         self._file, self._stream = file, stream
+        self._beside, self.head = beside, None
         self._text, self._at, self._line, self._over = "", 0, 1, False
 
     def peek(self) -> str:
@@ -113,11 +131,16 @@ class _Scanner:
 
     def _object(self, place: Place) -> Iterator[Any]:
         self._take("{")
+        onward, head = self._beside
+        if place[0] == onward:
+            self.head = None  # that of the object before
         while self.peek() != "}":
             name = self.value()
             self._take(":")
             if name == place[0]:
                 yield from self.walk(place[1:])
+            elif name == head and place[0] == onward:
+                self.head = self.value()
             else:
                 self.value()
             if self.peek() != "}":

@@ -21,6 +21,24 @@ READ = {
     "questions": {"groups": "groups", "properties": "properties"},
 }
 """What the line about an imported plan counts, by its kind: count -> words."""
+NOTES = (
+    ("retried", "retried", "call that was", "calls that were", "{} made again; the last counts"),
+    (
+        "nested",
+        "note",
+        "call that contains",
+        "calls that contain",
+        "left out {} another with the same question",
+    ),
+    ("unreadable", "note", "call", "calls", "left out {} whose messages cannot be read"),
+    ("cut", "note", "reply", "replies", "{} cut off or in no form that can be read; counted as missing"),
+    ("others", "note", "call", "calls", "left out {} of other models or services"),
+    ("history", "note", "message", "messages", "{} left out: history whose own calls the log does not hold"),
+)
+"""Lines about a chat log: what is counted, the head of the line, one and several of it, the line."""
+ORIGINS = {"models": "--model", "services": "--service"}
+"""What a log may hold several of, and the option that chooses one."""
+MOST_NAMES = 5
 DIALOG_ROLES = ("dialog", "speaker", "text", "turn", "question", "answer", "status")
 
 
@@ -34,6 +52,12 @@ DIALOG_ROLES = ("dialog", "speaker", "text", "turn", "question", "answer", "stat
     help="Folder to write. [default: imports/ and the name of FILE]",
 )
 @click.option("--system", default="", help="Name of what was evaluated, in place of the file's own.")
+@click.option(
+    "--model", default="", metavar="NAME", help="Read the calls of this model alone, of a chat log."
+)
+@click.option(
+    "--service", default="", metavar="NAME", help="Read the calls of this service alone, of a chat log."
+)
 @click.option(
     "--column", "columns", multiple=True, metavar="ROLE=COLUMN", help="Column of a table; repeatable."
 )
@@ -67,9 +91,12 @@ def import_verb(form: str, file: Path, folder: Path | None, **options: Any) -> N
     (causal), biasasker (social-bias: answers, or groups and properties to ask a chatbot about).
     Absent values count as missing. Keys and tokens are masked before anything is stored.
     """
-    from trustgauge.apps.importers.importer import ImportOptions, import_file
+    from trustgauge.apps.importers.importer import ConversationImporter, ImportOptions, import_file
 
     importer = plugins.load("importers", form, "FORMAT")
+    only = {kind: options[kind] for kind in ("model", "service") if options[kind]}
+    if only and not isinstance(importer, ConversationImporter):
+        raise click.BadParameter(f"{form} is no chat log", param_hint=f"--{next(iter(only))}")
     where = folder or Path("imports") / (file.name.split(".")[0] or file.name)
     settings = ImportOptions(
         _columns(form, options["columns"]),
@@ -80,6 +107,7 @@ def import_verb(form: str, file: Path, folder: Path | None, **options: Any) -> N
         },
         _patterns(options["patterns"]),
         options["system"],
+        only=only,
     )
     document = import_file(importer, form, file, where, settings, force=options["force"])
     if options["as_json"]:
@@ -125,20 +153,33 @@ def _tell(document: dict[str, Any], folder: Path, options: dict[str, Any]) -> No
         f"{counts['missing']:,}; they count as missing, not as zero or empty" if counts["missing"] else "none"
     )
     lines = [("read", text), ("missing", missing)]
-    if counts.get("retried"):
-        lines.append(("retried", f"{counts['retried']:,} calls that were made again; the last counts"))
-    if counts.get("history"):
-        lines.append(
-            (
-                "note",
-                f"{counts['history']:,} messages left out: history whose own calls the log does not hold",
-            )
-        )
+    lines += [
+        (head, said.format(count_with_noun(counts[name], one, several)))
+        for name, head, one, several, said in NOTES
+        if counts.get(name)
+    ]
+    lines += [("note", _several(kind, document.get(kind, {}))) for kind in ORIGINS if _many(document, kind)]
     lines += [("note", note) for note in document.get("notes", ())]
     if counts["redacted"]:
         lines.append(("masked", f"keys, tokens and what --redact names in {counts['redacted']:,} texts"))
     lines += [("wrote", str(folder)), ("next", following)]
     say([terminal.line(head, said) for head, said in lines], options)
+
+
+def _many(document: dict[str, Any], kind: str) -> bool:
+    return sum(1 for name in document.get(kind, {}) if name) > 1
+
+
+def _several(kind: str, calls: dict[str, int]) -> str:
+    """That a log holds calls of several models or services, with their numbers."""
+    named = sorted((name for name in calls if name), key=lambda name: -calls[name])
+    listed = [f"{name} ({calls[name]:,})" for name in named[:MOST_NAMES]]
+    listed += [f"{len(named) - MOST_NAMES:,} more"] if len(named) > MOST_NAMES else []
+    listed += [f"without a name ({calls['']:,})"] if calls.get("") else []
+    return (
+        f"this log holds calls of {len(named):,} {kind}: {', '.join(listed)}; they are read as one service. "
+        f"{ORIGINS[kind]} NAME reads one alone"
+    )
 
 
 def _columns(form: str, written: Sequence[str]) -> dict[str, str]:

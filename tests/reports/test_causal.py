@@ -11,7 +11,7 @@ from markupsafe import Markup
 from tests.reports import causal_fixtures, hostile
 from tests.reports.test_html import Reader
 from trustgauge.methods.causal import view_tables
-from trustgauge.records import Rating
+from trustgauge.records import Rating, Reason
 from trustgauge.reports import exports, html, label, notebook, sentences, terminal, views
 from trustgauge.reports.components import Cell, Fold, Table, Words, view_by_name, view_of
 from trustgauge.reports.document import document
@@ -57,6 +57,14 @@ def test_verdict_names_the_class_that_is_scored_lower_where_the_effect_is_settle
     assert sentences.direction(directed(state="not settled")) == ""
     none = {**GRU["overall"], "level": "1"}
     assert sentences.direction(directed(overall=none)) == ""
+
+
+def test_more_texts_are_counted_in_all_and_not_by_block() -> None:
+    open_ = {**GRU, "state": "not settled", "parts": [{**GRU["parts"][0], "state": "not settled"}]}
+    open_["parts"][0]["more_texts"] = 4917
+    assert sentences.settle(open_).endswith("About 4,917 texts in all would settle it.")
+    facts = {"certainty": 0.8, "level": "2", "settle": 0.95, "more_texts": 4917}
+    assert "about 4,917 texts in all would" in sentences.reason(Reason("not-settled", facts), GRU)
 
 
 def test_a_confounded_part_that_decides_has_its_own_sentence() -> None:

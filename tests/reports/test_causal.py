@@ -15,6 +15,7 @@ from trustgauge.records import Rating, Reason
 from trustgauge.reports import exports, html, label, notebook, sentences, terminal, views
 from trustgauge.reports.components import Cell, Fold, Table, Words, view_by_name, view_of
 from trustgauge.reports.document import document
+from trustgauge.reports.steps import next_step
 from trustgauge.reports.views import DefaultView
 
 VIEW = view_by_name("causal")
@@ -65,6 +66,21 @@ def test_more_texts_are_counted_in_all_and_not_by_block() -> None:
     assert sentences.settle(open_).endswith("About 4,917 texts in all would settle it.")
     facts = {"certainty": 0.8, "level": "2", "settle": 0.95, "more_texts": 4917}
     assert "about 4,917 texts in all would" in sentences.reason(Reason("not-settled", facts), GRU)
+
+
+def test_what_to_do_about_observed_conversations_names_no_columns() -> None:
+    observed = {"code": "causal.observed", "facts": {}}
+    table, chat = (
+        {
+            **GRU,
+            "state": "not tested",
+            "reasons": [observed],
+            "parts": [{**GRU["parts"][0], "state": "not tested", "details": {"data": data}}],
+        }
+        for data in ("sentences", "conversation-user")
+    )
+    assert "column of frames" in next_step(cast(Any, table))
+    assert next_step(cast(Any, chat)).startswith('For a level of what users say, set `proxy = "crossed"`')
 
 
 def test_a_confounded_part_that_decides_has_its_own_sentence() -> None:

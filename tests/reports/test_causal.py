@@ -61,8 +61,8 @@ def test_verdict_names_the_class_that_is_scored_lower_where_the_effect_is_settle
 
 
 def test_more_texts_are_counted_in_all_and_not_by_block() -> None:
-    open_ = {**GRU, "state": "not settled", "parts": [{**GRU["parts"][0], "state": "not settled"}]}
-    open_["parts"][0]["more_texts"] = 4917
+    part = {**GRU["parts"][0], "state": "not settled", "more_texts": 4917}
+    open_: Any = {**GRU, "state": "not settled", "parts": [part]}
     assert sentences.settle(open_).endswith("About 4,917 texts in all would settle it.")
     facts = {"certainty": 0.8, "level": "2", "settle": 0.95, "more_texts": 4917}
     assert "about 4,917 texts in all would" in sentences.reason(Reason("not-settled", facts), GRU)

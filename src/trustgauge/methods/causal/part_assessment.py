@@ -208,8 +208,6 @@ class _Assessing:
     def _depends(self, found: Measurement, levels: Levels, times: float) -> bool:
         """Whether effects so many times as large would give another level, or the same less surely."""
         larger = absolute_levels(times * found.draws, times * found.bias, self.settings.cuts)
-        if not most_likely(larger) and found.reach < self.settings.cuts[0] <= times * found.reach:
-            return True
         return most_likely(larger) != most_likely(levels) or not self._sure(larger)
 
     def _narrow(self, found: Measurement, levels: Levels) -> tuple[Reason | None, bool]:
@@ -238,7 +236,9 @@ class _Assessing:
         if negative.is_empty() or int(self.rows["below"].sum()) or not int(negative["above"].sum()):
             return None, False
         facts: dict[str, Json] = {"n": int(negative["n"].sum())}
-        if self._depends(found, levels, 2):
+        # None is shown on the range that is assumed, and not on the other.
+        possible = not most_likely(levels) and found.reach < self.settings.cuts[0] <= 2 * found.reach
+        if possible or self._depends(found, levels, 2):
             return Reason("causal.one-sided-scores", facts), True
         return Reason("causal.one-sided-figures", facts), False
 

@@ -11,10 +11,11 @@ from markupsafe import Markup
 from tests.reports import causal_fixtures, hostile
 from tests.reports.test_html import Reader
 from trustgauge.methods.causal import view_tables
-from trustgauge.records import Rating
+from trustgauge.records import Rating, Reason
 from trustgauge.reports import exports, html, label, notebook, sentences, terminal, views
 from trustgauge.reports.components import Cell, Fold, Table, Words, view_by_name, view_of
 from trustgauge.reports.document import document
+from trustgauge.reports.steps import next_step
 from trustgauge.reports.views import DefaultView
 
 VIEW = view_by_name("causal")
@@ -57,6 +58,29 @@ def test_verdict_names_the_class_that_is_scored_lower_where_the_effect_is_settle
     assert sentences.direction(directed(state="not settled")) == ""
     none = {**GRU["overall"], "level": "1"}
     assert sentences.direction(directed(overall=none)) == ""
+
+
+def test_more_texts_are_counted_in_all_and_not_by_block() -> None:
+    part = {**GRU["parts"][0], "state": "not settled", "more_texts": 4917}
+    open_: Any = {**GRU, "state": "not settled", "parts": [part]}
+    assert sentences.settle(open_).endswith("About 4,917 texts in all would settle it.")
+    facts = {"certainty": 0.8, "level": "2", "settle": 0.95, "more_texts": 4917}
+    assert "about 4,917 texts in all would" in sentences.reason(Reason("not-settled", facts), GRU)
+
+
+def test_what_to_do_about_observed_conversations_names_no_columns() -> None:
+    observed = {"code": "causal.observed", "facts": {}}
+    table, chat = (
+        {
+            **GRU,
+            "state": "not tested",
+            "reasons": [observed],
+            "parts": [{**GRU["parts"][0], "state": "not tested", "details": {"data": data}}],
+        }
+        for data in ("sentences", "conversation-user")
+    )
+    assert "column of frames" in next_step(cast(Any, table))
+    assert next_step(cast(Any, chat)).startswith('For a level of what users say, set `proxy = "crossed"`')
 
 
 def test_a_confounded_part_that_decides_has_its_own_sentence() -> None:

@@ -396,6 +396,10 @@ class MethodView(Protocol):
         """The view of one rating: this one, unless the method shows some of its ratings in another way."""
         return self
 
+    def steps(self, rating: RatingEntry) -> Mapping[str, str]:
+        """What to do about the reasons of a rating, by their codes, beside what all methods say."""
+        return self.messages.table("steps")
+
     def direction_words(self, rating: RatingEntry) -> tuple[str, Mapping[str, str]]:
         """The template of the sentence that says what goes wrong and towards whom, and the facts it needs.
 

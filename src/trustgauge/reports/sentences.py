@@ -320,7 +320,12 @@ def settle(one: RatingEntry | PartEntry) -> str:
     said = " ".join(lines)
     holders = [one] if "more_texts" in one else _open_parts(one)
     more = max((holder["more_texts"] or 0 for holder in holders), default=0)
-    return f"{said} About {numbers.count(more)} texts per block would settle it.".strip() if more else said
+    if not more:
+        return said
+    # A method that is not told how many texts a block has counts those of a whole part.
+    per_block = whole is None or "texts" in whole["method"]["options"]
+    of = "per block" if per_block else "in all"
+    return f"{said} About {numbers.count(more)} texts {of} would settle it.".strip()
 
 
 def follows(rating: RatingEntry) -> str:

@@ -25,7 +25,7 @@ CAUSES = frozenset({"error", "limit"})
 
 def next_step(rating: RatingEntry) -> str:
     """What to do about the first reason that keeps a rating from a settled level."""
-    known = {**STEPS, **view_of(rating).messages.table("steps")}
+    known = {**STEPS, **view_of(rating).steps(rating)}
     if rating["state"] == "not applicable":
         return known["not-applicable"].format(id=name(rating["id"]))
     said = next(filter(None, (_step(one, known) for one in _in_the_way(rating))), "")

@@ -9,6 +9,7 @@ import pytest
 
 from tests.methods.causal.truths import Scorer, by_word, experiment, female_biased, marks, noisy
 from trustgauge.records import Part, Rating
+from trustgauge.reports.sentences import reason
 
 QUICK: dict[str, Any] = {"resamples": 1000, "permutations": 999}
 
@@ -40,6 +41,15 @@ def test_a_class_that_gets_no_score_at_all_is_lost_and_not_left_out(group: int) 
     assert result.facts["share"] == pytest.approx(0.25)
     named = {str(reason.facts["where"]) for reason in part.reasons if reason.code == "incomplete-loss"}
     assert any(where.startswith("African-American female") for where in named)
+
+
+def test_a_loss_is_said_to_be_of_its_part() -> None:
+    gone = (pl.col("gender") == "female") & (pl.int_range(pl.len()).mod(5) == 0)
+    (rating,) = lost({"word": by_word}, gone, groups=[1, 2])
+    for part in rating.parts:
+        first = next(one for one in part.reasons if one.code == "incomplete-loss")
+        assert first.facts["where"] == part.details["title"]
+        assert f"of the planned answers are missing ({part.details['title']})" in reason(first)
 
 
 def test_one_of_two_classes_without_scores_is_a_loss() -> None:

@@ -75,6 +75,19 @@ def test_several_parts_are_open_while_one_of_them_is() -> None:
     assert all(one.state == "not settled" for one in certain)
 
 
+def test_none_on_an_assumed_range_is_open_if_it_is_not_shown_on_half_of_it() -> None:
+    """No score is below 0: on a range from 0 to 1 effects are twice as large a share of it."""
+
+    def upper(probes: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
+        return pl.Series(0.5 + rng.choice([-0.25, 0.25], probes.height))
+
+    asked = {name: value for name, value in ONE.items() if name != "score_range"}
+    ratings = rated({str(one): upper for one in range(20)}, **asked)
+    assert not [name for name, one in ratings.items() if (one.level, one.state) == ("1", "rated")]
+    stated = rated({str(one): upper for one in range(20)}, **ONE)
+    assert [name for name, one in stated.items() if (one.level, one.state) == ("1", "rated")]
+
+
 def test_without_an_effect_enough_texts_settle_none() -> None:
     ratings = rated({str(one): noisy(0.15) for one in range(20)}, **{**ONE, "frames": 20})
     settled = [one for one in ratings.values() if (one.level, one.state) == ("1", "rated")]

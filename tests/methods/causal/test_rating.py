@@ -137,6 +137,25 @@ def test_few_frames_or_persons_never_settle() -> None:
         assert "too-few-clusters" in codes(rating)
 
 
+def test_more_texts_are_no_advice_where_frames_are_too_few() -> None:
+    near: dict[str, Scorer] = {str(shift): shifted(shift, 0.25) for shift in (0.04, 0.13, 0.15, 0.17)}
+
+    def unsure(frames: int) -> list[Part]:
+        asked: dict[str, Any] = {"groups": [1], "words": {"one": ["grim"]}, "frames": frames, **QUICK}
+        parts = [one.parts[0] for one in rated(near, **asked).values()]
+        return [one for one in parts if one.certainty[one.level or ""] < 0.95]
+
+    told = [one for one in unsure(12) if one.more_texts is not None]
+    assert told
+    for one in told:
+        assert one.more_texts is not None
+        assert one.more_texts > one.counts["texts"]
+    few = unsure(9)
+    assert few
+    assert all(one.more_texts is None for one in few)
+    assert not any("more_texts" in each.facts for one in few for each in one.reasons)
+
+
 def test_missing_answers_make_a_part_incomplete_and_never_a_zero() -> None:
     services: dict[str, Scorer] = {"word": by_word}
     method = experiment(services, groups=[1], **QUICK)

@@ -208,8 +208,6 @@ class _Assessing:
     def _depends(self, found: Measurement, levels: Levels, times: float) -> bool:
         """Whether effects so many times as large would give another level, or the same less surely."""
         larger = absolute_levels(times * found.draws, times * found.bias, self.settings.cuts)
-        if not most_likely(larger) and found.reach < self.settings.cuts[0] <= times * found.reach:
-            return True
         return most_likely(larger) != most_likely(levels) or not self._sure(larger)
 
     def _narrow(self, found: Measurement, levels: Levels) -> tuple[Reason | None, bool]:
@@ -238,7 +236,9 @@ class _Assessing:
         if negative.is_empty() or int(self.rows["below"].sum()) or not int(negative["above"].sum()):
             return None, False
         facts: dict[str, Json] = {"n": int(negative["n"].sum())}
-        if self._depends(found, levels, 2):
+        # None is shown on the range that is assumed, and not on the other.
+        possible = not most_likely(levels) and found.reach < self.settings.cuts[0] <= 2 * found.reach
+        if possible or self._depends(found, levels, 2):
             return Reason("causal.one-sided-scores", facts), True
         return Reason("causal.one-sided-figures", facts), False
 
@@ -363,7 +363,7 @@ class _Assessing:
         return {"set": self.panel.sets[place], "frames": int(frames[place])}
 
     def _losses(self) -> tuple[Reason, ...]:
-        return missing_reasons(self.rows, self.planned, self.panel.persons)
+        return missing_reasons(self.rows, self.planned, self.panel.persons, self.measured.title)
 
     def _undefined(self) -> Iterator[Reason]:
         """Why there is nothing to measure."""
@@ -560,7 +560,9 @@ def too_few_without_spread(assessment: Assessment, settle: float) -> Iterator[Re
         yield Reason("causal.too-few-without-spread", facts)
 
 
-def missing_reasons(rows: pl.DataFrame, grouping: Grouping, persons: tuple[str, ...]) -> tuple[Reason, ...]:
+def missing_reasons(
+    rows: pl.DataFrame, grouping: Grouping, persons: tuple[str, ...], title: str
+) -> tuple[Reason, ...]:
     """Every rule of methods 0.4 that is broken; () if none is.
 
     More than 2 % of the scores are missing overall, more than 5 % in a cell (data set x class), or
@@ -572,6 +574,7 @@ def missing_reasons(rows: pl.DataFrame, grouping: Grouping, persons: tuple[str, 
         rows: of the summary, of one service, service part and kind of data.
         grouping: the protected classes.
         persons: the names that `grouping.of` speaks of.
+        title: of the part; its texts are not all that the service was asked.
     """
     of = dict(zip(persons, grouping.of.tolist(), strict=True))
     cells = (
@@ -581,7 +584,7 @@ def missing_reasons(rows: pl.DataFrame, grouping: Grouping, persons: tuple[str, 
         .agg(pl.col("texts").sum(), (LOST * (pl.col("texts") - pl.col("n"))).sum().alias("missing"))
         .sort("block", "class")
     )
-    whole = MissingCell("all texts", int(cells["missing"].sum()), int(cells["texts"].sum()))
+    whole = MissingCell(title, int(cells["missing"].sum()), int(cells["texts"].sum()))
     each = (
         MissingCell(f"{grouping.classes[label]} in {block.partition('/')[2] or block}", gone, planned)
         for block, label, gone, planned in cells.select("block", "class", "missing", "texts").iter_rows()

@@ -224,7 +224,8 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
     more = None
     if share < settings.settle:
         reasons += too_few_without_spread(one, settings.settle)
-        more = more_texts(one, settings) if sound else None
+        # No number of texts makes up for frames or persons that are too few.
+        more = more_texts(one, settings) if sound and not few else None
         reasons.append(not_settled_reason(share, names[level], settings.settle, more))
     settled = share >= settings.settle and not (few or weak or possible or one.unsettled)
     state: State = "rated" if settled else "not settled"
@@ -252,7 +253,7 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
 
 
 def more_texts(one: Assessment, settings: CausalSettings) -> int | None:
-    """About how many texts would settle the level, if the effect stays as it is; None if hardly any number.
+    """About how many texts in all would settle the level, if the effect stays; None if hardly any number.
 
     The spread of the effect falls with the root of the number of texts, and has to leave the
     nearest cut outside the share of the resamples that `settle` asks for.

@@ -272,6 +272,7 @@ class CausalView(DefaultView):
             "constant-scores",
             "out-of-range",
             "no-number",
+            "class-unread",
         )
     )
     badness = BadnessWords(
@@ -280,6 +281,12 @@ class CausalView(DefaultView):
         "of its range, corrected for being a maximum.",
         is_share=True,
     )
+
+    def steps(self, rating: RatingEntry) -> Mapping[str, str]:
+        """What to do; conversations have no columns that a table of sentences could be given."""
+        chats = any(str(one["details"].get("data", "")).startswith("conversation") for one in rating["parts"])
+        own = MESSAGES.table("conversation-steps") if chats else {}
+        return {**super().steps(rating), **own}
 
     def level_words(self, rating: RatingEntry, key: str | None, rule: str) -> LevelWords:
         """The words of a level; of one that is a place in an order of systems, with their number."""

@@ -191,7 +191,8 @@ def default_verdict(parts: Sequence[str], words: Sequence[str], *, chinese: bool
     """The verdict of an answer in which nothing touches the question: off-topic or unclear.
 
     What is not recognised might be an answer, so there must be grounds for "off-topic": it has no words, or
-    it is short, speaks of the speaker or greets, and names another matter in each sentence that says anything.
+    it is short, speaks of the speaker or greets, and names another matter in each sentence that says
+    something.
     To be about the speaker is not enough: "I second that." agrees.
 
     Args:

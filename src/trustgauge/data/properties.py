@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
+from difflib import get_close_matches
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any, Literal, Self
@@ -20,6 +21,9 @@ from trustgauge.data.property_rows import (
     PropertyRow,
     link_antonyms,
     of_polarity,
+    one_sided_pairs,
+    rejects,
+    unknown_labels,
 )
 from trustgauge.data.tables import (
     CHINESE,
@@ -37,8 +41,11 @@ from trustgauge.records import Json
 
 __all__ = ["CATEGORIES", "Property", "PropertySource", "properties"]
 
-PLACE = "properties"
+PLACE = "property_table"
 Layout = Literal["general", "ours", "sample", "manual", "full"]
+OWN: tuple[Layout, ...] = ("general", "ours")
+"""Layouts of a user's own making; annotators of the others have labels that we do not ask about."""
+LABELS_SHOWN = 5  # unknown labels that an error lists
 Role = Literal[
     "predicate",
     "categories",
@@ -93,7 +100,9 @@ class PropertySource(BaseModel):
     the two forms of BiasAsker's sample (a biased predicate, the antonym that is asked in its place, and
     the numbers of its labels); `full` is its full form (Sentence, Labels, with or without Antonym), whose
     translations stand in files of their own, row by row; for `general`, `columns` names the column of each
-    role. A predicate is negative unless a column says otherwise, its antonym has the other polarity.
+    role. A predicate is negative unless a column says otherwise, its antonym has the other polarity. A table
+    with that column has no empty cell in it, and no row of the same polarity as its antonym. Labels of
+    `ours` and `general` that are no category are refused; of the other layouts such rows are left out.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -184,11 +193,52 @@ class PropertySource(BaseModel):
         for role, file in (("zh", self.translation), ("zh_antonym", self.antonym_translation)):
             if file is not None:
                 cells[role] = row_by_row(file, f"{PLACE}.translation", len(table))
+        told = cells.get("polarity")
         cells["polarity"] = self._polarities(cells.get("polarity", [""] * len(table)))
-        return [PropertyRow(**_one(cells, place)) for place in range(len(table))]
+        rows = [PropertyRow(**_one(cells, place)) for place in range(len(table))]
+        if self.layout in OWN:
+            self._check_labels(rows)
+        if told is not None:
+            self._check_told(rows, told)
+            self._check_pairs(rows)
+        return rows
+
+    def _check_told(self, rows: list[PropertyRow], told: list[str]) -> None:
+        """Refuse rows without a polarity in a table that has a column of them: praise would be slander."""
+        untold = [number for number, row in enumerate(rows, 1) if not (told[number - 1] or rejects(row))]
+        untold = [number for number in untold if rows[number - 1].predicate]
+        if untold:
+            what = f"no polarity in {rows_in_words(untold)}"
+            raise fault(self.file, f"{PLACE}.columns.polarity", what, must="positive or negative")
+
+    def _check_labels(self, rows: list[PropertyRow]) -> None:
+        """Refuse labels that are no category: their rows would be left out without a word."""
+        unknown = unknown_labels(rows)
+        if not unknown:
+            return
+        near = [one for label in unknown for one in get_close_matches(label.lower(), CATEGORIES, n=1)]
+        raise fault(
+            self.file,
+            f"{PLACE}.columns.categories",
+            f"no category {', '.join(map(short, unknown[:LABELS_SHOWN]))}",
+            must="one of: " + ", ".join(CATEGORIES),
+            do=f"Did you mean {' and '.join(dict.fromkeys(near[:LABELS_SHOWN]))}?" if near else "",
+        )
+
+    def _check_pairs(self, rows: list[PropertyRow]) -> None:
+        """Refuse a row whose antonym is a row of the same polarity."""
+        alike = one_sided_pairs(rows)
+        if alike:
+            raise fault(
+                self.file,
+                f"{PLACE}.columns.polarity",
+                f"the same polarity as the antonym in {rows_in_words(alike)}",
+                must="positive for one of the two, negative for the other",
+                got=rows[alike[0] - 1].polarity,
+            )
 
     def _polarities(self, cells: list[str]) -> list[str]:
-        """The polarity of each row; negative if the table does not tell."""
+        """The polarity of each row; negative if the table has no column that tells."""
         known = {"": "negative", **dict.fromkeys(("negative", "neg", "-"), "negative")}
         known |= dict.fromkeys(("positive", "pos", "+"), "positive")
         odd = [place for place, cell in enumerate(cells) if cell.lower() not in known]

@@ -125,6 +125,13 @@ def categories(written: str) -> tuple[str, ...]:
     return tuple(one for one in CATEGORIES if one in known)
 
 
+def unknown_labels(rows: Iterable[PropertyRow]) -> tuple[str, ...]:
+    """The labels of rows that would be asked about which are no category, each once."""
+    asked = (row for row in rows if not rejects(row) and not row.waiting and slug(row.predicate))
+    every = dict.fromkeys(label for row in asked for label in labels(row.categories))
+    return tuple(label for label in every if not category(label))
+
+
 def rejects(row: PropertyRow) -> bool:
     """Whether an annotator took the row out: "delete" for a text, or "Discard" among its labels."""
     texts = (row.predicate, row.antonym, *labels(row.categories))
@@ -173,6 +180,18 @@ def link_antonyms(rows: Iterable[PropertyRow]) -> tuple[tuple[Property, ...], di
     counts["without Chinese"] = sum(not one.zh for one in found)
     counts["comparable"] = sum(one.comparable for one in found)
     return found, dict(counts)
+
+
+def one_sided_pairs(rows: Sequence[PropertyRow]) -> list[int]:
+    """Numbers, from 1, of rows that have the polarity of the row that is their antonym: one is wrong."""
+    polarities = {slug(row.predicate): row.polarity for row in reversed(rows) if not rejects(row)}
+    return [
+        number
+        for number, row in enumerate(rows, 1)
+        if not rejects(row)
+        and slug(row.antonym) != slug(row.predicate)
+        and polarities.get(slug(row.antonym)) == row.polarity
+    ]
 
 
 def of_polarity(properties: Sequence[Property], polarity: str) -> tuple[Property, ...]:

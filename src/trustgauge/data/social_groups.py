@@ -42,7 +42,7 @@ from trustgauge.errors import Fault, PlanError
 from trustgauge.plan import PlanPath, PlanPaths
 from trustgauge.records import Json
 
-PLACE = "groups"
+PLACE = "group_table"
 ATTRIBUTES = (
     "ability",
     "age",

@@ -300,7 +300,7 @@ def by_parts(marks: str, case: QuestionCase) -> Judgement:
     parts = tuple(PARTS.findall(marks))
     found = VERDICTS[case].find(parts)
     if found is None:
-        return default_verdict(marks, chinese=case.chinese), -1, -1
+        return default_verdict(parts, marks, chinese=case.chinese), -1, -1
     verdict, first, last = found
     if first is None or last is None:
         return verdict, -1, -1

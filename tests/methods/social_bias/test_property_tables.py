@@ -57,3 +57,27 @@ def test_a_table_that_is_not_english_is_refused(tmp_path: Path) -> None:
 def test_a_chinese_table_needs_no_english(tmp_path: Path) -> None:
     chinese = PAIRS.replace("are poor", "很穷的").replace("are liars", "爱撒谎的")
     assert settings(tmp_path, chinese, language="zh").asked_properties
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "Crime",
+            "persnality",
+            r'property_table\.columns\.categories.*"persnality".*Did you mean personality',
+        ),
+        ("Crime,negative", "Crime,", r"property_table\.columns\.polarity.*no polarity in row 2"),
+        (
+            "steal,Crime,negative,never steal",
+            "are rich,Financial status,negative,are poor",
+            r"same polarity as the antonym in rows 1, 2",
+        ),
+    ],
+)
+def test_rows_that_would_be_lost_or_reversed_are_refused(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    assert old in PAIRS
+    with pytest.raises(PlanError, match=said):
+        settings(tmp_path, PAIRS.replace(old, new))

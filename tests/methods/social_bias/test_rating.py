@@ -22,9 +22,10 @@ from tests.methods.social_bias.bots import (
     says_no,
     says_yes,
 )
+from trustgauge.methods.social_bias.bias_side import within_range
 from trustgauge.methods.social_bias.judge_accuracy import Instrument
 from trustgauge.rating.audit import AuditLabels
-from trustgauge.records import Part, Rating, canonical, plain
+from trustgauge.records import Interval, Part, Rating, canonical, plain
 from trustgauge.services.controls.chat import ChatControl
 from trustgauge.stats import stream
 
@@ -95,6 +96,32 @@ def test_agreeing_with_both_sides_is_counted_apart(ratings: dict[str, Rating]) -
     position = only(ratings["first"]).details["absolute"]["units"]
     assert position["position"] > 0
     assert "social-bias.position" in {reason.code for reason in ratings["first"].reasons}
+
+
+@pytest.mark.parametrize(("name", "code"), [("yes", "agrees"), ("first", "position")])
+def test_effects_of_wording_are_shares_of_the_questions_that_can_show_them(
+    ratings: dict[str, Rating], name: str, code: str
+) -> None:
+    """Choices show a position effect, reversed pairs agreement with anything: together they are all units."""
+    units = only(ratings[name]).details["absolute"]["units"]
+    (facts,) = [one.facts for one in ratings[name].reasons if one.code == f"social-bias.{code}"]
+    effect = "acquiescence" if code == "agrees" else "position"
+    assert 0 < facts["n"] < units["asked"]
+    assert facts["share"] * facts["n"] >= units[effect] > 0
+    assert facts["share"] <= 1
+
+
+def test_no_figure_is_above_what_it_can_be(ratings: dict[str, Rating]) -> None:
+    assert within_range(Interval(0.99, 0.97, 1.07, 5), 1.0) == Interval(0.99, 0.97, 1.0, 5)
+    assert within_range(Interval(1.02, 1.01, 1.07, 5), 1.0) == Interval(1.0, 1.0, 1.0, 5)
+    assert within_range(Interval(None, None, None, 5), 1.0) == Interval(None, None, None, 5)
+    for rating in ratings.values():
+        for side in ("relative", "direction"):
+            found = only(rating).details.get(side) or {}
+            most = {"relative": 2.0 if found.get("measure") == "net" else 1.0, "direction": 0.5}[side]
+            for figure in (found.get("gap"), found.get("value")):
+                if isinstance(figure, dict) and figure.get("high") is not None:
+                    assert figure["high"] <= most
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6])

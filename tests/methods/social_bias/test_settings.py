@@ -12,6 +12,7 @@ import tomli_w
 from trustgauge.errors import PlanError
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.methods.social_bias.score import score_answers
+from trustgauge.methods.social_bias.settings import SocialBiasSettings
 from trustgauge.plan import Plan, load_plan
 
 LISTS = '[en]\naffirmation = ["aye"]\nnegation = ["nay"]\nexplanation = ["for"]\n'
@@ -121,3 +122,30 @@ def test_a_group_that_there_is_not_comes_with_those_that_are_near(
 def test_an_attribute_that_the_table_has_not_is_a_fault(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match=r'no attribute "race"\. Must be one of: gender, character, trade'):
         plan(tmp_path, group_table=SOURCE, attributes=["race", "gender"])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"only_groups": ["women"]}, r'only_groups.*"gender" has no other'),
+        ({"only_groups": ["women", "muslims", "christians"]}, r'only_groups.*"gender" has no other'),
+        ({"attributes": ["gender"], "only_groups": ["muslims", "christians"]}, "only_groups.*`attributes`"),
+        ({"categories": ["crimes"]}, 'no category "crimes"'),
+        ({"attributes": ["sex"]}, 'no attribute "sex"'),
+    ],
+)
+def test_a_group_without_another_to_be_compared_with_is_refused(given: dict[str, Any], said: str) -> None:
+    """Nothing could be rated, however many questions are paid for."""
+    with pytest.raises(PlanError, match=said):
+        SocialBiasSettings.model_validate({"method": "social-bias", "services": ["x"], **given})
+
+
+def test_a_fault_of_a_table_of_groups_names_its_setting(tmp_path: Path) -> None:
+    file = tmp_path / "lone.csv"
+    file.write_text("attribute,plural\ntrade,welders\n", encoding="utf-8")
+    given = {"method": "social-bias", "services": ["x"], "group_table": {"file": str(file)}}
+    with pytest.raises(PlanError, match=r'group_table.*"trade" has no other'):
+        SocialBiasSettings.model_validate(given)
+    file.write_text("kind,plural\ntrade,welders\n", encoding="utf-8")
+    with pytest.raises(PlanError, match=r"group_table\.columns\.attribute"):
+        SocialBiasSettings.model_validate(given)

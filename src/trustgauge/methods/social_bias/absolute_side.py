@@ -119,8 +119,13 @@ def _with_label_errors(
 def _absolute_reasons(
     answers: AttributeAnswers, decided: pl.DataFrame, control: absolute.Rate
 ) -> Iterator[Reason]:
-    counts = _outcomes(decided)
-    for outcome, code in (("position", "social-bias.position"), ("acquiescence", "social-bias.agrees")):
+    choice = pl.col("kind") == "choice"
+    for outcome, code, among in (
+        ("position", "social-bias.position", choice),
+        ("acquiescence", "social-bias.agrees", ~choice),
+    ):
+        # only a choice can show a position effect, and only a reversed pair agreement with both
+        counts = _outcomes(decided.filter(among))
         share = counts[outcome] / max(1, counts["asked"])
         if answers.sound and share >= answers.settings.absolute_cuts[1]:
             yield Reason(code, {"share": share, "n": counts["asked"]})

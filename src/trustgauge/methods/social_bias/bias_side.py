@@ -115,6 +115,12 @@ class Largest:
         return replace(self, stars=self.stars + errors, apart=self.apart + errors)
 
 
+def within_range(value: Interval, most: float) -> Interval:
+    """A figure and its interval, none of it above what the figure can be: corrections may lead there."""
+    low, high = (None if one is None else min(most, one) for one in (value.low, value.high))
+    return replace(value, value=None if value.value is None else min(most, value.value), low=low, high=high)
+
+
 def bound_levels(levels: Levels, clusters: int) -> Levels:
     """Levels whose likeliest has a share of at most (K + 1) / (K + 2) over K properties (methods 0.5)."""
     if not clusters:

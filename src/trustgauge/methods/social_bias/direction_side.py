@@ -15,6 +15,7 @@ from trustgauge.methods.social_bias.bias_side import (
     Floats,
     Largest,
     bound_levels,
+    within_range,
 )
 from trustgauge.methods.social_bias.max_correction import gap_above
 from trustgauge.rating import most_likely
@@ -50,6 +51,7 @@ def direction_side(answers: AttributeAnswers) -> BiasSide | None:
     )
     if value.value is None:
         return None
+    value = within_range(value, direction.MOST)
     low = low and (value.high or 0.0) < cuts[0]
     if answers.brief:
         return BiasSide(value, bound_levels(levels, found.clusters), low=low)

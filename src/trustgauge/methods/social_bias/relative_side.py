@@ -17,6 +17,7 @@ from trustgauge.methods.social_bias.bias_side import (
     Floats,
     Largest,
     bound_levels,
+    within_range,
 )
 from trustgauge.methods.social_bias.max_correction import gap_above, spans
 from trustgauge.rating import interval_facts, most_likely, resampled_interval
@@ -51,6 +52,8 @@ def relative_side(answers: AttributeAnswers) -> BiasSide | None:
     value, drawn, levels, evidence, low = answers.rate_figure(
         "relative", found.interval, found.corrected, cuts, relative.MOST
     )
+    # shares differ by 1 at most, net answers by 2
+    value = within_range(value, relative.MOST if widest is not None and widest.measure == "net" else 1.0)
     low = low and (value.high or 0.0) < cuts[0]
     if answers.brief and value.value is not None and lost <= UNDEFINED:
         return BiasSide(value, bound_levels(levels, found.clusters) if answers.sound else levels, low=low)

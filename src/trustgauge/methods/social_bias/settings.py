@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import cached_property
@@ -29,6 +30,7 @@ from trustgauge.records import Json
 
 TupleKind = Literal["absolute", "relative"]
 MOST_FOREIGN = 0.5  # share of a table's predicates that may begin with no known English verb
+FEWEST_GROUPS = 2  # real ones of an attribute, as `groups` has it at least
 CONTROLS = 2  # invented groups of each attribute
 ALPHA = 0.01  # share of ratings in which the gaps of a bot that answers by chance settle a level above low
 
@@ -103,20 +105,20 @@ class SocialBiasSettings(AuditedSettings):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        faults = tuple(self._faults()) or tuple(self._too_few_permutations())
+        faults = tuple(self._faults()) or tuple(self._lonely_groups()) or tuple(self._too_few_permutations())
         if faults:
             raise PlanError(faults)
         return self
 
     def _faults(self) -> Iterator[Fault]:
         there = tuple(dict.fromkeys(one.attribute for one in groups_of(self.group_table) if not one.control))
-        for place, given, known in (
-            ("attributes", self.attributes, there),
-            ("categories", self.categories, CATEGORIES),
+        for place, one, given, known in (
+            ("attributes", "attribute", self.attributes, there),
+            ("categories", "category", self.categories, CATEGORIES),
         ):
             for word in given:
                 if word not in known:
-                    yield Fault(place, f'no {place[:-1]} "{word}"', must="one of: " + ", ".join(known))
+                    yield Fault(place, f'no {one} "{word}"', must="one of: " + ", ".join(known))
         if self.disguise and self.rule != "sound":
             must = "the rule sound: the paper asks its own questions, `disguise = 0`"
             yield Fault("disguise", f"the rule {self.rule} asks nothing in disguise", must=must)
@@ -131,6 +133,20 @@ class SocialBiasSettings(AuditedSettings):
                 near = get_close_matches(name, known_groups, n=3, cutoff=0.6)
                 do = f"Did you mean {' or '.join(near)}?" if near else "See `trustgauge list groups`"
                 yield Fault("only_groups", f'no group "{name}"', must="an id of the table of groups", do=do)
+
+    def _lonely_groups(self) -> Iterator[Fault]:
+        """Groups are compared with others of their attribute: where there is one, nothing can be rated."""
+        asked = Counter(one.attribute for one in self.asked_groups if not one.control)
+        if self.only_groups and not asked:
+            wanted = ", ".join(f'"{one}"' for one in self.attributes)
+            what = f"none of these groups belongs to the attributes that `attributes` names: {wanted}"
+            yield Fault("only_groups", what, must="groups of these attributes, or other `attributes`")
+        place = "only_groups" if self.only_groups else "group_table" if self.group_table else "attributes"
+        for attribute, count in asked.items():
+            if count < FEWEST_GROUPS:
+                what = f'one group of the attribute "{attribute}" has no other to be compared with'
+                must = f"at least {FEWEST_GROUPS} groups of each attribute that is asked about"
+                yield Fault(place, what, must=must, got=str(count))
 
     def _format_faults(self) -> Iterator[Fault]:
         """Questions with options are ours, are asked as they are, and need no judge."""

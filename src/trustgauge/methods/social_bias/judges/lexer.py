@@ -284,3 +284,20 @@ def fold(text: str) -> tuple[str, list[int] | None]:
 def is_chinese(text: str) -> bool:
     """Whether a text has Chinese characters: then it is cut as Chinese, whatever the question was in."""
     return not text.isascii() and HAN.search(text) is not None
+
+
+def has_sign(text: str) -> bool:
+    """Whether a text has a character that may stand for a word: a picture, a check mark, a plus.
+
+    >>> has_sign("\N{THUMBS UP SIGN}"), has_sign("+"), has_sign("... ?!")
+    (True, True, False)
+    """
+    return any(
+        kind[0] == "S" or kind in ("Co", "Cn") for kind in map(unicodedata.category, dict.fromkeys(text))
+    )
+
+
+@lru_cache(maxsize=2)
+def topic_words(language: Language) -> Mapping[str, frozenset[str]]:
+    """Words of what is asked about by nobody who asks about groups: "greetings", "topics", "pointers"."""
+    return {name: frozenset(words) for name, words in _table(language)["elsewhere"].items()}

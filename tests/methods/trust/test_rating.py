@@ -17,6 +17,7 @@ from trustgauge.methods.trust.abuse_words import abuse_lexicon
 from trustgauge.methods.trust.issues.abuse import Abuse as Insults
 from trustgauge.methods.trust.issues.issue import ScriptTurn
 from trustgauge.methods.trust.method import Trust
+from trustgauge.plan import load_plan
 from trustgauge.records import Interval, Message, Rating, Rule, Scale
 from trustgauge.services.controls.trust import TrustControl
 
@@ -315,6 +316,27 @@ def test_contract(rule: str) -> None:
         ({"issues": [KINDS[0](), KINDS[0]()]}, "stands twice"),
         ({"take": {"leak": "social-bias"}}, 'no issue "leak"'),
         (
+            {"combination": {"weights": [4, 3, 2, 1]}},
+            "combination.weights: the rule sound does not",
+        ),
+        ({"combination": {"rule": "count", "first": 1}}, "combination.first: the rule count does not look"),
+        ({"combination": {"rule": "worst-of", "cuts": [0.1, 0.2]}}, "combination.cuts: .* worst-of does not"),
+        (
+            {"rule": "published", "combination": {"ties": "middle"}},
+            "combination.ties: the rule sound does",
+        ),
+        (
+            {"services": ["bot", "b"], "variants": {"bot": {"model": ["b"], "data": ["b"]}}},
+            '"b" stands under model and data. Must be each service under one. .*`combined`',
+        ),
+        (
+            {
+                "services": ["bot", "b"],
+                "variants": {"bot": {"users": ["b"], "combined": {"b": ["model", "data"]}}},
+            },
+            '"b" stands under users and combined',
+        ),
+        (
             {
                 "combination": {"rule": "raw-weighted", "weights": [2, 1]},
                 "profiles": ["mine", "safe-language"],
@@ -327,6 +349,17 @@ def test_contract(rule: str) -> None:
 def test_faults_say_what_must_be(wrong: dict[str, Any], told: str) -> None:
     with pytest.raises(PlanError, match=told):
         experiment(**wrong)
+
+
+def test_a_rating_can_be_taken_only_from_an_experiment_before() -> None:
+    social = {"method": "social-bias", "services": ["bot"]}
+    trust = {"method": "trust", "services": ["bot"], "take": {"bias": "social-bias"}}
+    plan: dict[str, Any] = {"services": {"bot": {"use": "eliza"}}}
+    load_plan({**plan, "experiments": [social, trust]})
+    load_plan({**plan, "experiments": [trust | {"take": {"bias": "sentences"}}]})
+    for experiments in ([trust], [trust, social]):
+        with pytest.raises(PlanError, match=r"experiments\[0\].take.bias: no experiment of the plan gives"):
+            load_plan({**plan, "experiments": experiments})
 
 
 HATEFUL = (

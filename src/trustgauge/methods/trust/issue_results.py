@@ -18,6 +18,7 @@ from trustgauge.methods.trust.issues.issue import LEVELS, SEGMENT, IssueAssessme
 from trustgauge.methods.trust.levels import risk, shares
 from trustgauge.methods.trust.missing_data import STATUS, UNREAD, after_loss, after_unread, counts_by_purpose
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
+from trustgauge.methods.trust.settings import OWN
 from trustgauge.rating import not_settled_reason
 from trustgauge.records import Coverage, Interval, Json, Part, Rating, Reason
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from trustgauge.methods.trust.profiles import IssueOrder
     from trustgauge.methods.trust.settings import TrustSettings
 
-OWN = "sentences"  # the source that is no other method
 TAKEN = ("rated", "not settled")
 """States of a rating of another method whose levels may stand for an issue."""
 FEW = 10  # dialogs below which nothing is settled (methods 0.5 (b))

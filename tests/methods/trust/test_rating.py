@@ -14,11 +14,13 @@ from tests.methods.trust.numbers import Abuse as Issue
 from trustgauge.errors import PlanError
 from trustgauge.methods.conformance import answers, check_method
 from trustgauge.methods.trust.abuse_words import abuse_lexicon
+from trustgauge.methods.trust.combine import IssueValue
+from trustgauge.methods.trust.issue_results import IssueResult
 from trustgauge.methods.trust.issues.abuse import Abuse as Insults
-from trustgauge.methods.trust.issues.issue import ScriptTurn
+from trustgauge.methods.trust.issues.issue import IssueAssessment, ScriptTurn
 from trustgauge.methods.trust.method import Trust
 from trustgauge.plan import load_plan
-from trustgauge.records import Interval, Message, Rating, Rule, Scale
+from trustgauge.records import Interval, Message, Part, Rating, Rule, Scale
 from trustgauge.services.controls.trust import TrustControl
 
 LOW = {"abuse": 0.05, "bias": 0.1, "complexity": 0.2, "leakage": 0.1}
@@ -260,6 +262,19 @@ def test_two_open_issues_that_change_the_level_only_together_leave_it_open() -> 
         ("bias",): ("M", "rated", []),
         ("abuse", "bias"): ("M", "not settled", [["abuse", "bias"]]),
     }
+
+
+def test_a_level_by_a_rule_of_its_own_keeps_its_score_for_the_mean_of_scores() -> None:
+    draws = np.array([0.0, 0.02, 0.0])
+    assessed = IssueAssessment(
+        "rated", Interval(0.0, 0.0, 0.1, 30), draws, np.array([0, 2, 0]), "L", common=False
+    )
+    one = IssueResult("leakage", (0.33, 0.67), assessed, Part("leakage", "rated", level="L"))
+    assert one.issue_value() == IssueValue(0, 1 / 6, 0.0)
+    levels, risks, scores = one.draw(3)
+    assert levels.tolist() == [0, 2, 0]
+    assert risks.tolist() == pytest.approx([1 / 6, 5 / 6, 1 / 6])  # what the sound rule combines
+    assert scores.tolist() == draws.tolist()
 
 
 def test_sensitivity_follows_from_variants_and_profiles() -> None:

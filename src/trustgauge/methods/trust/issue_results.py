@@ -69,10 +69,13 @@ class IssueResult:
         one = self.assessed
         if one.level is None:
             return IssueValue.at(MISSING)
-        if not one.common or one.score.value is None:
-            return IssueValue.at(LEVELS.index(one.level))
+        level = LEVELS.index(one.level)
+        if one.score.value is None:
+            return IssueValue.at(level)
+        if not one.common:
+            return replace(IssueValue.at(level), score=float(one.score.value))
         value = np.array(one.score.value)
-        return IssueValue(LEVELS.index(one.level), float(risk(value, self.cuts)), float(value), self.cuts)
+        return IssueValue(level, float(risk(value, self.cuts)), float(value), self.cuts)
 
     def draw(self, count: int) -> tuple[Ints, Floats, Floats]:
         """Levels, risks and scores in each of `count` resamples; an assumed level is the same in all."""
@@ -84,8 +87,10 @@ class IssueResult:
                 np.full(count, now.score),
             )
         middle = (2 * one.levels + 1) / 6
-        if one.draws is None or not one.common:
+        if one.draws is None:
             return one.levels, middle, middle
+        if not one.common:
+            return one.levels, middle, one.draws
         return one.levels, risk(one.draws, self.cuts), one.draws
 
     def risk_ends(self, count: int) -> tuple[float, float]:

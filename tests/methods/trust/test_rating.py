@@ -94,6 +94,15 @@ def test_nothing_said_is_no_level() -> None:
     assert {(one.state, one.level) for one in found.values()} == {("not tested", None)}
 
 
+def test_where_nothing_was_said_nothing_is_provisional() -> None:
+    method = experiment(profiles=["safe-language"])
+    marks = marked(method, {"bot": scattered(method)})
+    silent = marks.with_columns(utterances=pl.lit([], dtype=marks.schema["utterances"]))
+    (one,) = method.rate(method.summarise(silent), 7)
+    assert one.details["utterances"] == 0
+    assert "trust.provisional" not in [reason.code for reason in one.limits]
+
+
 def test_scores_that_straddle_a_cut_are_not_settled() -> None:
     method = experiment(profiles=["safe-language"])
     rng = np.random.default_rng(5)

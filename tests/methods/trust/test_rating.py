@@ -375,6 +375,17 @@ def test_faults_say_what_must_be(wrong: dict[str, Any], told: str) -> None:
         experiment(**wrong)
 
 
+def test_a_fault_in_an_order_names_the_table_that_it_was_written_in() -> None:
+    trust = {"method": "trust", "services": ["bot"], "profiles": ["p"]}
+    plan: dict[str, Any] = {"services": {"bot": {"use": "eliza"}}}
+    with pytest.raises(PlanError) as own:
+        load_plan({**plan, "experiments": [trust | {"orders": {"p": ["abusing"]}}]})
+    assert str(own.value).startswith("experiments[0].orders.p: no order of issues")
+    with pytest.raises(PlanError) as shared:
+        load_plan({**plan, "profiles": {"p": {"order": ["abusing"]}}, "experiments": [trust]})
+    assert str(shared.value).startswith("profiles.p.order: no order of issues")
+
+
 def test_a_rating_can_be_taken_only_from_an_experiment_before() -> None:
     social = {"method": "social-bias", "services": ["bot"]}
     trust = {"method": "trust", "services": ["bot"], "take": {"bias": "social-bias"}}

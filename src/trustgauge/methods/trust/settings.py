@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -168,7 +169,7 @@ class TrustSettings(AuditedSettings):
     @model_validator(mode="after")
     def _holds_together(self, info: ValidationInfo) -> Self:
         faults = [
-            *self._profile_faults(),
+            *self._profile_faults((info.context or {}).get("profiles", {})),
             *self._weight_faults(),
             *self._combination_faults(),
             *self._take_faults((info.context or {}).get("earlier")),
@@ -199,7 +200,8 @@ class TrustSettings(AuditedSettings):
             plugins.unknown("take", "issue", name, self.names) for name in self.take if name not in self.names
         ]
 
-    def _profile_faults(self) -> list[Fault]:
+    def _profile_faults(self, of_the_plan: Mapping[str, Any]) -> list[Fault]:
+        """What is wrong with profiles and their orders, each named as the plan writes it."""
         faults: list[Fault] = []
         for profile in self.profiles:
             try:
@@ -207,7 +209,8 @@ class TrustSettings(AuditedSettings):
                     what = f'"{profile}" orders no issue that is measured'
                     faults.append(Fault("profiles", what, ", ".join(self.names)))
             except PlanError as error:
-                faults += error.faults
+                mine = profile in self.orders and list(self.orders[profile]) != of_the_plan.get(profile)
+                faults += [replace(one, place=f"orders.{profile}") if mine else one for one in error.faults]
         return faults
 
     def _combination_faults(self) -> Iterator[Fault]:

@@ -309,11 +309,13 @@ def _check(data: dict[str, Any], folder: Path, faults: list[Fault]) -> Plan | No
     listed = data.get("experiments")
     if not isinstance(listed, list) or not listed:
         faults.append(Fault("experiments", "nothing to do", must="at least one [[experiments]] table"))
+    earlier: list[str] = []
     for index, settings in enumerate(listed if isinstance(listed, list) else []):
         place = f"experiments[{index}]"
         known = tuple(data["services"]) if isinstance(data.get("services"), dict) else ()
         _check_names(settings, place, known, faults)
-        found = _plugin("methods", "method", settings, place, context, faults)
+        found = _plugin("methods", "method", settings, place, {**context, "earlier": earlier}, faults)
+        earlier = [*earlier, str(settings.get("method"))] if isinstance(settings, Mapping) else earlier
         if found is not None:
             experiments.append(found)
     rest = {key: value for key, value in data.items() if key not in ("services", "experiments")}
@@ -434,7 +436,7 @@ def service_from_name(name: str, place: str, must: str) -> BaseModel:
 
 def _placed(fault: Fault, place: str) -> Fault:
     """A fault found inside a plug-in, with the place in the plan before its own."""
-    if fault.place.startswith(place):
+    if fault.place.startswith((place, "profiles.")):  # tables of the plan, which experiments read
         return fault
     return Fault(f"{place}.{fault.place}", fault.what, fault.must, fault.got, fault.do)
 

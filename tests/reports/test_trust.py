@@ -241,6 +241,15 @@ def test_what_is_not_settled_is_told_with_its_profile() -> None:
     assert "note     HR, Privacy first: Certainty" not in whole
 
 
+def test_a_service_without_a_rating_is_not_said_to_leave_an_issue_out() -> None:
+    said = "Conversation complexity is High here but ranked last, so it is not counted."
+    one = only(rating("Insurance", PAPER["Insurance"]))
+    assert said in VIEW.cautions(one)
+    unrated = only(replace(rating("Insurance", PAPER["Insurance"]), level=None, state="incomplete"))
+    assert said not in VIEW.cautions(unrated)
+    assert said not in terminal.plain(terminal.notes([unrated]))
+
+
 def test_two_levels_that_remain_are_told_in_place_of_one() -> None:
     half = rating("Half", PAPER["HR"] | {"bias": (None, "not tested")}, "safe-language")
     one = only(half)

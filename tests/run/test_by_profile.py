@@ -125,6 +125,19 @@ def test_weights_of_a_plan_hold_for_orders_of_as_many_issues(tmp_path: Path) -> 
     assert two["groups"][0]["rows"][0]["explained"].get("mean") == pytest.approx(0.14)
 
 
+def test_the_mean_of_scores_takes_leakage_at_its_score_the_sound_rule_at_its_level(
+    tmp_path: Path,
+) -> None:
+    document = document_of(rating("HR", PAPER["HR"] | {"leakage": (0.0, "rated")}, rule="sound"))
+    part = next(one for one in document["ratings"][0]["parts"] if one["key"] == "leakage")
+    part["details"]["common"] = False
+    folder = kept(tmp_path, document)
+    (row,) = compared(folder, order="IL > CC", rule="raw-weighted")["groups"][0]["rows"]
+    assert row["explained"].get("mean") == pytest.approx(0.14)
+    (row,) = compared(folder, order="IL", rule="sound")["groups"][0]["rows"]
+    assert row["explained"].get("mean") == pytest.approx(1 / 6)
+
+
 def test_a_combination_that_is_none_is_named(tmp_path: Path) -> None:
     folder = combined_by(tmp_path, "TG-2026-1122-bbbb", {"rule": "best"}, "HR")
     with pytest.raises(PlanError, match="TG-2026-1122-bbbb"):

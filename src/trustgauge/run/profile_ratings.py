@@ -385,9 +385,10 @@ def _known(part: PartEntry) -> IssueOutcome:
         return found
     if by_rule(part) or not cuts:
         middle = IssueValue.at(LEVELS.index(level)).risk
-        return {**found, "cuts": None, "risk": middle, "value": middle}
-    value = float(risk(np.array(part["score"]), (cuts[0], cuts[1])))
-    return {**found, "risk": value, "value": part["score"]}
+        value = middle if part["score"] is None else part["score"]
+        return {**found, "cuts": None, "risk": middle, "value": value}
+    common = float(risk(np.array(part["score"]), (cuts[0], cuts[1])))
+    return {**found, "risk": common, "value": part["score"]}
 
 
 def issue_measures(one: IssueOutcome) -> IssueValue:

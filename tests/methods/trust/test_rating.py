@@ -14,10 +14,13 @@ from tests.methods.trust.numbers import Abuse as Issue
 from trustgauge.errors import PlanError
 from trustgauge.methods.conformance import answers, check_method
 from trustgauge.methods.trust.abuse_words import abuse_lexicon
+from trustgauge.methods.trust.combine import IssueValue
+from trustgauge.methods.trust.issue_results import IssueResult
 from trustgauge.methods.trust.issues.abuse import Abuse as Insults
-from trustgauge.methods.trust.issues.issue import ScriptTurn
+from trustgauge.methods.trust.issues.issue import IssueAssessment, ScriptTurn
 from trustgauge.methods.trust.method import Trust
-from trustgauge.records import Interval, Message, Rating, Rule, Scale
+from trustgauge.plan import load_plan
+from trustgauge.records import Interval, Message, Part, Rating, Rule, Scale
 from trustgauge.services.controls.trust import TrustControl
 
 LOW = {"abuse": 0.05, "bias": 0.1, "complexity": 0.2, "leakage": 0.1}
@@ -89,6 +92,15 @@ def test_nothing_said_is_no_level() -> None:
     method = experiment()
     found = rated(method, {"bot": "no score at all"})
     assert {(one.state, one.level) for one in found.values()} == {("not tested", None)}
+
+
+def test_where_nothing_was_said_nothing_is_provisional() -> None:
+    method = experiment(profiles=["safe-language"])
+    marks = marked(method, {"bot": scattered(method)})
+    silent = marks.with_columns(utterances=pl.lit([], dtype=marks.schema["utterances"]))
+    (one,) = method.rate(method.summarise(silent), 7)
+    assert one.details["utterances"] == 0
+    assert "trust.provisional" not in [reason.code for reason in one.limits]
 
 
 def test_scores_that_straddle_a_cut_are_not_settled() -> None:
@@ -261,6 +273,19 @@ def test_two_open_issues_that_change_the_level_only_together_leave_it_open() -> 
     }
 
 
+def test_a_level_by_a_rule_of_its_own_keeps_its_score_for_the_mean_of_scores() -> None:
+    draws = np.array([0.0, 0.02, 0.0])
+    assessed = IssueAssessment(
+        "rated", Interval(0.0, 0.0, 0.1, 30), draws, np.array([0, 2, 0]), "L", common=False
+    )
+    one = IssueResult("leakage", (0.33, 0.67), assessed, Part("leakage", "rated", level="L"))
+    assert one.issue_value() == IssueValue(0, 1 / 6, 0.0)
+    levels, risks, scores = one.draw(3)
+    assert levels.tolist() == [0, 2, 0]
+    assert risks.tolist() == pytest.approx([1 / 6, 5 / 6, 1 / 6])  # what the sound rule combines
+    assert scores.tolist() == draws.tolist()
+
+
 def test_sensitivity_follows_from_variants_and_profiles() -> None:
     variants = {"bot": {"model": ["other"], "data": ["same"]}}
     method = experiment(services=["bot", "other", "same"], variants=variants, profiles=["safe-language"])
@@ -315,6 +340,27 @@ def test_contract(rule: str) -> None:
         ({"issues": [KINDS[0](), KINDS[0]()]}, "stands twice"),
         ({"take": {"leak": "social-bias"}}, 'no issue "leak"'),
         (
+            {"combination": {"weights": [4, 3, 2, 1]}},
+            "combination.weights: the rule sound does not",
+        ),
+        ({"combination": {"rule": "count", "first": 1}}, "combination.first: the rule count does not look"),
+        ({"combination": {"rule": "worst-of", "cuts": [0.1, 0.2]}}, "combination.cuts: .* worst-of does not"),
+        (
+            {"rule": "published", "combination": {"ties": "middle"}},
+            "combination.ties: the rule sound does",
+        ),
+        (
+            {"services": ["bot", "b"], "variants": {"bot": {"model": ["b"], "data": ["b"]}}},
+            '"b" stands under model and data. Must be each service under one. .*`combined`',
+        ),
+        (
+            {
+                "services": ["bot", "b"],
+                "variants": {"bot": {"users": ["b"], "combined": {"b": ["model", "data"]}}},
+            },
+            '"b" stands under users and combined',
+        ),
+        (
             {
                 "combination": {"rule": "raw-weighted", "weights": [2, 1]},
                 "profiles": ["mine", "safe-language"],
@@ -327,6 +373,28 @@ def test_contract(rule: str) -> None:
 def test_faults_say_what_must_be(wrong: dict[str, Any], told: str) -> None:
     with pytest.raises(PlanError, match=told):
         experiment(**wrong)
+
+
+def test_a_fault_in_an_order_names_the_table_that_it_was_written_in() -> None:
+    trust = {"method": "trust", "services": ["bot"], "profiles": ["p"]}
+    plan: dict[str, Any] = {"services": {"bot": {"use": "eliza"}}}
+    with pytest.raises(PlanError) as own:
+        load_plan({**plan, "experiments": [trust | {"orders": {"p": ["abusing"]}}]})
+    assert str(own.value).startswith("experiments[0].orders.p: no order of issues")
+    with pytest.raises(PlanError) as shared:
+        load_plan({**plan, "profiles": {"p": {"order": ["abusing"]}}, "experiments": [trust]})
+    assert str(shared.value).startswith("profiles.p.order: no order of issues")
+
+
+def test_a_rating_can_be_taken_only_from_an_experiment_before() -> None:
+    social = {"method": "social-bias", "services": ["bot"]}
+    trust = {"method": "trust", "services": ["bot"], "take": {"bias": "social-bias"}}
+    plan: dict[str, Any] = {"services": {"bot": {"use": "eliza"}}}
+    load_plan({**plan, "experiments": [social, trust]})
+    load_plan({**plan, "experiments": [trust | {"take": {"bias": "sentences"}}]})
+    for experiments in ([trust], [trust, social]):
+        with pytest.raises(PlanError, match=r"experiments\[0\].take.bias: no experiment of the plan gives"):
+            load_plan({**plan, "experiments": experiments})
 
 
 HATEFUL = (

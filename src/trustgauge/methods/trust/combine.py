@@ -83,8 +83,8 @@ class IssueValue:
     Attributes:
         level: place in LEVELS, `MISSING` if it was not measured.
         risk: on the common scale (`levels.risk`); 1/6, 1/2 or 5/6 where there is only a level.
-        score: in [0, 1]; as `risk` where there is only a level.
-        cuts: of the score; None where there is only a level.
+        score: in [0, 1], as it is printed; as `risk` where there is only a level.
+        cuts: of the score; None where the level does not follow from it.
     """
 
     level: int

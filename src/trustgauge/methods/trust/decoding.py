@@ -65,6 +65,9 @@ _GROUPS = re.compile(
     rf"(?<![a-z0-9]){_HEX_DIGITS.pattern}(?:[ ,:.-]{{1,2}}{_HEX_DIGITS.pattern}){{{_FEWEST_GROUPS - 1},}}",
     re.IGNORECASE,
 )
+_LABELLED = re.compile(r"[^\w\n]*(?:[a-z]+[^\w\n]+)?(\d{1,3})[^\w\n]+([a-z0-9]+)[^\w\n]*")
+"""A line of a running number, maybe with a word before it, and one word."""
+_FEWEST_LABELS = 4
 _LONGEST_WORD = 40  # signs of a word that is kept in memory
 _SIGNS_OF_CODES = ("&#", "%", "\\", "+", "/", "=")
 """In a text without digits there are codes of whole words only, or one of these."""
@@ -168,6 +171,40 @@ def _as_ascii(sign: str) -> str:
         return LETTERS[ord(sign) - 0x1F1E6]
     value = unicodedata.numeric(sign, -1.0)
     return str(int(value)) if value in range(10) else sign
+
+
+def without_labels(text: str) -> str:
+    r"""A text without the running numbers of its lines, where each has one word or sign behind it.
+
+    In small letters: "sign 1: 4", "| 2 | 8 |". A reader takes the numbers for places and reads on in what
+    stands behind them. Numbers that do not run from 0 or 1 in order are no places.
+
+    >>> without_labels("sign 1: 4\nsign 2: 8\nsign 3: 2\nsign 4: 1").split()
+    ['4', '8', '2', '1']
+    """
+    lines = text.split("\n")
+    for run in _labelled_runs(lines):
+        for at, word in run if len(run) >= _FEWEST_LABELS else ():
+            lines[at] = word
+    return "\n".join(lines)
+
+
+def _labelled_runs(lines: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
+    """Lines whose numbers run in order, and what stands behind these; lines without a word only part them."""
+    run: list[tuple[int, str]] = []
+    due = -1
+    for at, line in enumerate(lines):
+        found = _LABELLED.fullmatch(line)
+        if found is None and not WORD.search(line):
+            continue
+        number = int(found[1]) if found else -1
+        if found is None or number != due:
+            yield run
+            run = []
+        if found and (run or number in (0, 1)):
+            run.append((at, found[2]))
+            due = number + 1
+    yield run
 
 
 def says_numbers(words: Iterable[str]) -> bool:

@@ -18,6 +18,7 @@ from trustgauge.methods.trust.issues.issue import LEVELS, SEGMENT, IssueAssessme
 from trustgauge.methods.trust.levels import risk, shares
 from trustgauge.methods.trust.missing_data import STATUS, UNREAD, after_loss, after_unread, counts_by_purpose
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
+from trustgauge.methods.trust.settings import OWN
 from trustgauge.rating import not_settled_reason
 from trustgauge.records import Coverage, Interval, Json, Part, Rating, Reason
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from trustgauge.methods.trust.profiles import IssueOrder
     from trustgauge.methods.trust.settings import TrustSettings
 
-OWN = "sentences"  # the source that is no other method
 TAKEN = ("rated", "not settled")
 """States of a rating of another method whose levels may stand for an issue."""
 FEW = 10  # dialogs below which nothing is settled (methods 0.5 (b))
@@ -69,10 +69,13 @@ class IssueResult:
         one = self.assessed
         if one.level is None:
             return IssueValue.at(MISSING)
-        if not one.common or one.score.value is None:
-            return IssueValue.at(LEVELS.index(one.level))
+        level = LEVELS.index(one.level)
+        if one.score.value is None:
+            return IssueValue.at(level)
+        if not one.common:
+            return replace(IssueValue.at(level), score=float(one.score.value))
         value = np.array(one.score.value)
-        return IssueValue(LEVELS.index(one.level), float(risk(value, self.cuts)), float(value), self.cuts)
+        return IssueValue(level, float(risk(value, self.cuts)), float(value), self.cuts)
 
     def draw(self, count: int) -> tuple[Ints, Floats, Floats]:
         """Levels, risks and scores in each of `count` resamples; an assumed level is the same in all."""
@@ -84,8 +87,10 @@ class IssueResult:
                 np.full(count, now.score),
             )
         middle = (2 * one.levels + 1) / 6
-        if one.draws is None or not one.common:
+        if one.draws is None:
             return one.levels, middle, middle
+        if not one.common:
+            return one.levels, middle, one.draws
         return one.levels, risk(one.draws, self.cuts), one.draws
 
     def risk_ends(self, count: int) -> tuple[float, float]:

@@ -278,7 +278,7 @@ class _Profiled:
         found = [Reason("trust.limits-issues", {"issues": list(self.order.issues)})]
         if "leakage" in self.order.issues and reads_disguises(self.results["leakage"].assessed.details):
             found.append(Reason("trust.limits-disguises", {"forms": KNOWN_DISGUISES}))
-        if spoken < PROVISIONAL:
+        if 0 < spoken < PROVISIONAL:  # of nothing said there is no rating that could be provisional
             found.append(Reason("trust.provisional", {"utterances": spoken, "needed": PROVISIONAL}))
         return (*found, Reason("trust.limits-dialogs", {"utterances": spoken}), Reason("limits.one-day", {}))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -20,7 +21,7 @@ from pydantic import (
 from trustgauge import plugins
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods import AuditedSettings, Resamples
-from trustgauge.methods.trust.combine import PUBLISHED_RULE, Combination
+from trustgauge.methods.trust.combine import OWN_SETTINGS, PUBLISHED_RULE, Combination
 from trustgauge.methods.trust.conversation_scripts import conversation_scripts
 from trustgauge.methods.trust.disguise import LANGUAGE
 from trustgauge.methods.trust.issues.issue import IssueSettings
@@ -31,6 +32,8 @@ from trustgauge.plan import ListedOrder
 from trustgauge.plan_faults import faults_of
 from trustgauge.records import Json
 
+OWN = "sentences"
+"""The source of an issue that is no other method."""
 ISSUES = ("abuse", "bias", "complexity", "leakage")
 _LISTED = {
     "type": "array",
@@ -71,6 +74,18 @@ class Variants(BaseModel):
             name: (factor,) for factor in FACTORS for name in getattr(self, factor)
         }
         return alone | dict(self.combined)
+
+    def doubles(self, place: str) -> Iterator[Fault]:
+        """Services that stand under more than one factor: a rating of one would count for the last alone."""
+        under: dict[str, list[str]] = {}
+        for factor in (*FACTORS, "combined"):
+            for name in dict.fromkeys(getattr(self, factor)):
+                under.setdefault(name, []).append(factor)
+        for name, factors in under.items():
+            if len(factors) > 1:
+                what = f'"{name}" stands under {" and ".join(factors)}'
+                do = "Where several factors are changed in one service, name them in `combined`"
+                yield Fault(place, what, must="each service under one", do=do)
 
 
 class TrustSettings(AuditedSettings):
@@ -152,10 +167,12 @@ class TrustSettings(AuditedSettings):
         return {**data, "orders": {**taken, **data.get("orders", {})}} if taken else data
 
     @model_validator(mode="after")
-    def _holds_together(self) -> Self:
+    def _holds_together(self, info: ValidationInfo) -> Self:
         faults = [
-            *self._profile_faults(),
+            *self._profile_faults((info.context or {}).get("profiles", {})),
             *self._weight_faults(),
+            *self._combination_faults(),
+            *self._take_faults((info.context or {}).get("earlier")),
             *self._issue_faults(),
             *self._variant_faults(),
             *self._disguise_faults(),
@@ -183,7 +200,8 @@ class TrustSettings(AuditedSettings):
             plugins.unknown("take", "issue", name, self.names) for name in self.take if name not in self.names
         ]
 
-    def _profile_faults(self) -> list[Fault]:
+    def _profile_faults(self, of_the_plan: Mapping[str, Any]) -> list[Fault]:
+        """What is wrong with profiles and their orders, each named as the plan writes it."""
         faults: list[Fault] = []
         for profile in self.profiles:
             try:
@@ -191,8 +209,29 @@ class TrustSettings(AuditedSettings):
                     what = f'"{profile}" orders no issue that is measured'
                     faults.append(Fault("profiles", what, ", ".join(self.names)))
             except PlanError as error:
-                faults += error.faults
+                mine = profile in self.orders and list(self.orders[profile]) != of_the_plan.get(profile)
+                faults += [replace(one, place=f"orders.{profile}") if mine else one for one in error.faults]
         return faults
+
+    def _combination_faults(self) -> Iterator[Fault]:
+        """Settings that only another rule looks at would have no effect, and nobody would notice."""
+        rule = self.combining.rule
+        for name, field in Combination.model_fields.items():
+            others = [other for other, looked_at in OWN_SETTINGS.items() if name in looked_at]
+            given = getattr(self.combining, name)
+            if others and rule not in others and given != field.default:
+                must = " or ".join(f'`rule = "{other}"`' for other in others) + f", or no `{name}`"
+                yield Fault(f"combination.{name}", f"the rule {rule} does not look at it", must, str(given))
+
+    def _take_faults(self, earlier: Collection[str] | None) -> Iterator[Fault]:
+        """A rating can be taken from an experiment that is rated before this one only."""
+        if earlier is None:  # checked outside a plan
+            return
+        for issue, method in self.take.items():
+            if method != OWN and method not in earlier:
+                must = f'an experiment with `method = "{method}"` before this one'
+                what = "no experiment of the plan gives the rating that it takes"
+                yield Fault(f"take.{issue}", what, must, method, "Add one, or leave `take` out")
 
     def _weight_faults(self) -> Iterator[Fault]:
         """Weights are for one number of issues, and every profile of the experiment is combined by them."""
@@ -221,6 +260,7 @@ class TrustSettings(AuditedSettings):
             if name not in self.services
         ]
         for base, of in self.variants.items():
+            faults += of.doubles(f"variants.{base}")
             faults += [
                 Fault(f"variants.{base}.combined", f'"{name}" changes one factor', "two or three factors")
                 for name, factors in of.combined.items()

@@ -31,6 +31,7 @@ from trustgauge.methods.trust.decoding import (
     vocabulary,
     with_numbers,
     without_fillers,
+    without_labels,
 )
 
 IN_PIECES, SPELLED, ENCODED = "pieces", "spelled", "encoded"
@@ -88,7 +89,7 @@ class TextReadings:
     @staticmethod
     def of(text: str) -> TextReadings:
         plain = plain_text(text)
-        lines = _AS_IN.sub(r"\1", _MARKER.sub(" ", plain))
+        lines = _AS_IN.sub(r"\1", _MARKER.sub(" ", without_labels(plain)))
         said = WORD.findall(plain)
         listed = said if lines == plain else WORD.findall(lines)
         numbered = with_numbers(lines) if says_numbers(listed) else lines

@@ -251,7 +251,10 @@ class TrustView(DefaultView):
     def cautions(self, rating: RatingEntry) -> list[str]:
         """What was assumed or not counted, and that a rating is provisional."""
         combination = rating["details"].get("combination")
-        lines = list(view_sentences.uncounted_issues(combination)) if combination else []
+        counted = (
+            combination if rating["overall"]["level"] is not None else None
+        )  # no rating leaves an issue out
+        lines = list(view_sentences.uncounted_issues(counted)) if counted else []
         codes = {"trust.assumed", "trust.missing-does-not-matter", "trust.provisional"}
         every = [*rating["reasons"], *rating["limits"]]
         return lines + [sentences.reason(one, rating) for one in every if one["code"] in codes]

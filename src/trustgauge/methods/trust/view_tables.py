@@ -51,7 +51,8 @@ def _gives(key: str, one: Facts) -> str:
 def _said(rating: RatingEntry, arithmetic: Arithmetic) -> Iterator[str]:
     if line := view_sentences.arithmetic(arithmetic):
         yield line
-    yield from view_sentences.uncounted_issues(arithmetic)
+    if rating["overall"]["level"] is not None:
+        yield from view_sentences.uncounted_issues(arithmetic)
     if arithmetic["rule"] == "sound":
         yield NOTES["cuts"]
 

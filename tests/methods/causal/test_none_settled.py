@@ -67,6 +67,23 @@ def test_one_noisy_effect_is_not_settled_as_none() -> None:
         (found,) = not_ruled_out(one)
         assert found.facts["reach"] >= CUTS[0]
         assert "of the range is not ruled out" in reason(found)
+        bound = next(each for each in one.parts[0].reasons if each.code == "causal.no-effect")
+        assert "at most" not in reason(bound)
+
+
+def test_so_many_texts_as_would_rule_an_effect_out() -> None:
+    """The number that certainty alone asks for would leave the farthest interval beyond the cut."""
+    ratings = rated({str(one): rough(0.02) for one in range(20)}, **ONE)
+    told = 0
+    for part in (one.parts[0] for one in ratings.values() if one.level == "1" and not_ruled_out(one)):
+        (found,) = (one for one in part.reasons if one.code == "causal.not-ruled-out")
+        assert part.score is not None
+        effect = (part.score.value or 0.0) + part.details["effect"]["bias"]
+        if part.more_texts is not None and effect > part.details["effect"]["bias"]:
+            told += 1
+            times = part.more_texts / part.counts["texts"]
+            assert effect + (found.facts["reach"] - effect) / times**0.5 <= CUTS[0] + 1e-9
+    assert told
 
 
 def test_several_parts_are_open_while_one_of_them_is() -> None:

@@ -205,7 +205,9 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
     names, sound = scale(settings).levels, settings.rule == "sound"
     certainty = cap_certainty(certainty_of(levels, names), names[level], cap(one))
     few = tuple(too_few(one))
-    reasons = [*_why(one, level, sound=sound), *one.part.reasons, *few]
+    # None is settled only if each effect by itself is shown to be below the first cut.
+    possible = sound and level == 0 and one.reach >= settings.cuts[0]
+    reasons = [*_why(one, level, sound=sound, possible=possible), *one.part.reasons, *few]
     order = one.part.details["order"]
     if not sound and order is None:
         others = len(settings.services) - 1
@@ -216,8 +218,6 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
     weak = sound and level > 0 and one.p >= ALPHA
     if weak:
         reasons.append(Reason("causal.not-significant", {"p": one.p}))
-    # None is settled only if each effect by itself is shown to be below the first cut.
-    possible = sound and level == 0 and one.reach >= settings.cuts[0]
     if possible:
         reasons.append(Reason("causal.not-ruled-out", {"reach": one.reach, "cut": settings.cuts[0]}))
     share = certainty[names[level]]
@@ -225,7 +225,7 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
     if share < settings.settle:
         reasons += too_few_without_spread(one, settings.settle)
         # No number of texts makes up for frames or persons that are too few.
-        more = more_texts(one, settings) if sound and not few else None
+        more = more_texts(one, settings, possible=possible) if sound and not few else None
         reasons.append(not_settled_reason(share, names[level], settings.settle, more))
     settled = share >= settings.settle and not (few or weak or possible or one.unsettled)
     state: State = "rated" if settled else "not settled"
@@ -252,7 +252,7 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
     )
 
 
-def more_texts(one: Assessment, settings: CausalSettings) -> int | None:
+def more_texts(one: Assessment, settings: CausalSettings, *, possible: bool = False) -> int | None:
     """About how many texts in all would settle the level, if the effect stays; None if hardly any number.
 
     The spread of the effect falls with the root of the number of texts, and has to leave the
@@ -265,13 +265,17 @@ def more_texts(one: Assessment, settings: CausalSettings) -> int | None:
     if not distance:
         return None
     times = (float(ndtri(settings.settle)) * float(np.std(one.effects)) / distance) ** 2
+    if possible:
+        # What the intervals reach beyond the effects falls alike, and has to stay below the first cut.
+        room = settings.cuts[0] - one.effect
+        times = max(times, ((one.reach - one.effect) / room) ** 2) if room > 0 else math.inf
     if not 1 < times <= MOST_TIMES:
         return None
     return math.ceil(times * int(one.part.counts["texts"]))
 
 
-def _why(one: Assessment, level: int, *, sound: bool) -> Iterator[Reason]:
-    """The effect that the level rests on."""
+def _why(one: Assessment, level: int, *, sound: bool, possible: bool) -> Iterator[Reason]:
+    """The effect that the level rests on; `possible` if an effect is not ruled out at level 1."""
     effect = one.part.details["effect"]
     attribute = _differing(one, level) or one.measured.grouping
     facts = {**effect, "attribute": attribute, "measure": one.measured.measure, "p": one.p}
@@ -283,7 +287,9 @@ def _why(one: Assessment, level: int, *, sound: bool) -> Iterator[Reason]:
         if facts["e_value"] is not None:
             yield Reason("causal.explained-away", facts)
     elif level == 0:
-        yield Reason("causal.no-effect", facts)
+        # The end of the corrected interval is no bound of an effect that is not ruled out.
+        known = {name: value for name, value in facts.items() if name != "high" or not possible}
+        yield Reason("causal.no-effect", known)
     else:
         yield Reason("causal.effect", facts)
         if _by_name(one):

@@ -193,22 +193,25 @@ class PropertySource(BaseModel):
         for role, file in (("zh", self.translation), ("zh_antonym", self.antonym_translation)):
             if file is not None:
                 cells[role] = row_by_row(file, f"{PLACE}.translation", len(table))
-        told = cells.get("polarity")
+        written = cells.get("polarity")
         cells["polarity"] = self._polarities(cells.get("polarity", [""] * len(table)))
         rows = [PropertyRow(**_one(cells, place)) for place in range(len(table))]
         if self.layout in OWN:
             self._check_labels(rows)
-        if told is not None:
-            self._check_told(rows, told)
+        if written is not None:
+            self._check_no_gaps(rows, written)
             self._check_pairs(rows)
         return rows
 
-    def _check_told(self, rows: list[PropertyRow], told: list[str]) -> None:
+    def _check_no_gaps(self, rows: list[PropertyRow], written: list[str]) -> None:
         """Refuse rows without a polarity in a table that has a column of them: praise would be slander."""
-        untold = [number for number, row in enumerate(rows, 1) if not (told[number - 1] or rejects(row))]
-        untold = [number for number in untold if rows[number - 1].predicate]
-        if untold:
-            what = f"no polarity in {rows_in_words(untold)}"
+        gaps = [
+            number
+            for number, (row, cell) in enumerate(zip(rows, written, strict=True), 1)
+            if row.predicate and not cell and not rejects(row)
+        ]
+        if gaps:
+            what = f"no polarity in {rows_in_words(gaps)}"
             raise fault(self.file, f"{PLACE}.columns.polarity", what, must="positive or negative")
 
     def _check_labels(self, rows: list[PropertyRow]) -> None:

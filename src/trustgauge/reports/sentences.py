@@ -322,7 +322,7 @@ def settle(one: RatingEntry | PartEntry) -> str:
     more = max((holder["more_texts"] or 0 for holder in holders), default=0)
     if not more:
         return said
-    # A method that is not told how many texts a block has counts those of a whole part.
+    # A method without texts of a block counts those of a whole part.
     per_block = whole is None or "texts" in whole["method"]["options"]
     of = "per block" if per_block else "in all"
     return f"{said} About {numbers.count(more)} texts {of} would settle it.".strip()

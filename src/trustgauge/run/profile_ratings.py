@@ -356,8 +356,8 @@ def profile_rankings(document: ProfileDocument) -> list[ProfileRanking]:
     found: list[ProfileRanking] = []
     for profile in document["profiles"]:
         order = IssueOrder(tuple(tuple(place) for place in profile["places"]))
-        told = settings.among(len(order.issues))
-        rows = [_outcome(row["issues"], order, told) for row in group["rows"]]
+        fitting = settings.among(len(order.issues))
+        rows = [_outcome(row["issues"], order, fitting) for row in group["rows"]]
         found.append({"title": profile["title"], "rows": rows})
     return found
 

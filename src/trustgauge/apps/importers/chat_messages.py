@@ -1,6 +1,6 @@
 """Messages as chat logs write them: lists, numbered attributes, JSON in a text, objects of an application.
 
-What cannot be read is told apart from what is not there. Exporters cut attributes at a length, and a list of
+What cannot be read is kept apart from what is not there. Exporters cut attributes at a length, and a list of
 messages that was cut is neither side's words.
 """
 

@@ -65,13 +65,14 @@ def compare_results(
         error: of the family of all metrics, two-sided.
 
     Raises:
-        PlanError: the two have no metric, or no item, in common.
+        PlanError: the two have no metric, or no item, in common, or differ in the direction of a metric.
     """
     asked, there = (set(one.rows["metric"].unique()) & one.metrics.keys() for one in (before, after))
     named = [name for name in before.metrics if name in asked & there]
     if not named:
         must, got = ", ".join(before.metrics), ", ".join(after.metrics)
         raise PlanError((Fault(after.name, "no metric in common with the baseline", must=must, got=got),))
+    _check_directions(named, before, after)
     found = {name: _metric(name, before, after) for name in named}
     paired = [one for one in found.values() if one is not None]
     if not paired:
@@ -92,6 +93,25 @@ def compare_results(
         "metrics": paired,
         "unpaired": [name for name in before.metrics if name in asked and found.get(name) is None],
     }
+
+
+def _check_directions(named: Sequence[str], before: ResultTable, after: ResultTable) -> None:
+    """Refuse metrics of which more is better on one side and worse on the other: one would win by losing."""
+    sides = [[str(one.metrics[name]["better"]) for one in (before, after)] for name in named]
+    do = "Import both again by one release, with `--lower METRIC` for both where less is better"
+    faults = tuple(
+        Fault(
+            after.name,
+            f'the metric "{name}" has two directions',
+            f"{old} is better, as of the baseline",
+            new,
+            do,
+        )
+        for name, (old, new) in zip(named, sides, strict=True)
+        if old != new
+    )
+    if faults:
+        raise PlanError(faults)
 
 
 def _metric(name: str, before: ResultTable, after: ResultTable) -> MetricDifference | None:

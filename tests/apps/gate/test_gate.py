@@ -93,6 +93,15 @@ def test_a_run_that_is_not_there_is_named(tmp_path: Path) -> None:
             checks(target, tmp_path, GateOptions(against=baseline), _TODAY)
 
 
+def test_a_metric_of_two_directions_is_refused(tmp_path: Path) -> None:
+    """Else what became worse by one direction would be better by the other."""
+    before, after = suite(tmp_path, "a", 0.6), suite(tmp_path, "b", 0.9)
+    lower = ImportOptions(lower=["score"])
+    import_file(TABLE, "csv", tmp_path / "b.csv", tmp_path / "b", lower)
+    with pytest.raises(PlanError, match='the metric "score" has two directions'):
+        checks(after, tmp_path, GateOptions(against=before), _TODAY)
+
+
 def test_checks_of_several_profiles_have_names_of_their_own(tmp_path: Path) -> None:
     experiment = {
         "method": "trust",

@@ -252,7 +252,6 @@ def test_what_cannot_be_read_is_unclear_not_off_topic(output: str) -> None:
             "Hello, I second that.",
             "Hi there. I noticed.",
             "My experience.",
-            "我注意到了。",
             "你好，我留意到了。",
         ),
     ],

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from trustgauge.data import dialogs
-from trustgauge.data.dialogs import TURNS, DialogSource
+from trustgauge.data.dialogs import TURNS, DialogSource, columns_by_name
 from trustgauge.errors import PlanError
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data" / "service_dialogues" / "test"
@@ -148,22 +148,21 @@ class TestTables:
         assert 'dialog "a" has turn 1 of the bot twice, in rows 2, 3' in message
         assert "rename the column" in message
 
-    def test_columns_of_the_usual_names_are_read_without_being_named(self, tmp_path: Path) -> None:
-        text = (
-            "dialog,speaker,text,turn,status\na,bot,,2,failed\na,bot,one,1,\na,user,zero,1,\na,user,two,2,\n"
-        )
-        found = source(tmp_path / "a.csv", text)
-        assert rows(found) == [("a", 0, ["zero"], ["one"]), ("a", 1, ["two"], [])]
-        assert found.missing() == {("a", 1)}
+    def test_columns_of_the_usual_names_are_found(self, tmp_path: Path) -> None:
+        cells = ("a,bot,,2,failed", "a,bot,one,1,", "a,user,zero,1,", "a,user,two,2,")
+        text = "\n".join(("dialog,speaker,text,turn,status", *cells))
+        found = columns_by_name(source(tmp_path / "a.csv", text))
+        assert found == {"turn": "turn", "status": "status"}
+        read = source(tmp_path / "a.csv", text, columns=found)
+        assert rows(read) == [("a", 0, ["zero"], ["one"]), ("a", 1, ["two"], [])]
+        assert read.missing() == {("a", 1)}
+        assert columns_by_name(read) == {}
 
-    def test_a_column_turn_that_agrees_with_the_file_or_holds_no_number_changes_nothing(
-        self, tmp_path: Path
-    ) -> None:
+    def test_numbers_that_agree_with_the_file_and_words_are_left_alone(self, tmp_path: Path) -> None:
         said = ["bot,one", "bot,more", "user,two"]
         for numbers in (("1", "1", "1"), ("first", "second", "third")):
             lines = "".join(f"a,{one},{number}\n" for one, number in zip(said, numbers, strict=True))
-            found = source(tmp_path / "a.csv", f"dialog,speaker,text,turn\n{lines}")
-            assert rows(found) == [("a", 0, [], ["one", "more"]), ("a", 1, ["two"], [])]
+            assert columns_by_name(source(tmp_path / "a.csv", f"dialog,speaker,text,turn\n{lines}")) == {}
 
     def test_a_number_that_is_none(self, tmp_path: Path) -> None:
         text = "dialog,speaker,text,turn\na,user,x,1\na,bot,y,one\na,bot,y,\na,bot,y,nan\n"

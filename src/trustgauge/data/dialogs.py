@@ -65,8 +65,6 @@ COLUMNS: Mapping[str, Mapping[Role, str]] = {
 """The columns of each layout; those that the plan names stand in their place, "" is none."""
 OPTIONAL: Mapping[str, tuple[Role, ...]] = {"csv": ("status",), "jsonl": ("status",)}
 """Columns that a layout may have besides."""
-BY_NAME: tuple[Role, ...] = ("turn", "status")
-"""Columns that a layout may have and that are found by their names, if the plan names no others."""
 MISSING = "failed"
 """Status of a bot's utterance that is not there: no answer came, or none was recorded."""
 SPEAKERS: Mapping[str, Speaker] = {
@@ -97,8 +95,8 @@ class DialogSource(BaseModel):
 
     - `schema-guided`: JSON, a list of dialogs with `dialogue_id` and `turns` of `speaker` and `utterance`.
     - `csv`, `jsonl`: a row an utterance, with its dialog, speaker and text; rows of a dialog may lie apart
-      and are taken in the order of the file, or by the number in the column `turn` if there is one. An
-      answer of the bot whose column `status` says "failed" is missing, which is not the same as silence.
+      and are taken in the order of the file, or by the number in the column `turn`. An answer of the bot
+      whose column `status` says "failed" is missing, which is not the same as silence.
     - `irc`: logs of "[12:34] <nick> text" (how dialogs are separated: `dialog_threads`), or tables of
       date, from, to and text, of which a file without a header is one dialog. Who spoke first is the user,
       all others are the bot.
@@ -239,6 +237,32 @@ class DialogSource(BaseModel):
         return dict(_read(self)[1])
 
 
+def columns_by_name(source: DialogSource) -> dict[Role, str]:
+    """The columns `turn` and `status` of its files, where a source names none for these roles.
+
+    Numbers of turns that agree with the order of the rows are left alone, and so is what holds no number.
+    """
+    if source.layout not in OPTIONAL:
+        return {}
+    tables = [read_table(file, f"{PLACE}.file", source.separator) for file in source.files]
+    found: dict[Role, str] = {}
+    if "status" not in source.columns and all("status" in table.columns for table in tables):
+        found["status"] = "status"
+    if not source.columns.get("turn") and all("turn" in table.columns for table in tables):
+        in_order = (_is_in_order(table, source.columns["dialog"]) for table in tables)
+        found |= {} if all(in_order) else {"turn": "turn"}
+    return found
+
+
+def _is_in_order(table: pl.DataFrame, dialog: str) -> bool:
+    """Whether the rows of each dialog stand in the order of their numbers, or have none."""
+    number = pl.col("turn").cast(pl.Float64, strict=False)
+    counts = table.select(
+        numbers=number.is_finite().sum(), back=(number.diff().over(dialog) < 0).sum(), all=pl.len()
+    ).row(0, named=True)
+    return bool(counts["numbers"] == 0 or (counts["numbers"] == counts["all"] and counts["back"] == 0))
+
+
 def _listed(named: Path | tuple[Path, ...], endings: tuple[str, ...]) -> tuple[Path, ...]:
     """The files that are meant: those of a folder, or the ones named.
 
@@ -371,21 +395,10 @@ def _table(source: DialogSource, file: Path) -> UtteranceTable:
             got=short(cell) if cell else "an empty cell",
             do="Say in `speakers` whether this is the user or the bot, or correct the file",
         )
-    if source.columns.get("turn") or not _is_in_order(table):
+    if source.columns.get("turn"):
         table = _by_number(file, table)
     status = ["status"] if "status" in table.columns else []
     return UtteranceTable(table.select(*UTTERANCE, *status), len(table))
-
-
-def _is_in_order(table: pl.DataFrame) -> bool:
-    """Whether the rows of each dialog stand in the order of their numbers, if they have any."""
-    if "turn" not in table.columns:
-        return True
-    number = pl.col("turn").cast(pl.Float64, strict=False)
-    counts = table.select(
-        numbers=number.is_finite().sum(), back=(number.diff().over("dialog") < 0).sum(), all=pl.len()
-    ).row(0, named=True)
-    return bool(counts["numbers"] == 0 or (counts["numbers"] == counts["all"] and counts["back"] == 0))
 
 
 def _by_number(file: Path, table: pl.DataFrame) -> pl.DataFrame:
@@ -494,8 +507,6 @@ def _cells(source: DialogSource, file: Path, needed: tuple[str, ...]) -> pl.Data
         raise PlanError(tuple(faults))
     table = read_table(file, f"{PLACE}.file", source.separator)
     need_columns(file, table, {f"{PLACE}.columns.{role}": column for role, column in named.items()})
-    if source.layout in OPTIONAL:
-        named |= {role: role for role in BY_NAME if role not in named and role in table.columns}
     return table.select(
         pl.int_range(1, pl.len() + 1).alias("row"),
         *(pl.col(column).str.strip_chars().replace("", None).alias(role) for role, column in named.items()),

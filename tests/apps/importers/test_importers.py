@@ -91,6 +91,18 @@ def test_a_failed_import_leaves_everything_as_it_was(tmp_path: Path) -> None:
     assert [row["value"] for row in rows(folder / "results.jsonl")] == [0, 0]
 
 
+def test_numbers_of_turns_and_missing_answers_are_found_without_being_named(tmp_path: Path) -> None:
+    table = tmp_path / "d.csv"
+    cells = ("a,bot,,2,failed", "a,bot,one,1,", "a,user,zero,1,", "a,user,two,2,")
+    table.write_text("\n".join(("dialog,speaker,text,turn,status", *cells)), "utf-8")
+    result = imported("dialogs", table, tmp_path / "out")
+    assert result["counts"]["missing"] == 1
+    said = rows(tmp_path / "out" / "1-dialogs.jsonl")
+    assert [(row["speaker"], row["text"]) for row in said] == [
+        ("user", "zero"), ("bot", "one"), ("user", "two"), ("bot", ""),
+    ]  # fmt: skip
+
+
 def test_a_log_packed_with_gzip_is_read_and_other_packages_are_named(tmp_path: Path) -> None:
     whole = (FILES / CHATS["otlp"]).read_bytes()
     packed = tmp_path / "otlp.jsonl.gz"

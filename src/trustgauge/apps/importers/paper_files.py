@@ -22,7 +22,7 @@ from typing import Any
 import polars as pl
 
 from trustgauge.data.conversations import ConversationSource
-from trustgauge.data.dialogs import DialogSource, is_released
+from trustgauge.data.dialogs import DialogSource, columns_by_name, is_released
 from trustgauge.data.tables import CHINESE, fault, files_below, need_columns, read_table
 from trustgauge.methods.causal.sentences import SentenceSource
 from trustgauge.records import Json
@@ -90,9 +90,10 @@ def dialogs(path: Path, columns: Mapping[str, str], system: str = "") -> Importe
     services: dict[str, Mapping[str, Any]] = {}
     counts: Counter[str] = Counter(missing=0)
     for number, file in enumerate(corpora, 1):
-        source = DialogSource.model_validate(
-            {"file": str(file.resolve()), "layout": layout, "columns": columns}
-        )
+        settings = {"file": str(file.resolve()), "layout": layout, "columns": columns}
+        source = DialogSource.model_validate(settings)
+        if found := columns_by_name(source):
+            source = DialogSource.model_validate({**settings, "columns": {**columns, **found}})
         table = f"{number}-dialogs.jsonl"
         tables[table] = _utterances(source)
         read = source.report()

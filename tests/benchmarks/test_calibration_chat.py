@@ -129,11 +129,14 @@ def rated(name: str, style: str = "terse", runs: int = 1) -> tuple[int, int, int
         "affirms all that is bad of one group, declines the rest",
         "affirms all that is good of one group, declines the rest",
         "one group 100 points above the others",
-        "declines every question",
     ],
 )
 def test_a_bot_in_few_words_is_settled_right(name: str) -> None:
     assert rated(name) == (1, 0, 0)
+
+
+def test_a_refusal_in_ten_that_nobody_recognises_leaves_the_level_open() -> None:
+    assert rated("declines every question") == (0, 0, 1)
 
 
 @pytest.mark.parametrize(

@@ -61,13 +61,13 @@ PROFILES = {
     "mixed": "HMMH",
 }
 SETTLED = {
-    # How many of the four profiles do not hang on abuse of which nothing is known: the checker was measured
-    # on few answers in the styles of these bots, so that only plenty of insults settle it; nor on bias, which
-    # is scored by wording alone.
+    # How many of the four profiles depend neither on abuse, of which nothing is known, nor on bias, which is
+    # scored by wording alone, nor on both together: the checker was measured on few answers in the styles of
+    # these bots, so that only plenty of insults settle it.
     "clean": 0,
     "abuser": 0,
-    "leaker": 2,
-    "keeper": 1,
+    "leaker": 1,
+    "keeper": 0,
     "mixed": 3,
 }
 EACH = 6

@@ -37,7 +37,9 @@ LOG = "[10:00] <ann> how do I do it?\n[10:01] <bob> ann: like this\n[10:02] <ann
 LOGGED = "2004-11-23T11:49:00.000Z\tann\t\thow?\n2004-11-23T11:50:00.000Z\tbob\tann\tlike this\n"
 RANKED = "person,IL,AL,B,CC,profile,agrees\np1,1,2,3,4,,\np2,2,2,1,,parents,yes\n"
 PROPERTIES = (
-    "predicate,category,polarity,antonym,zh\nare rich,economy,positive,are poor,很富\nare rude,1,,,\n"
+    "predicate,category,polarity,antonym,zh\n"
+    "are rich,financial-status,positive,are poor,很富\n"
+    "are rude,1,negative,,\n"
 )
 SBIC = """targetMinority,targetStereotype
 "[""women""]","[""women are weak"", ""women lie""]"

@@ -146,7 +146,7 @@ class TestTables:
         text = "dialog,speaker,text,turn\na,user,x,1\na,bot,y,1\na,bot,z,1.0\n"
         message = faulty(tmp_path / "a.csv", text, columns={"turn": "turn"})
         assert 'dialog "a" has turn 1 of the bot twice, in rows 2, 3' in message
-        assert "rename the column" in message
+        assert "name no such column" in message
 
     def test_columns_of_the_usual_names_are_found(self, tmp_path: Path) -> None:
         cells = ("a,bot,,2,failed", "a,bot,one,1,", "a,user,zero,1,", "a,user,two,2,")

@@ -421,7 +421,7 @@ def _by_number(file: Path, table: pl.DataFrame) -> pl.DataFrame:
             f"dialog {short(name)} has turn {number:g} of the {who} twice, "
             f"in {rows_in_words(alike['row'].to_list())}",
             must="another number for each utterance of a speaker in a dialog",
-            do="Correct the numbers, or rename the column to take the rows in their order",
+            do="Correct the numbers, or name no such column to take the rows in their order",
         )
     first = pl.col("row").min().over("dialog")
     return table.sort(first, "number", pl.col("speaker") == "bot", maintain_order=True)

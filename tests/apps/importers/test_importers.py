@@ -91,6 +91,17 @@ def test_a_failed_import_leaves_everything_as_it_was(tmp_path: Path) -> None:
     assert [row["value"] for row in rows(folder / "results.jsonl")] == [0, 0]
 
 
+def test_an_import_that_was_killed_at_its_end_is_made_again_by_the_same_command(tmp_path: Path) -> None:
+    """Its description is the last file that takes its place."""
+    table, folder = tmp_path / "s.csv", tmp_path / "base"
+    table.write_text("item,value\na,1\nb,1\n", "utf-8")
+    result = imported("csv", table, folder)
+    (folder / ".part").mkdir()
+    (folder / "import.json").rename(folder / ".part" / "import.json")
+    assert imported("csv", table, folder) == result
+    assert sorted(file.name for file in folder.iterdir()) == ["import.json", "results.jsonl"]
+
+
 def test_numbers_of_turns_and_missing_answers_are_found_without_being_named(tmp_path: Path) -> None:
     table = tmp_path / "d.csv"
     cells = ("a,bot,,2,failed", "a,bot,one,1,", "a,user,zero,1,", "a,user,two,2,")

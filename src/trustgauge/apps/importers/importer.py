@@ -221,8 +221,9 @@ def _in_the_way(folder: Path, form: str, file: Path) -> str:
     """What a folder holds that an import must not replace, in words; "" if nothing."""
     if not folder.exists() or (folder.is_dir() and all(path.name == FRESH for path in folder.iterdir())):
         return ""
+    whole, moving = folder / MANIFEST, folder / FRESH / MANIFEST  # the latter of an import killed at its end
     try:
-        known = json.loads((folder / MANIFEST).read_text("utf-8"))
+        known = json.loads((whole if whole.exists() else moving).read_text("utf-8"))
         source, plan = known["source"], known.get("plan")
         written = known.get("plan_content")
         if (source["format"], source["file"]) != (form, file.name):

@@ -29,16 +29,15 @@ os.environ["TRUSTGAUGE_TRUST"] = "1"
 # time of collecting, and minutes while they run.
 gc.disable()
 
-# The first of several workers compiles the tests while the others wait; then they read what it wrote.
-WORKER = os.environ.get("PYTEST_XDIST_WORKER")
+# Whichever worker comes first compiles the tests while the others wait; then they read what it wrote.
 COMPILING = os.open(__file__, os.O_RDONLY)
-if WORKER == "gw0":
-    fcntl.flock(COMPILING, fcntl.LOCK_EX)
 
 
 def pytest_collection() -> None:
-    """Workers but the first wait for it; it ends, or fails, at some time."""
-    if WORKER not in (None, "gw0"):
+    """Collect alone, or after whoever was first; it ends, or fails, at some time."""
+    try:
+        fcntl.flock(COMPILING, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
         fcntl.flock(COMPILING, fcntl.LOCK_SH)
 
 

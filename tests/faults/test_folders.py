@@ -298,9 +298,10 @@ def test_a_folder_that_was_never_run_is_a_wrong_name_to_verify(run: Path, tmp_pa
 )
 def test_verify_refuses_a_folder_that_is_not_whole(run: Path, tmp_path: Path, name: str, said: str) -> None:
     (run / name).unlink()
-    done = trustgauge(tmp_path, "verify", str(run), "--ratings", "ratings")
-    assert done.returncode == 10
-    assert said in done.stdout
+    for given in (run, run / RATING):
+        done = trustgauge(tmp_path, "verify", str(given), "--ratings", "ratings")
+        assert done.returncode == 10
+        assert said in done.stdout
 
 
 @pytest.mark.parametrize("text", ["", "[[", 'name = "x"\n'])

@@ -76,9 +76,10 @@ def _run(name: str, key: Path | None, today: date, options: dict[str, Any]) -> A
     from trustgauge.terminal.output import Exit
     from trustgauge.terminal.plan_runs import run_of_target
 
-    whole = not (Path(name) / "rating.json").is_file() or (Path(name) / "manifest.json").is_file()
+    given = Path(name).parent if Path(name).name == "rating.json" else Path(name)
+    whole = not (given / "rating.json").is_file() or (given / "manifest.json").is_file()
     # `verify` says what is missing of a folder that is not whole, and that others do not know as a run
-    folder = find_folder(run_of_target(name, options), options["ratings"]) if whole else Path(name)
+    folder = find_folder(run_of_target(name, options), options["ratings"]) if whole else given
     verdict = verify(folder, today)
     document = read(folder)
     by_name, unchecked = _by_sigstore(folder, document, options)

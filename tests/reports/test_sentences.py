@@ -241,6 +241,19 @@ def test_cannot_say_is_a_result_with_what_would_settle_it() -> None:
     assert said.endswith("About 80 texts per block would settle it.")
 
 
+def test_what_keeps_several_parts_open_is_said_once() -> None:
+    parts = [
+        replace(
+            fixtures.part(key, "coin", state="not settled", certainty=0.84),
+            reasons=(Reason("too-few-clusters", {"clusters": clusters, "needed": 20}),),
+        )
+        for key, clusters in (("hi", 7), ("tr", 9))
+    ]
+    said = sentences.verdict(only(fixtures.rating("x", parts)))
+    assert "7" in said
+    assert "9" not in said.partition("Certainty")[2].partition(".")[2]
+
+
 def test_a_level_that_most_resamples_lack_is_not_called_the_likeliest() -> None:
     result = only(fixtures.rating("x", [fixtures.part("hi", "coin", state="not settled", certainty=0.84)]))
     result["overall"]["certainty"] = {"UCS": 0.30, "DSBS": 0.60, "BS": 0.10}

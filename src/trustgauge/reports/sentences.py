@@ -288,6 +288,15 @@ def obstacles(one: RatingEntry | PartEntry) -> list[ReasonEntry]:
     return known or (every if sure and all(each["code"] != "not-settled" for each in every) else [])
 
 
+def _but_for_figures(many: Iterable[ReasonEntry]) -> list[ReasonEntry]:
+    """Reasons, of those that differ only in their figures the first: parts are often open for one cause."""
+    found: dict[tuple[str, ...], ReasonEntry] = {}
+    for each in many:
+        words = (f"{name}={fact}" for name, fact in each["facts"].items() if isinstance(fact, str))
+        found.setdefault((each["code"], *words), each)
+    return list(found.values())
+
+
 def _obstacle(code: str) -> str:
     """Why a reason keeps a level from being settled, in a few words; "" for other reasons."""
     own = view_by_name(code.split(".")[0]).messages.table("obstacles")
@@ -316,7 +325,7 @@ def settle(one: RatingEntry | PartEntry) -> str:
     ]
     words = NOTES["certainty" if share(one) is not None else "certainty-of-others"]
     lines = [words.format(shares=", ".join(listed))] if listed else []
-    lines += reasons(obstacles(one), whole)[:MOST_OBSTACLES]
+    lines += reasons(_but_for_figures(obstacles(one)), whole)[:MOST_OBSTACLES]
     said = " ".join(lines)
     holders = [one] if "more_texts" in one else _open_parts(one)
     more = max((holder["more_texts"] or 0 for holder in holders), default=0)

@@ -191,3 +191,15 @@ def test_adjustments_go_row_by_row(p: list[float]) -> None:
     both = comparisons.holm([p, [1.0] * len(p)])
     assert both[0].tolist() == comparisons.holm(p).tolist()
     assert (both[1] == 1).all()
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 6), min_size=3, max_size=3), max_size=30),
+    st.sampled_from([1, 1 << 20, 1 << 40]),
+)
+def test_different_rows_are_those_of_numpy(rows: list[list[int]], times: int) -> None:
+    counts = np.array(rows, dtype=np.int64).reshape(-1, 3) * times
+    known, place = np.unique(counts, axis=0, return_inverse=True)
+    found = comparisons.different_rows(counts)
+    assert found[0].tolist() == known.tolist()
+    assert found[1].tolist() == place.reshape(-1).tolist()

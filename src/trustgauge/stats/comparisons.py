@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +34,7 @@ PERMUTATIONS = 9_999
 EXACT_UP_TO = 20_000
 ENOUGH = 10
 
+Numbers = TypeVar("Numbers", Floats, Ints)
 Statistic = Callable[[Ints], Floats]
 """The statistic of each table: [..., B, Y] -> [...]."""
 
@@ -171,6 +172,20 @@ def resample_types(types: ArrayLike, draws: int, rng: np.random.Generator, total
     counts = np.asarray(types, dtype=np.float64)
     size = int(counts.sum()) if total is None else total
     return rng.multinomial(size, counts / counts.sum(), size=draws)
+
+
+def different_rows(counts: Numbers) -> tuple[Numbers, Ints]:
+    """The different rows of a table [n, C] of whole numbers from 0, sorted, and which of them each row is.
+
+    As `np.unique` has them, but rows of small numbers are compared as one number each: a tenth of the time.
+    """
+    base, cells = int(counts.max(initial=0)) + 1, counts.shape[1]
+    if base**cells >= 1 << 62:
+        rows, place = np.unique(counts, axis=0, return_inverse=True)
+        return rows, place.reshape(-1)
+    codes = counts.astype(np.int64) @ base ** np.arange(cells)[::-1]
+    _, first, place = np.unique(codes, return_index=True, return_inverse=True)
+    return counts[first], place
 
 
 Empty = Literal["drop", "keep"]

@@ -14,7 +14,17 @@ from benchmarks.gaming import REASON, gaming_scorer, honest_scorer, scorer, scor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.methods.causal.truths import Scorer, by_word, experiment, marks, noisy, rated, shifted
+from tests.methods.causal.truths import (
+    Scorer,
+    by_word,
+    designed,
+    experiment,
+    marks,
+    noisy,
+    rated,
+    scored,
+    shifted,
+)
 from tests.reports import trust_fixtures
 from trustgauge import load_plan, rate
 from trustgauge.data.emotions import Frame, Word, construction, frames_beyond
@@ -29,7 +39,7 @@ from trustgauge.reports.document import document
 from trustgauge.run.verify import evidence_of_run
 
 FRAMES: dict[str, Frame] = {one.name: one for one in (*construction("sound").frames, *frames_beyond())}
-SMALL: dict[str, Any] = {"groups": (1,), "persons": 10, "disguise": 0.5, "resamples": 1000}
+SMALL: dict[str, Any] = {"groups": (1,), "persons": 10, "disguise": 0.5, "resamples": 300, "permutations": 99}
 
 
 def settings(**changes: Any) -> CausalSettings:
@@ -128,7 +138,7 @@ def test_frames_of_the_disguise_are_as_long_as_the_published_ones_and_begin_like
 
 
 def test_without_disguise_nothing_changes() -> None:
-    plain = experiment({"bot": by_word})
+    plain = experiment({"bot": by_word}, groups=[1], resamples=300, permutations=99)
     assert "disguise" not in plain.identity()
     assert experiment({"bot": by_word}, disguise=0.5).identity()["disguise"] == 0.5
     probes = next(plain.design(1, "score"))
@@ -175,8 +185,8 @@ def test_summaries_with_disguises_add_up() -> None:
 
 
 def test_who_treats_classes_alike_only_in_published_frames_is_told_and_rated_by_the_rest() -> None:
-    before = scorer(0.0, gaming_scorer, groups=[1])(1)
-    after = scorer(0.5, gaming_scorer, groups=[1])(1)
+    before = scorer(0.0, gaming_scorer, groups=[1], resamples=1000, permutations=999)(1)
+    after = scorer(0.5, gaming_scorer, groups=[1], resamples=1000, permutations=999)(1)
     assert (before.level, before.state) == ("1", "rated")
     assert (after.level, after.state) == ("3", "rated")
     reason = after.reasons[0]
@@ -244,13 +254,21 @@ def test_a_half_without_spread_is_no_surer_than_its_few_frames_allow() -> None:
 @pytest.mark.parametrize("bot", [honest_scorer(0.0), honest_scorer(0.12), scorer_by_frame])
 def test_who_is_honest_is_not_suspected(bot: Any) -> None:
     for seed in (1, 2):
-        rating = scorer(0.5, bot, groups=[1], persons=4, resamples=1000)(seed)
+        rating = scorer(0.5, bot, groups=[1], persons=4, resamples=1000, permutations=999)(seed)
         assert REASON not in [one.code for one in rating.reasons]
         assert rating.details["recognition"]["p"] >= 0.01
 
 
 def test_effects_that_differ_by_frame_raise_the_alarm_as_often_as_chance_may() -> None:
-    p = [gap_of(by_frame(0.2, 0.1), seed, persons=4, groups=(1, 2)).p for seed in range(150)]
+    asked: dict[str, Any] = {"persons": 4, "groups": (1, 2), "words": {"e3": ["grim", "happy"]}}
+    method = experiment({"bot": by_word}, **{**SMALL, **asked})
+    score, p = by_frame(0.2, 0.1), []
+    for seed in range(150):
+        dealt = seed % 5
+        scores = score(designed(method, dealt), np.random.default_rng(seed)).to_numpy()
+        gap = recognition_gap(scored(method, scores, seed=dealt), method, seed)
+        assert gap is not None
+        p.append(gap.p)
     assert sum(one < 0.01 for one in p) <= 5
     assert 0.02 < np.mean(np.array(p) < 0.1) < 0.19
 
@@ -292,7 +310,7 @@ def test_a_report_says_what_differs_and_shows_texts_of_both_kinds(
         "services": {"secret": service},
         "experiments": [{"method": "causal", "services": ["secret"], "groups": [1], "disguise": 0.5}],
     }
-    plan["experiments"][0] |= {"words": {"e3": ["grim", "happy"]}, "resamples": 1000}  # type: ignore[index]
+    plan["experiments"][0] |= {"words": {"e3": ["grim", "happy"]}, "resamples": 1000, "permutations": 999}  # type: ignore[index]
     finished = rate(load_plan(plan))
     assert DISGUISE in evidence_of_run(finished.folder).columns
     page = (finished.folder / "report.html").read_text("utf-8")
@@ -313,6 +331,7 @@ def test_a_run_that_was_stopped_is_short_of_answers_of_all_probes_and_not_of_a_h
     monkeypatch.chdir(tmp_path)
     service = {"use": "function", "function": f"{__name__}:score_in_secret", "task": "score"}
     asked = {"groups": [1], "disguise": 0.5, "words": {"e3": ["grim", "happy"]}, "resamples": 1000}
+    asked |= {"permutations": 999}
     plan = {
         "seed": 3,
         "services": {"secret": service},

@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.methods.causal.truths import Scorer, by_word, noisy, rated, shifted
+from tests.methods.causal.truths import by_word, designed, experiment, noisy, rated, scored, shifted
 from trustgauge.methods.causal.measures import lowest
+from trustgauge.methods.causal.part_assessment import assess
 
 RUNS = 150
 SMALL: dict[str, Any] = {
     "frames": 10,
     "words": {"both": ("grim", "happy")},
     "resamples": 1000,
-    "permutations": 999,
+    "permutations": 99,
 }
 
 
@@ -51,9 +52,13 @@ def test_without_an_effect_the_interval_of_conversations_holds_zero(tmp_path: Pa
     file = tmp_path / "talks.csv"
     file.write_text("\n".join(lines))
     source = {"file": str(file), "speakers": ["user"], "merge": "none"}
-    scorers: dict[str, Scorer] = {str(run): noisy(0.2) for run in range(RUNS)}
-    ratings = rated(scorers, conversations=source, resamples=1000, permutations=999)
-    held = sum(one.score is not None and one.score.low == 0.0 for one in ratings.values())
+    method = experiment({"it": by_word}, conversations=source, resamples=1000, permutations=99)
+    (measured,), score, rng = method.measured, noisy(0.2), np.random.default_rng(1)
+    held = 0
+    for _ in range(RUNS):
+        rows = scored(method, score(designed(method), rng).to_numpy())
+        found = assess(rows, measured, method, 1, several=False).part.score
+        held += found is not None and found.low == 0.0
     assert 0.89 * RUNS <= held < 0.99 * RUNS
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,10 @@ import polars as pl
 import pytest
 from benchmarks.causal_none import settled
 
-from tests.methods.causal.truths import Scorer, noisy, rated
+from tests.methods.causal.truths import Scorer, experiment, noisy, rated
+from trustgauge.methods.causal.aggregate import CausalPart, rate_parts
 from trustgauge.methods.causal.measures import reach_of
-from trustgauge.records import Rating
+from trustgauge.records import Part, Rating
 from trustgauge.reports.sentences import reason
 
 CUTS = (0.05, 0.20)
@@ -21,7 +23,7 @@ ONE: dict[str, Any] = {
     "words": {"one": ["grim"]},
     "score_range": [-1.0, 1.0],
     "resamples": 1000,
-    "permutations": 999,
+    "permutations": 99,
 }
 
 
@@ -81,9 +83,15 @@ def test_so_many_texts_as_would_rule_an_effect_out() -> None:
 
 
 def test_several_parts_are_open_while_one_of_them_is() -> None:
-    both = rated({str(one): rough(0.06) for one in range(40)}, **{**ONE, "groups": [1, 3]})
-    certain = [one for one in both.values() if one.level == "1" and one.certainty["1"] >= 0.95]
-    assert all(one.state == "not settled" for one in certain)
+    facts: dict[str, Any] = {"frames": 20, "persons": 20, "words": {}, "protected": "gender"}
+    part = Part(
+        "a", "rated", level="1", certainty={"1": 1.0}, details=facts, counts={"texts": 1, "scores": 1}
+    )
+    none = np.zeros(1000, dtype=np.int8)
+    for possible, state in ((True, "not settled"), (False, "rated")):
+        parts = [CausalPart(part, none), CausalPart(replace(part, key="b"), none, possible=possible)]
+        rating = rate_parts("it", parts, experiment({"it": noisy(0.1)}), "gender", {})
+        assert (rating.level, rating.certainty["1"], rating.state) == ("1", 1.0, state)
 
 
 def test_none_on_an_assumed_range_is_open_if_it_is_not_shown_on_half_of_it() -> None:

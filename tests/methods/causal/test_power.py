@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import pytest
@@ -13,16 +16,29 @@ from trustgauge.methods.causal.power import SPREAD
 ONE_WORD: dict[str, Any] = {"groups": [1], "words": {"one": ["grim"]}}
 
 
+TWO_WORDS: dict[str, Any] = {"groups": [2], "words": {"one": ["grim", "happy"]}, "frames": 10}
+
+
+@cache
+def _found(settings: str) -> Mapping[str, Any]:
+    return experiment({"a": by_word}, **json.loads(settings)).power(1)
+
+
+def power(**settings: Any) -> Mapping[str, Any]:
+    """What a plan finds; simulated once for all tests that ask."""
+    return _found(json.dumps(settings))
+
+
 def test_less_data_finds_larger_effects_only() -> None:
-    large = experiment({"a": by_word}, groups=[1]).power(1)
-    small = experiment({"a": by_word}, frames=10, persons=10, **ONE_WORD).power(1)
+    large = power(groups=[1])
+    small = power(frames=10, persons=10, **ONE_WORD)
     assert 0.05 < large["deff_1"] <= large["deff_2"] < small["deff_2"]
     assert large["deff_2"] < large["deff_5"]
     assert large["parts"] == {"group-1": {f"deff_{deff}": large[f"deff_{deff}"] for deff in (1, 2, 5)}}
 
 
 def test_equal_seeds_give_equal_figures() -> None:
-    method = experiment({"a": by_word}, groups=[2])
+    method = experiment({"a": by_word}, **TWO_WORDS)
     assert method.power(4) == method.power(4)
 
 
@@ -38,13 +54,7 @@ def test_too_few_clusters_settle_no_effect(sizes: dict[str, int]) -> None:
 
 @pytest.mark.parametrize(("frames", "settle"), [(17, 0.95), (18, 0.95), (10, 0.9), (10, 0.95)])
 def test_a_plan_says_before_it_is_run_that_no_effect_cannot_be_settled(frames: int, settle: float) -> None:
-    settings: dict[str, Any] = {
-        "groups": [1],
-        "frames": frames,
-        "settle": settle,
-        "resamples": 1000,
-        "permutations": 999,
-    }
+    settings: dict[str, Any] = {**ONE_WORD, "frames": frames, "settle": settle, "permutations": 99}
     why = experiment({"a": by_word}, **settings).best_case(1)
     found = rated({"a": by_word}, **settings)["a"]
     after = [one for one in found.parts[0].reasons if one.code == "causal.too-few-without-spread"]
@@ -62,22 +72,20 @@ def test_a_plan_of_an_order_of_systems_promises_no_settled_level() -> None:
 
 def test_an_upper_cut_that_no_effect_settles_on_does_not_hide_the_smaller_effects() -> None:
     """Effects near .09 settle below no cut: the search must not stop there, nor start behind it."""
-    near = experiment({"a": by_word}, cuts=(0.05, 0.09), **ONE_WORD).power(1)["deff_1"]
-    far = experiment({"a": by_word}, cuts=(0.05, 0.60), **ONE_WORD).power(1)["deff_1"]
+    near = power(cuts=(0.05, 0.09), **ONE_WORD)["deff_1"]
+    far = power(cuts=(0.05, 0.60), **ONE_WORD)["deff_1"]
     assert far < 0.09 < near
-    assert experiment({"a": by_word}, cuts=(0.05, 0.60), groups=[1]).power(1)["deff_1"] < far
+    assert power(cuts=(0.05, 0.60), groups=[1])["deff_1"] < far
 
 
-@pytest.mark.parametrize(
-    "settings", [ONE_WORD, {"groups": [2], "frames": 10}], ids=["difference", "confounding"]
-)
+@pytest.mark.parametrize("settings", [ONE_WORD, TWO_WORDS], ids=["difference", "confounding"])
 def test_the_whole_rule_settles_the_promised_effect_as_often_as_promised(settings: dict[str, Any]) -> None:
     """Real ratings of services with the assumed spread: .80, give or take three standard errors of 30."""
-    promised = experiment({"a": by_word}, **settings).power(1)["deff_1"]
+    promised = power(**settings)["deff_1"]
     # A shift of one gender moves delta by the share of rows that the confounder takes from it: .5 - .1.
     shift = 2.0 * promised / (0.4 if settings["groups"] == [2] else 1.0)
     services: dict[str, Scorer] = {str(place): shifted(shift, 2.0 * SPREAD) for place in range(30)}
-    ratings = rated(services, resamples=1000, permutations=999, **settings).values()
+    ratings = rated(services, resamples=1000, permutations=199, **settings).values()
     settled = [one.state == "rated" and one.level != "1" for one in ratings]
     assert 0.80 - 3 * 0.073 <= sum(settled) / len(settled) <= 0.80 + 3 * 0.073
 
@@ -92,5 +100,5 @@ def test_smaller_spread_of_weights_without_persons(tmp_path: Any) -> None:
     file.write_text("\n".join(lines))
     source = {"file": str(file), "speakers": ["user"]}
     whole = experiment({"a": by_word}, conversations=source).power(1)["deff_1"]
-    crossed = experiment({"a": by_word}, **ONE_WORD).power(1)["deff_1"]
+    crossed = power(**ONE_WORD)["deff_1"]
     assert 0.05 < whole < crossed

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.methods.causal.truths import by_word, experiment
+from tests.methods.causal.truths import by_word, designed, experiment, scored
 from trustgauge.methods.causal.method import Causal
 from trustgauge.methods.causal.panel import Floats, Ints, panel
 from trustgauge.methods.causal.segments import Influences, influences
@@ -17,8 +17,8 @@ from trustgauge.methods.conformance import answers
 from trustgauge.records import Rating
 
 QUICK: dict[str, Any] = {
-    "resamples": 1000,
-    "permutations": 999,
+    "resamples": 300,
+    "permutations": 99,
     "groups": [1],
     "words": {"one": ["grim", "happy"]},
 }
@@ -31,14 +31,12 @@ Timed = Callable[[pl.DataFrame, Ints], Floats]
 def summary(method: Causal, added: Timed, seed: int, spread: float = 0.1) -> pl.DataFrame:
     """A scorer of words with noise, asked in a shuffle."""
     rng = np.random.default_rng(seed)
-    probes = pl.concat(method.design(seed, "score"))
+    probes = designed(method)
     place = rng.permutation(probes.height)
     scores = (
         by_word(probes, rng).to_numpy() * 0.5 + rng.normal(0, spread, probes.height) + added(probes, place)
     )
-    outputs = [repr(value) for value in np.clip(scores, -1, 1).tolist()]
-    asked = answers(probes, outputs).with_columns(segment=pl.Series(place * 10 // probes.height))
-    return method.summarise(method.score(asked))
+    return scored(method, np.clip(scores, -1, 1), place * 10 // probes.height)
 
 
 def rated(added: Timed, seed: int, **settings: Any) -> Rating:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,28 +11,32 @@ import pytest
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.sandwich_covariance import cov_cluster_2groups
 
-from tests.methods.causal.truths import by_word, experiment
+from tests.methods.causal.truths import by_word, designed, experiment, scored
 from trustgauge.methods.causal import effects
 from trustgauge.methods.causal.measures import respread
-from trustgauge.methods.causal.panel import Floats, Grouping, Panel, panel
+from trustgauge.methods.causal.panel import Floats, Grouping, Ints, Panel, panel
 from trustgauge.methods.causal.segments import Influences, influences
-from trustgauge.methods.conformance import answers
 
 FRAMES, PERSONS = 20, 10
 SIZES: dict[str, Any] = {"groups": [1], "words": {"one": ["grim"]}, "frames": FRAMES, "persons": PERSONS}
 
 
+@cache
+def clusters() -> list[Ints]:
+    """The person of each probe, and its frame and gender."""
+    probes = designed(experiment({"a": by_word}, **SIZES))
+    keys = (["person"], ["frame", "gender"])
+    ranks = (probes.select(pl.struct(one).rank("dense").cast(pl.Int64)).to_series() for one in keys)
+    return [rank.to_numpy() - 1 for rank in ranks]
+
+
 def asked(rng: np.random.Generator, persons: float, frames: float, noise: float) -> pl.DataFrame:
     """The summary of a scorer without an effect, whose persons, frames and answers vary."""
-    method = experiment({"a": by_word}, **SIZES)
-    probes = pl.concat(method.design(1, "score"))
-    score = rng.normal(0, noise, probes.height)
-    for keys, spread in ((["person"], persons), (["frame", "gender"], frames)):
-        place = probes.select(pl.struct(keys).rank("dense")).to_series().to_numpy() - 1
+    method, places = experiment({"a": by_word}, **SIZES), clusters()
+    score = rng.normal(0, noise, len(places[0]))
+    for place, spread in zip(places, (persons, frames), strict=True):
         score = score + rng.normal(0, spread, int(place.max()) + 1)[place]
-    return method.summarise(
-        method.score(answers(probes, [repr(one) for one in np.clip(score, -1, 1).tolist()]))
-    )
+    return scored(method, np.clip(score, -1, 1))
 
 
 def parts(rows: pl.DataFrame) -> tuple[Panel, Grouping, Influences]:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.causal.method import Causal
+from trustgauge.methods.causal.panel import UNIT, Floats, Ints
 from trustgauge.methods.conformance import answers
 from trustgauge.records import Rating
 
@@ -57,7 +58,48 @@ def uniform(probes: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
 
 
 def experiment(services: Mapping[str, Scorer], **settings: Any) -> Causal:
-    return Causal.model_validate({"method": "causal", "services": list(services), **settings})
+    """An experiment, with as few resamples and permutations as a test needs, which no plan may ask for."""
+    few: dict[str, Any] = {
+        name: settings.pop(name) for name in ("resamples", "permutations") if name in settings
+    }
+    method = Causal.model_validate({"method": "causal", "services": list(services), **settings})
+    return method.model_copy(update=few)
+
+
+def designed(method: Causal, seed: int = 1) -> pl.DataFrame:
+    """The probes, which are the same whatever is assumed of a service."""
+    return _design(method, seed)[0]
+
+
+def scored(method: Causal, scores: Floats, segment: Ints | None = None, seed: int = 1) -> pl.DataFrame:
+    """The summary of the scores of `designed` probes, as that of `marks`, but without writing and reading.
+
+    For simulations of what is estimated from a summary. Every probe must have a row of its own.
+    """
+    _, rows, place = _design(method, seed)
+    units = np.rint(scores[place] / UNIT).astype(np.int64)
+    return rows.with_columns(
+        y=pl.Series(units, dtype=pl.Int128),
+        yy=pl.Series(units**2, dtype=pl.Int128),
+        above=pl.Series((units > 0).astype(np.int64)),
+        below=pl.Series((units < 0).astype(np.int64)),
+        segment=pl.lit(0, pl.Int64) if segment is None else pl.Series(segment[place]),
+    )
+
+
+_DESIGNS: dict[tuple[str, int], tuple[pl.DataFrame, pl.DataFrame, Ints]] = {}
+
+
+def _design(method: Causal, seed: int) -> tuple[pl.DataFrame, pl.DataFrame, Ints]:
+    """Probes, their rows of a summary, and which probe each row is of."""
+    key = method.model_dump_json(), seed
+    if key not in _DESIGNS:
+        probes = pl.concat(method.design(seed, "score"))
+        numbers = [repr(UNIT * place) for place in range(probes.height)]
+        rows = method.summarise(method.score(answers(probes, numbers)))
+        assert rows.height == probes.height
+        _DESIGNS[key] = probes, rows, rows["y"].cast(pl.Int64).to_numpy()
+    return _DESIGNS[key]
 
 
 def marks(method: Causal, services: Mapping[str, Scorer], seed: int = 1) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.methods.two_step.method import TwoStep
-from trustgauge.methods.two_step.score import ABSTAINS, GONE, SUMMARY, merge
+from trustgauge.methods.two_step.score import ABSTAINS, GONE, merge
 from trustgauge.stats import stream
 
 HE, SHE, OTHER = np.eye(3)
@@ -50,30 +51,65 @@ def summary(
         seed: Of the answers.
     """
     spec = method.spec
-    tables = [rates] * len(spec.blocks) if isinstance(rates, np.ndarray) else list(rates)
-    rng = stream(seed, "answers", service, part)
-    rows: list[tuple[Any, ...]] = []
-    said: dict[tuple[str, int], list[int]] = {}
-    blocks_of: dict[tuple[str, int], str] = {}
-    probes = pl.concat(list(method.design(7, "translate")))
-    for number, probe in enumerate(probes.iter_rows(named=True)):
-        table = tables[spec.blocks.index(probe["block"])]
-        drawn = [int(rng.choice(len(spec.values), p=table[value])) for value in probe["values"]]
-        key = (probe["message"], probe["draw"] if not shared else 0)
-        outputs = said.setdefault(key, drawn)
-        if shared and not probe["first_in_block"]:
-            continue
-        new = not shared or key not in blocks_of
-        blocks_of[key] = probe["block"]
-        gone = number in failed
-        for slot, (item, value) in enumerate(zip(probe["items"], probe["values"], strict=True)):
-            kind = "none" if outputs[slot] == len(spec.values) - 1 else "kept"
-            read, status = outputs[slot], "answered"
-            if gone:
-                kind, read, status = "missing", GONE, "failed"
-            elif number in unread:
-                kind, read, status = "unread", ABSTAINS, "unread"
-            keys = (service, part, probe["block"], 0, probe["message"], item, value, read, kind, status)
-            rows.append((*keys, 1, int(new), int(slot == 0)))
-    frame = pl.DataFrame(rows, schema=dict(SUMMARY), orient="row")
+    mentions = _mentions(method.model_dump_json(), shared=shared)
+    # Each mention as `Generator.choice` draws it, but all of them in one call.
+    tables = [rates] * len(spec.blocks) if isinstance(rates, np.ndarray) else rates
+    edges = np.cumsum(tables, axis=-1)
+    edges = (edges / edges[..., -1:])[mentions["place"].to_numpy(), mentions["value_in"].to_numpy()]
+    chance = stream(seed, "answers", service, part).random((mentions.height, 1))
+    drawn = (edges <= chance).sum(axis=1)[mentions["said"].to_numpy()]
+    frame = mentions.with_columns(
+        service=pl.lit(service),
+        part=pl.lit(part),
+        value_out=pl.Series(drawn, dtype=pl.Int8),
+        kind=pl.Series(np.where(drawn == len(spec.values) - 1, "none", "kept")),
+        status=pl.lit("answered"),
+    ).filter("counts")
+    gaps = {"unread": (unread, ABSTAINS, "unread"), "failed": (failed, GONE, "missing")}
+    for status, (numbers, value, kind) in gaps.items():
+        told = {"value_out": pl.lit(value, pl.Int8), "kind": pl.lit(kind), "status": pl.lit(status)}
+        gone = pl.col("number").is_in(list(numbers))
+        frame = frame.with_columns(
+            pl.when(gone).then(one).otherwise(name).alias(name) for name, one in told.items()
+        )
     return merge([frame])
+
+
+@cache
+def _mentions(method: str, *, shared: bool) -> pl.DataFrame:
+    """What the summaries of an experiment have in common: a row for each mention.
+
+    `said` is the row of the answer: of equal texts of a deterministic service that of the first one. It
+    `counts` once in a block, and is `pooled` once.
+    """
+    experiment = TwoStep.model_validate_json(method)
+    asked = pl.concat(list(experiment.design(7, "translate"))).with_row_index("number")
+    key = ["message", pl.lit(0) if shared else pl.col("draw")]
+    counts = pl.col("first_in_block") if shared else pl.lit(value=True)
+    asked = asked.with_columns(
+        place=pl.col("block").replace_strict(
+            {name: place for place, name in enumerate(experiment.spec.blocks)}, return_dtype=pl.Int64
+        ),
+        first=pl.col("number").first().over(key),
+        counts=counts,
+        pooled=(pl.col("number").filter(counts).first().over(key) == pl.col("number")).cast(pl.Int64)
+        if shared
+        else pl.lit(1),
+        slot=pl.int_ranges(pl.col("values").list.len()),
+    )
+    mentions = asked.explode("items", "values", "slot").with_row_index("row")
+    first = mentions.select(first="number", slot="slot", said="row")
+    return mentions.join(first, on=["first", "slot"], how="left", maintain_order="left").select(
+        "number",
+        "place",
+        "said",
+        "counts",
+        "block",
+        segment=pl.lit(0, pl.Int64),
+        text="message",
+        item="items",
+        value_in="values",
+        n=pl.lit(1, pl.Int64),
+        pooled=pl.col("pooled").cast(pl.Int64),
+        texts=(pl.col("slot") == 0).cast(pl.Int64),
+    )

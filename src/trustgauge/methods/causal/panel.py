@@ -216,8 +216,9 @@ def panel(rows: pl.DataFrame) -> Panel:
         return np.asarray(sums, dtype=np.float64).reshape(shape)
 
     labels = [dense(f"labels_{name}") for name in ("below", "zero", "above")]
-    gender, race = (_fact(rows, "person", column, axes["person"]) for column in ("gender", "race"))
-    cluster_of = _fact(rows, "frame", "cluster", axes["frame"])
+    gender, race = _facts(rows, "person", "gender", "race")
+    cluster_of, covariates = _facts(rows, "frame", "cluster", "covariates")
+    (valence,) = _facts(rows, "word", "valence")
     names = sorted(set(cluster_of))
     crossed = not any(cluster_of)
     cluster = (
@@ -238,11 +239,11 @@ def panel(rows: pl.DataFrame) -> Panel:
         labels=np.stack(labels, axis=-1),
         gender=gender,
         race=race,
-        valence=np.array([_VALENCE.get(one, -1) for one in _fact(rows, "word", "valence", axes["word"])]),
+        valence=np.array([_VALENCE.get(one, -1) for one in valence]),
         cluster=cluster,
         stratum=_strata(rows, names, crossed=crossed, frames=len(axes["frame"])),
         crossed=crossed,
-        covariates=_fact(rows, "frame", "covariates", axes["frame"]),
+        covariates=covariates,
     )
 
 
@@ -259,19 +260,17 @@ def _with_set(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _places(rows: pl.DataFrame, axes: Mapping[str, Sequence[str]]) -> tuple[Ints, ...]:
     return tuple(
-        rows[key]
-        .replace_strict({name: place for place, name in enumerate(names)}, return_dtype=pl.Int64)
-        .to_numpy()
-        for key, names in axes.items()
+        rows[key].cast(pl.Enum(names)).to_physical().cast(pl.Int64).to_numpy() for key, names in axes.items()
     )
 
 
 _VALENCE = {"negative": 0, "positive": 1}
 
 
-def _fact(rows: pl.DataFrame, key: str, column: str, names: Sequence[str]) -> tuple[str, ...]:
-    found = dict(rows.select(key, column).unique().sort(key, column).iter_rows())
-    return tuple(found[name] for name in names)
+def _facts(rows: pl.DataFrame, key: str, *columns: str) -> Iterator[tuple[str, ...]]:
+    """What each frame, person or word has in some columns, by its name in order."""
+    found = rows.group_by(key).agg(pl.col(columns).max()).sort(key)
+    return (tuple(found[column]) for column in columns)
 
 
 def _strata(rows: pl.DataFrame, clusters: Sequence[str], *, crossed: bool, frames: int) -> Ints:

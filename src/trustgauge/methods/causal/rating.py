@@ -138,6 +138,7 @@ def _rate_together(summary: pl.DataFrame, settings: CausalSettings, seed: int) -
     places = {key: relative_ratings(group, settings) for key, group in by_key.items()}
     orders = {key: _order(group, settings) for key, group in by_key.items()}
     changes = _changes(assessed, settings, seed)
+    conversations = _conversations(settings, seed)
     ratings = []
     for service in dict.fromkeys(one.service for one in assessed):
         mine = [
@@ -149,7 +150,7 @@ def _rate_together(summary: pl.DataFrame, settings: CausalSettings, seed: int) -
         details: dict[str, Json] = {"before_after": changes.get(service, [])}
         agreed = agreement(rows)
         details["agreement"] = agreed
-        details["conversations"] = _conversations(settings, seed)
+        details["conversations"] = conversations
         made = rate_parts(service, mine, settings, attribute(settings), details)
         ratings.append(replace(made, limits=(*agreement_reasons(agreed), *made.limits)))
     return _with_overall_order(ratings, assessed, settings)

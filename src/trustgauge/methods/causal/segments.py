@@ -26,6 +26,7 @@ FEWEST = 199  # permutations of very many answers, which settle p < .01 still
 DUST = 1e-10
 """Residuals of scores below which they are rounding: scores are summed to the ninth place."""
 MOST = 20_000_000  # labels dealt in all permutations together
+TOGETHER = 50_000  # labels in memory at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +52,13 @@ class Influences:
     segment: Ints
     sets: int
 
-    def by_segment(self, segment: Ints) -> Floats:
-        """Sums over the answers of each segment, [segments, S, K]."""
-        segments = int(self.segment.max()) + 1
-        key = segment * self.sets + self.set
-        sums = [np.bincount(key, column, segments * self.sets) for column in self.values.T]
-        return np.asarray(np.stack(sums, axis=-1), dtype=np.float64).reshape(segments, self.sets, -1)
+    def by_segment(self, orders: Ints) -> Floats:
+        """Sums over the answers of each segment, in each of some orders [D, N]: [D, segments, S, K]."""
+        segments, many = int(self.segment.max()) + 1, len(orders)
+        key = ((np.arange(many)[:, None] * segments + orders) * self.sets + self.set).ravel()
+        cells = many * segments * self.sets
+        sums = [np.bincount(key, np.tile(column, many), cells) for column in self.values.T]
+        return np.asarray(np.stack(sums, axis=-1), dtype=np.float64).reshape(many, segments, self.sets, -1)
 
     @property
     def timed(self) -> bool:
@@ -66,7 +68,7 @@ class Influences:
     @property
     def variance(self) -> Floats:
         """Of each effect, [S, K], with the segments as clusters."""
-        sums = self.by_segment(self.segment)
+        sums = self.by_segment(self.segment[None])[0]
         many = len(np.unique(self.segment))
         return np.asarray((sums**2).sum(axis=0) * many / (many - 1))
 
@@ -135,12 +137,18 @@ class Influences:
         if not known.any():
             return 1.0
 
-        def largest(segment: Ints) -> float:
-            return float(((self.by_segment(segment) ** 2).sum(axis=0)[known] / alone[known]).max())
+        def largest(orders: Ints) -> Floats:
+            return np.asarray(
+                ((self.by_segment(orders) ** 2).sum(axis=1)[:, known] / alone[known]).max(axis=1)
+            )
 
         draws = int(np.clip(MOST // len(self.segment), FEWEST, PERMUTATIONS))
-        stars = np.array([largest(rng.permutation(self.segment)) for _ in range(draws)])
-        return permutation_p(largest(self.segment), stars)
+        step = max(1, TOGETHER // len(self.segment))
+        stars = [
+            largest(np.stack([rng.permutation(self.segment) for _ in range(min(step, draws - start))]))
+            for start in range(0, draws, step)
+        ]
+        return permutation_p(float(largest(self.segment[None])[0]), np.concatenate(stars))
 
 
 def influences(

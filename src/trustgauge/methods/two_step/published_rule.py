@@ -17,6 +17,7 @@ from trustgauge.methods.two_step.design import exact_counts
 from trustgauge.methods.two_step.transition_model import TextTypes
 from trustgauge.stats import stream
 from trustgauge.stats.comparisons import (
+    different_rows,
     exact_multinomial,
     kolmogorov_smirnov,
     kullback_leibler,
@@ -87,11 +88,10 @@ class DecisionTree:
             statistic, p (NaN where the test has none) and similar, each [..., S].
         """
         counts = self._counts(output)
-        rows, inverse = np.unique(counts.reshape(-1, counts.shape[-1]), axis=0, return_inverse=True)
+        rows, where = different_rows(counts.reshape(-1, counts.shape[-1]))
         statistic, p = self._compared(rows)
         similar = statistic <= self.kappa if self.test == "kl" else self._by_p(p)
         shape = (*counts.shape[:-1], len(self.specs))
-        where = inverse.reshape(-1)
         return statistic[where].reshape(shape), p[where].reshape(shape), similar[where].reshape(shape)
 
     def _by_p(self, p: Floats) -> Bools:

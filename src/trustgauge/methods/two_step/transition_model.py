@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from trustgauge.methods.two_step.score import ABSTAINS, GONE, MISSING, SURPLUS, UNREAD
 from trustgauge.rating import coverage
 from trustgauge.records import Coverage
-from trustgauge.stats.comparisons import holm, label_p, table_chi_squared
+from trustgauge.stats.comparisons import different_rows, holm, label_p, table_chi_squared
 from trustgauge.stats.distributions import Floats, Ints
 
 LEVELS = ("UCS", "DSBS", "BS")
@@ -592,8 +592,8 @@ def _units(read: pl.DataFrame, within: str, shape: tuple[int, int, int]) -> Text
     kinds, place = np.unique(keys, return_inverse=True)
     cell = place.reshape(-1) * cells + read["value_out"].to_numpy()
     each = np.bincount(cell, weights=read["n"].to_numpy(), minlength=len(kinds) * cells).reshape(-1, cells)
-    types, kind = np.unique(np.rint(each).astype(np.int64), axis=0, return_inverse=True)
-    flat = kinds // texts * len(types) + kind.reshape(-1)
+    types, kind = different_rows(np.rint(each).astype(np.int64))
+    flat = kinds // texts * len(types) + kind
     table = np.bincount(flat, minlength=groups * len(types)).reshape(1, groups, len(types))
     return TextTypes(table, types)
 

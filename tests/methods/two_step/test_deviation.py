@@ -7,7 +7,15 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.methods.two_step.summaries import HE, OTHER, SHE, settings, shifted, summary
+from trustgauge.methods.two_step.reasons import pushes, score
+from trustgauge.methods.two_step.transition_model import (
+    DeclaredDistributions,
+    draw_levels,
+    examine_pooling,
+    part_counts,
+)
 from trustgauge.records import Interval
+from trustgauge.stats import stream
 from trustgauge.stats.distributions import wilson
 
 RUNS = 60
@@ -19,12 +27,14 @@ def swapped(share: float) -> NDArray[np.float64]:
 
 def scores(rates: NDArray[np.float64], runs: int = RUNS) -> list[Interval]:
     """The largest deviation of a service, with its interval, in many runs."""
-    method = settings(texts=50)
-    found = []
+    method, found = settings(texts=50, draws=1000), []
+    spec, declared = method.spec, DeclaredDistributions.of(method)
     for seed in range(runs):
-        rating = method.rate(summary(method, rates, seed=seed), seed)[0]
-        assert rating.score is not None
-        found.append(rating.score)
+        tallied, rng = part_counts(summary(method, rates, seed=seed), spec), stream(seed, "deviation")
+        examined = examine_pooling(tallied.counts, rng)
+        judged = draw_levels(tallied.counts, examined, declared, method.draws, rng)
+        pushed = pushes(tallied.counts, declared, spec, pooled=bool(examined.pooled[0]))
+        found.append(score(pushed, judged, declared, tallied))
     return found
 
 
@@ -58,6 +68,9 @@ def test_blocks_that_are_not_pooled_have_intervals_of_their_own_rates() -> None:
 
 
 def test_a_service_that_changes_nothing_deviates_by_nothing() -> None:
-    score = scores(np.eye(3), runs=1)[0]
-    assert (score.value, score.low) == (0.0, 0.0)
-    assert 0.0 < (score.high or 0.0) < 0.02
+    method = settings(texts=50)
+    whole = method.rate(summary(method, np.eye(3), seed=0), 0)[0].score
+    for found in (whole, *scores(np.eye(3), runs=1)):
+        assert found is not None
+        assert (found.value, found.low) == (0.0, 0.0)
+        assert 0.0 < (found.high or 0.0) < 0.02

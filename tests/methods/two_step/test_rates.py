@@ -265,7 +265,7 @@ def test_required_characteristics() -> None:
     runs = 200
     for texts, settled_limit in ((20, 35), (50, 24), (100, 17)):
         rows = {
-            one.name: (one.truth, sound_row(one, Trial(texts, runs, 5, draws=1000))) for one in catalogue()
+            one.name: (one.truth, sound_row(one, Trial(texts, runs, 5, draws=400))) for one in catalogue()
         }
         mean_wrong = np.mean([wrong(truth, row) for truth, row in rows.values()])
         unsettled = np.mean([row[3] for _, row in rows.values()])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from trustgauge.run.run import rate
 from trustgauge.run.verify import evidence_of_run
 
 Serve = Callable[..., LocalServer]
+Shelve = Callable[..., Path]
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +39,25 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("ratings")
     rated(two_step(), made)
     return made
+
+
+TWO = {"identity": "identity", "all-he": "all-he"}
+ALONE = {"alone": "identity"}
+
+
+@pytest.fixture(scope="module")
+def shelve(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """`shelve(folder, services, texts=60)` puts a run of them into a folder; each is made once and copied."""
+
+    @functools.cache
+    def run_of(services: tuple[tuple[str, str], ...], texts: int) -> Path:
+        return rated(two_step(dict(services), texts=texts), tmp_path_factory.mktemp("shelved")).folder
+
+    def shelve(folder: Path, services: Mapping[str, str], texts: int = 60) -> Path:
+        one = run_of(tuple(services.items()), texts)
+        return Path(shutil.copytree(one, folder / one.name))
+
+    return shelve
 
 
 def test_services_are_ranked_with_ties_and_a_copy_is_not_told_apart(folder: Path) -> None:
@@ -114,10 +135,10 @@ def test_names_of_services_do_not_matter(tmp_path: Path) -> None:
     assert result[0][1]["sign"] == result[1][1]["sign"] == "worse"
 
 
-def test_other_rules_and_other_texts_stand_in_tables_of_their_own(tmp_path: Path) -> None:
-    two = {"identity": "identity", "all-he": "all-he"}
-    for plan in (two_step(two), two_step(two, rule="published"), two_step(two, texts=40)):
-        rated(plan, tmp_path)
+def test_other_rules_and_other_texts_stand_in_tables_of_their_own(shelve: Shelve, tmp_path: Path) -> None:
+    shelve(tmp_path, TWO)
+    shelve(tmp_path, TWO, texts=40)
+    rated(two_step(TWO, rule="published"), tmp_path)
     result = compared(tmp_path)
     assert len(result["groups"]) == 3
     assert codes(result["notes"]) == ["compare.separate"]
@@ -133,22 +154,29 @@ def test_other_rules_and_other_texts_stand_in_tables_of_their_own(tmp_path: Path
         compared(tmp_path, rule="released")
 
 
-def test_two_runs_with_the_same_texts_share_a_ranking(tmp_path: Path) -> None:
-    one = rated(two_step({"identity": "identity"}), tmp_path).folder.name
+def test_two_runs_with_the_same_texts_share_a_ranking(shelve: Shelve, tmp_path: Path) -> None:
+    one = shelve(tmp_path, ALONE).name
     other = rated(two_step({"all-he": "all-he"}), tmp_path).folder.name
     result = compared(tmp_path, one, other)
     (group,) = result["groups"]
-    assert ranks(group) == {"identity": "1", "all-he": "2"}
+    assert ranks(group) == {"alone": "1", "all-he": "2"}
     assert result["dates"] == []
     assert result == compared(tmp_path, other, one)
     alone = compared(tmp_path, one)["groups"][0]
-    assert (alone["ranked"], alone["pairs"], ranks(alone)) == (False, [], {"identity": None})
+    assert (alone["ranked"], alone["pairs"], ranks(alone)) == (False, [], {"alone": None})
 
 
-def test_two_dates_of_one_service_tell_what_changed_both_ways(tmp_path: Path) -> None:
-    first = rated(two_step({"mine": "half"}), tmp_path).folder
-    second = rated(two_step({"mine": "identity"}), tmp_path).folder
-    better = _between(tmp_path, first, second)
+@pytest.fixture(scope="module")
+def dates(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
+    """Three runs of one service: it changes half of the texts, then none, then what it did at first."""
+    made = tmp_path_factory.mktemp("dates")
+    first, second = (rated(two_step({"mine": kind}), made).folder for kind in ("half", "identity"))
+    return first, second, rated(two_step({"mine": "half"}), made, fresh=True).folder
+
+
+def test_two_dates_of_one_service_tell_what_changed_both_ways(dates: tuple[Path, Path, Path]) -> None:
+    first, second, _ = dates
+    better = _between(first.parent, first, second)
     assert better["changed"]
     assert not better["same_service"]
     assert better["same_texts"]
@@ -167,13 +195,12 @@ def test_two_dates_of_one_service_tell_what_changed_both_ways(tmp_path: Path) ->
     assert better["difference"]["verdict"] == "different"
 
 
-def test_a_change_for_the_worse_is_the_reverse(tmp_path: Path) -> None:
-    before = rated(two_step({"mine": "identity"}), tmp_path).folder
-    after = rated(two_step({"mine": "half"}), tmp_path).folder
-    worse = _between(tmp_path, before, after)
+def test_a_change_for_the_worse_is_the_reverse(dates: tuple[Path, Path, Path]) -> None:
+    _, before, after = dates
+    worse = _between(before.parent, before, after)
     assert worse["readings"]["directions"] == {"wrong": len(_changed(after))}
     assert worse["difference"]["sign"] == "worse"
-    (group,) = compared(tmp_path)["groups"]
+    (group,) = compared(before.parent)["groups"]
     assert [row["run"] for row in group["rows"]] == [worse["after"]["run"]]
     assert codes(group["notes"])[-1] == "compare.older"
 
@@ -190,7 +217,7 @@ def test_what_was_not_read_did_not_come_right(serve: Serve, tmp_path: Path) -> N
                 text = re.sub(rf"\b{word}\b", other, text)
         return Response.json({"translatedText": text})
 
-    plan = translator_plan(serve(answer).url, texts=40)
+    plan = translator_plan(serve(answer).url, texts=15)
     first = rated(plan, tmp_path).folder
     said["She"] = "Maria"
     again = rated(plan, tmp_path, fresh=True).folder
@@ -199,18 +226,19 @@ def test_what_was_not_read_did_not_come_right(serve: Serve, tmp_path: Path) -> N
     assert readings["unread"] > 0
 
 
-def test_two_dates_without_a_change(tmp_path: Path) -> None:
-    first = rated(two_step({"mine": "half"}), tmp_path).folder
-    again = rated(two_step({"mine": "half"}), tmp_path, fresh=True).folder
-    same = _between(tmp_path, first, again)
+def test_two_dates_without_a_change(dates: tuple[Path, Path, Path]) -> None:
+    first, _, again = dates
+    same = _between(first.parent, first, again)
     assert not same["changed"]
     assert same["same_service"]
     assert (same["readings"]["flipped"], same["readings"]["examples"]) == (0, [])
     assert same["difference"]["verdict"] == "same"
 
 
-def test_two_dates_with_other_texts_compare_levels_only(tmp_path: Path) -> None:
-    first = rated(two_step({"mine": "half"}), tmp_path).folder
+def test_two_dates_with_other_texts_compare_levels_only(
+    dates: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
+    first = Path(shutil.copytree(dates[0], tmp_path / dates[0].name))
     larger = rated(two_step({"mine": "half"}, texts=80), tmp_path).folder
     one = _between(tmp_path, first, larger)
     assert (one["same_texts"], one["readings"], one["difference"]) == (False, None, None)
@@ -231,7 +259,8 @@ def _changed(folder: Path) -> set[str]:
 
 
 def test_a_bot_that_became_abusive_is_read_otherwise_and_cannot_be_subtracted(tmp_path: Path) -> None:
-    one: dict[str, Any] = {"method": "trust", "services": ["bot"], "issues": ["abuse"], "talks": 8}
+    few = {"issue": "abuse", "scenes": 8}
+    one: dict[str, Any] = {"method": "trust", "services": ["bot"], "issues": [few], "talks": 4}
     one |= {"profiles": ["mine"], "orders": {"mine": ["abuse"]}, "resamples": 1000}
     plan: dict[str, Any] = {"seed": 3, "experiments": [one]}
     runs = []
@@ -260,7 +289,7 @@ def test_of_a_method_that_names_no_reading_answers_are_compared() -> None:
 
 def test_the_parts_that_changed_come_first(serve: Serve, tmp_path: Path) -> None:
     server = serve(faithful)
-    plan = translator_plan(server.url, texts=40, via=("es", "fr"))
+    plan = translator_plan(server.url, texts=20, via=("es", "fr"))
     first = rated(plan, tmp_path).folder
     plan["services"]["mine"]["via"] = ["es", "tr"]
     second = rated(plan, tmp_path).folder
@@ -270,7 +299,7 @@ def test_the_parts_that_changed_come_first(serve: Serve, tmp_path: Path) -> None
     assert parts["fr"][1] is None
     assert parts["tr"][0] is None
     assert parts["tr"][1]["level"] == "BS"
-    assert one["readings"]["compared"] == 120
+    assert one["readings"]["compared"] == 60
 
 
 def test_scores_move_up_and_down(tmp_path: Path) -> None:
@@ -297,13 +326,13 @@ def _scores(folder: Path) -> list[float]:
     return [row["score"] for row in rows if row["service"] == "mine"]
 
 
-def test_an_incomplete_rating_has_no_rank(serve: Serve, tmp_path: Path) -> None:
+def test_an_incomplete_rating_has_no_rank(serve: Serve, shelve: Shelve, tmp_path: Path) -> None:
     server = serve(faithful)
     plan = translator_plan(server.url, texts=40, budget={"calls": 70})
     rated(plan | {"seed": 3}, tmp_path)
-    rated(two_step({"fine": "identity", "other": "all-he"}, texts=40), tmp_path)
+    shelve(tmp_path, TWO, texts=40)
     (group,) = compared(tmp_path)["groups"]
-    assert ranks(group) == {"fine": "1", "other": "2", "mine": None}
+    assert ranks(group) == {"identity": "1", "all-he": "2", "mine": None}
     stopped = group["rows"][-1]
     assert stopped["rating"]["state"] == "incomplete"
     assert stopped["stopped"].startswith("limit reached")
@@ -311,13 +340,15 @@ def test_an_incomplete_rating_has_no_rank(serve: Serve, tmp_path: Path) -> None:
     assert len(group["pairs"]) == 1
 
 
-def test_a_void_run_and_one_without_its_answers_are_told(serve: Serve, tmp_path: Path) -> None:
+def test_a_void_run_and_one_without_its_answers_are_told(
+    serve: Serve, shelve: Shelve, tmp_path: Path
+) -> None:
     server = serve(faithful)
     plan = load_plan(translator_plan(server.url))
     broken = WrongControls.model_validate(plan.experiments[0].model_dump())
     void = rate(plan.model_copy(update={"experiments": (broken,)}), RunOptions(ratings=tmp_path)).folder
-    rated(two_step({"a": "identity", "b": "all-he"}), tmp_path)
-    gone = rated(two_step({"c": "identity"}), tmp_path).folder
+    shelve(tmp_path, TWO)
+    gone = shelve(tmp_path, ALONE)
     for path in gone.iterdir():
         if path.name not in ("rating.json", "manifest.json"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -326,7 +357,7 @@ def test_a_void_run_and_one_without_its_answers_are_told(serve: Serve, tmp_path:
     assert notes["compare.void"] == {"run": void.name}
     assert notes["compare.unreadable"]["rating"] == gone.name
     shown = {name: rank for group in result["groups"] for name, rank in ranks(group).items()}
-    assert shown == {"a": "1", "b": "2", "c": None}
+    assert shown == {"identity": "1", "all-he": "2", "alone": None}
     assert codes(compared(tmp_path, void.name)["notes"]) == ["compare.void"]
 
 

@@ -23,7 +23,7 @@ MODELS = ["m-1-2026-10-01", "m-1-2026-11-01"]
 KEY = "sk-of-nobody-at-all"
 EXPERIMENT = {
     **{"method": "social-bias", "services": ["bot"], "attributes": ["gender"], "groups": 2, "properties": 2},
-    **{"questions": 0, "resamples": 1000, "permutations": 999, "tuples": ["relative"]},
+    **{"questions": 0, "resamples": 1000, "permutations": 199, "tuples": ["relative"]},
 }
 
 

@@ -49,7 +49,7 @@ def test_generated_text_beside_scorers_of_known_truth(tmp_path: Path) -> None:
             "vader": {"use": "vader"},
             "biased": {"use": "sentiment-anchor", "behaviour": "female-biased"},
         },
-        "experiments": experiment("vader", "biased", groups=[1, 2]),
+        "experiments": experiment("vader", "biased", groups=[1, 2], frames=8),
     }
     finished = run(tmp_path, plan)
     assert finished.document["run"]["state"] == "complete"
@@ -77,7 +77,7 @@ def trips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_a_scorer_behind_a_round_trip_is_compared_with_itself(tmp_path: Path, trips: dict[str, Any]) -> None:
     plan = {
         "services": {"vader": {"use": "vader"}, "behind": {**trips, "then": {"use": "vader"}}},
-        "experiments": experiment("vader", "behind", groups=[1], before={"behind": "vader"}),
+        "experiments": experiment("vader", "behind", groups=[1], before={"behind": "vader"}, frames=8),
     }
     finished = run(tmp_path, plan)
     behind = finished.document["ratings"][1]

@@ -28,8 +28,8 @@ PLAN: dict[str, Any] = {
     "experiments": [
         {"method": "two-step", "services": list(SERVICES), "texts": 100, "draws": 1000},
         {
-            **{"method": "trust", "services": ["bot:1"], "issues": ["abuse"], "talks": 10},
-            **{"profiles": ["safe-language"], "resamples": 1000},
+            **{"method": "trust", "services": ["bot:1"], "issues": [{"issue": "abuse", "scenes": 8}]},
+            **{"profiles": ["safe-language"], "talks": 4, "resamples": 1000},
         },
     ],
 }
@@ -88,7 +88,8 @@ def test_a_name_that_no_two_step_rating_has_is_refused(ratings: Path) -> None:
 def test_what_cannot_be_composed_says_why(ratings: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(ratings, tmp_path / "ratings"))
     scorer = {"use": "sentiment-anchor", "behaviour": "constant"}
-    experiment = {"method": "causal", "services": ["scorer"], "groups": [1]}
+    few = {"groups": [1], "frames": 2, "persons": 2, "resamples": 1000, "permutations": 999}
+    experiment = {"method": "causal", "services": ["scorer"], **few}
     plan = {"name": "t", "seed": 1, "services": {"scorer": scorer}, "experiments": [experiment]}
     rate(load_plan(plan), RunOptions(ratings=folder))
     with pytest.raises(PlanError, match='"scorer" cannot be part of a chain') as caught:

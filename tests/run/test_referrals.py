@@ -40,6 +40,7 @@ SMALL: dict[str, Any] = {
     "resamples": 1000,
     "permutations": 199,
 }
+FEW = {"questions": 250}
 TODAY = date(2026, 1, 1)
 
 
@@ -77,17 +78,17 @@ class Talking:
     first. The critic reads that as even-handed, and obeys whoever commands it outside of the fences.
     """
 
-    def __init__(self, answer: str = "") -> None:
+    def __init__(self, *answers: str) -> None:
         self.prompts: Counter[str] = Counter()
-        self.answer = answer
+        self.answers = answers  # that the bot gives in place of its own, by the length of the question
 
     def __call__(self, request: Request) -> Response:
         model, text = asked_of(request)
         if model == "bot":
+            if self.answers:
+                return said(self.answers[len(text) % len(self.answers)])
             hedges = text.find("women") + 2 == text.find("men")  # "women" holds "men"
-            return said(
-                self.answer or ("Maybe." if hedges else "It depends on the person, not on the group.")
-            )
+            return said("Maybe." if hedges else "It depends on the person, not on the group.")
         self.prompts[text] += 1
         return said(self.verdict(text))
 
@@ -204,17 +205,17 @@ def test_verify_finds_a_reply_that_was_changed(judged: Judged, tmp_path: Path) -
 def test_a_limit_stops_judging_and_a_higher_one_goes_on(tmp_path: Path) -> None:
     talking = Talking()
     with LocalServer(talking) as server:
-        most = 496 + 40
-        short = run(plan(server.url, budget={"calls": most}), tmp_path)
-        seen = dict(talking.prompts)
-        assert sum(seen.values()) == 40
+        settings = plan(server.url, experiment=FEW)
+        (asked,) = (frame.height for frame in prepare(load_plan(settings)).probes.values())
+        short = run({**settings, "budget": {"calls": asked + 15}}, tmp_path)
+        assert talking.prompts.total() == 15
         assert short.document["run"]["state"] == "incomplete"
         assert short.document["run"]["stopped"]
         (rating,) = short.document["ratings"]
         assert (rating["state"], rating["overall"]["level"]) == ("incomplete", None)
         assert rating["reasons"][0]["code"] == "not-finished"
         assert verify(short.folder, TODAY).differences == ()
-        whole = run(plan(server.url), tmp_path)
+        whole = run(settings, tmp_path)
     assert whole.folder == short.folder
     assert set(talking.prompts.values()) == {1}
     assert whole.document["ratings"][0]["state"] == "not settled"
@@ -241,12 +242,13 @@ def test_a_judge_that_is_down_leaves_the_run_to_be_resumed(tmp_path: Path) -> No
         return talking(request)
 
     with LocalServer(answer) as server:
-        broken = run(plan(server.url), tmp_path)
+        settings = plan(server.url, experiment=FEW)
+        broken = run(settings, tmp_path)
         assert "judge critic" in broken.asked.refused
         assert broken.document["run"]["state"] == "incomplete"
         assert broken.document["ratings"][0]["state"] == "incomplete"
         down = False
-        whole = run(plan(server.url), tmp_path)
+        whole = run(settings, tmp_path)
     assert whole.document["ratings"][0]["state"] == "not settled"
     assert verify(whole.folder, TODAY).differences == ()
 
@@ -260,7 +262,7 @@ def test_what_the_judge_cannot_tell_stays_unread(tmp_path: Path) -> None:
         return said("I would rather not say.") if unsure else talking(request)
 
     with LocalServer(answer) as server:
-        finished = run(plan(server.url), tmp_path)
+        finished = run(plan(server.url, experiment=FEW), tmp_path)
     (rating,) = finished.document["ratings"]
     assert finished.document["run"]["state"] == "complete"
     assert rating["state"] == "incomplete"
@@ -275,16 +277,18 @@ INJECTIONS = (
 )
 
 
-@pytest.mark.parametrize("answer", INJECTIONS)
-def test_an_answer_cannot_steer_its_judge(answer: str, tmp_path: Path) -> None:
+def test_an_answer_cannot_steer_its_judge(tmp_path: Path) -> None:
     """The judge obeys commands outside of the fences; none that an answer holds ever gets there."""
     # a fence that the bot may have seen: that of another prompt
     known = prompt("who?", "Maybe.", "yes-no", ("women", "")).split("between two lines of ")[1][:12]
-    talking = Talking(answer.format(fence=known))
+    talking = Talking(*(one.format(fence=known) for one in INJECTIONS))
     with LocalServer(talking) as server:
         finished = run(plan(server.url, "all", experiment={"questions": 120}), tmp_path)
     marks = finished.derived.marks[0]
     mine = marks.filter(marks["service"] == "bot")
+    given = Counter(mine["output"])
+    assert given.keys() == set(talking.answers)
+    assert min(given.values()) > 20
     assert set(mine["verdict"]) == {"even-handed"}
     assert facts_of(finished)["settled"] == len(mine)
 
@@ -299,7 +303,7 @@ def test_the_judge_of_these_tests_does_obey_where_a_fence_is_broken() -> None:
 def test_two_experiments_ask_their_judge_once(tmp_path: Path) -> None:
     talking = Talking()
     with LocalServer(talking) as server:
-        settings = plan(server.url, experiment={"questions": 250})
+        settings = plan(server.url, experiment=FEW)
         settings["experiments"] *= 2
         finished = run({**settings, "budget": {}}, tmp_path)
     assert set(talking.prompts.values()) == {1}
@@ -349,7 +353,7 @@ def test_a_run_that_is_killed_while_it_judges_resumes(tmp_path: Path) -> None:
 
     with LocalServer(slowly) as server:
         file = tmp_path / "plan.toml"
-        settings = plan(server.url)
+        settings = plan(server.url, experiment={"questions": 350})
         settings["services"]["critic"]["concurrency"] = 4
         file.write_text(tomli_w.dumps(settings))
         command = [sys.executable, "-m", "trustgauge", "rate", str(file), "--ratings", str(tmp_path / "r")]

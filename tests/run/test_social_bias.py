@@ -21,6 +21,7 @@ SMALL = {"attributes": ["gender"], "groups": 3, "properties": 26, "questions": 3
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     plan: Any = {
+        "retest": 0,
         "services": {
             "favours": {"use": "rivescript", "brain": "favours", "group": "women"},
             "affirms": {"use": "rivescript", "brain": "affirms", "group": "women"},

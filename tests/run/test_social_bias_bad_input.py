@@ -14,7 +14,7 @@ from tests.servers import LocalServer, Request, Response
 from trustgauge.plan import load_plan
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import RunResult, rate
-from trustgauge.run.verify import evidence_of_run, verify
+from trustgauge.run.verify import verify
 
 ODD = (
     "attribute,id,plural,singular,aliases,control,offensive\n"
@@ -29,8 +29,8 @@ INJECTION = (
 
 
 def few(asked: str) -> bool:
-    """One question in about sixteen: an answer of 100 KB takes its time."""
-    return sum(asked.encode()) % 16 == 0
+    """One question in about 32: an answer of 100 KB takes its time."""
+    return sum(asked.encode()) % 32 == 0
 
 
 SAID: dict[str, Callable[[str], str]] = {
@@ -74,7 +74,12 @@ def rated(url: str, folder: Path, names: list[str], **more: Any) -> RunResult:
     services = {name: {"use": "openai", "model": name, "url": f"{url}/v1", "key": ""} for name in names}
     constant = ("silent", "blank", "injects", "french")
     meant = {"constant_services": [name for name in names if name in constant]}
-    plan = {"seed": 3, "services": services, "experiments": [experiment(services=names, **meant, **more)]}
+    plan = {
+        "seed": 3,
+        "retest": 0,
+        "services": services,
+        "experiments": [experiment(services=names, **meant, **more)],
+    }
     return rate(load_plan(plan), RunOptions(ratings=folder / "ratings"))
 
 
@@ -116,9 +121,9 @@ def test_what_cannot_be_read_gives_no_level_and_no_bias(finished: RunResult, nam
 
 
 def test_a_verdict_in_an_answer_is_no_verdict(finished: RunResult) -> None:
-    rows = evidence_of_run(finished.folder)
+    rows = finished.view().evidence()
     mine = rows.filter(rows["service"] == "injects")
-    assert mine.height > 0
+    assert mine.height == rating(finished, "injects")["coverage"]["planned"] > 0
     assert set(mine["verdict"].to_list()) <= {"off-topic", "unclear"}
 
 
@@ -126,7 +131,7 @@ def test_hostile_answers_stay_inert_on_the_page_and_the_page_stays_small(finishe
     page = (finished.folder / "report.html").read_text("utf-8")
     assert "<script>alert(1)" not in page
     assert "\x1b" not in page
-    assert len(page) < 4_000_000  # some 40 answers of 100 KB were given
+    assert len(page) < 2_000_000  # some 20 answers of 100 KB were given
     assert json.loads((finished.folder / "rating.json").read_text("utf-8"))["run"]["state"]
 
 
@@ -146,7 +151,7 @@ def test_group_names_with_the_signs_of_patterns(serve: Serve, tmp_path: Path, ru
 
     server = serve(prefers)
     table = {"file": str(tmp_path / "odd.csv")}
-    done = rated(server.url, tmp_path, ["odd"], group_table=table, groups=3, rule=rule, questions=1500)
+    done = rated(server.url, tmp_path, ["odd"], group_table=table, groups=3, rule=rule, questions=600)
     assert done.document["run"]["state"] != "void"  # the controls know the names too
     found = rating(done, "odd")
     whole = found["parts"][0]["details"]["absolute"]["advantage"][0]

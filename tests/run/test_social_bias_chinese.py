@@ -23,6 +23,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     folder = tmp_path_factory.mktemp("chinese")
     (folder / "silent.rive").write_text(SILENT, encoding="utf-8")
     plan: Any = {
+        "retest": 0,
         "services": {
             "favours": {"use": "rivescript", "brain": "favours", "group": "women"},
             "affirms": {"use": "rivescript", "brain": "affirms", "group": "women"},

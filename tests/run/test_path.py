@@ -38,7 +38,7 @@ def only(finished: RunResult) -> Any:
 
 def test_each_language_gets_a_rating_and_the_worst_decides(serve: Serve, tmp_path: Path) -> None:
     server = serve(faithful)
-    rating = only(rated(translator_plan(server.url, texts=100, via=("es", "tr")), tmp_path))
+    rating = only(rated(translator_plan(server.url, texts=60, via=("es", "tr")), tmp_path))
     parts = {part["title"]: (part["level"], part["state"]) for part in rating["parts"]}
     assert parts == {"Spanish": ("DSBS", "rated"), "Turkish": ("BS", "rated")}
     assert rating["overall"]["level"] == "BS"
@@ -47,9 +47,9 @@ def test_each_language_gets_a_rating_and_the_worst_decides(serve: Serve, tmp_pat
 
 def test_the_same_plan_is_rated_again_without_a_call(serve: Serve, tmp_path: Path) -> None:
     server = serve(faithful)
-    first = rated(translator_plan(server.url), tmp_path)
+    first = rated(translator_plan(server.url, texts=10), tmp_path)
     calls = len(server.requests)
-    second = rated(translator_plan(server.url), tmp_path)
+    second = rated(translator_plan(server.url, texts=10), tmp_path)
     assert len(server.requests) == calls
     assert second.folder == first.folder
     assert second.document == first.document
@@ -57,12 +57,12 @@ def test_the_same_plan_is_rated_again_without_a_call(serve: Serve, tmp_path: Pat
 
 def test_a_changed_plan_reuses_every_answer_it_can(serve: Serve, tmp_path: Path) -> None:
     server = serve(faithful)
-    first = rated(translator_plan(server.url, texts=20), tmp_path)
+    first = rated(translator_plan(server.url, texts=10), tmp_path)
     calls = len(server.requests)
-    second = rated(translator_plan(server.url, texts=20, experiment={"margin": 0.12}), tmp_path)
+    second = rated(translator_plan(server.url, texts=10, experiment={"margin": 0.12}), tmp_path)
     assert second.folder != first.folder
     assert len(server.requests) == calls
-    fresh = rated(translator_plan(server.url, texts=20), tmp_path, fresh=True)
+    fresh = rated(translator_plan(server.url, texts=10), tmp_path, fresh=True)
     assert len(server.requests) == 2 * calls
     assert but_for_times(fresh.document)["ratings"][0]["parts"] == only(first)["parts"]
 
@@ -168,7 +168,7 @@ def test_a_service_that_varies_although_declared_deterministic_is_asked_every_dr
         return Response.json({"translatedText": asked["q"] + (" Again." if asked["draw"] else "")})
 
     server = serve(wavers)
-    finished = rated(translator_plan(server.url, texts=60, service={"deterministic": True}), tmp_path)
+    finished = rated(translator_plan(server.url, texts=20, service={"deterministic": True}), tmp_path)
     assert finished.document["run"]["services"]["mine"]["deterministic"] is True
     marks = finished.derived.marks[0].filter(service="mine")
     assert not marks["shared"].any()
@@ -194,12 +194,12 @@ def test_a_wrong_control_voids_the_run(serve: Serve, tmp_path: Path) -> None:
 
 def test_two_runs_with_one_seed_are_byte_identical(serve: Serve, tmp_path: Path) -> None:
     server = serve(faithful)
-    plan = load_plan(translator_plan(server.url))
+    plan = load_plan(translator_plan(server.url, texts=10))
     one, two = (prepare(plan).probes for _ in range(2))
     assert [frame.write_json() for frame in one.values()] == [frame.write_json() for frame in two.values()]
     first, second = (rate(plan, RunOptions(ratings=tmp_path / name)).document for name in "ab")
     assert json.dumps(but_for_times(first)) == json.dumps(but_for_times(second))
-    other = load_plan(translator_plan(server.url) | {"seed": 12})
+    other = load_plan(translator_plan(server.url, texts=10) | {"seed": 12})
     assert [f.write_json() for f in prepare(other).probes.values()] != [f.write_json() for f in one.values()]
 
 
@@ -233,10 +233,10 @@ def test_verify_finds_a_changed_answer(serve: Serve, tmp_path: Path) -> None:
     import sqlite3
 
     server = serve(faithful)
-    finished = rated(translator_plan(server.url), tmp_path)
+    finished = rated(translator_plan(server.url, texts=10), tmp_path)
     day = finished_day(finished)
     assert verify(finished.folder, day).differences == ()
-    assert evidence_of_run(finished.folder).height == 120
+    assert evidence_of_run(finished.folder).height == 30
     with sqlite3.connect(finished.folder / "store.sqlite") as db:
         db.execute("UPDATE response SET output = 'He is it.' WHERE trail != '[]'")
     db.close()
@@ -298,8 +298,8 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     plan = {
         "services": {"one": {"use": "anchor", "behaviour": "swap", "share": 0.05}},
         "experiments": [
-            {"method": "two-step", "services": ["one"], "texts": 100},
-            {"method": "two-step", "services": ["one"], "texts": 10, "rule": "published"},
+            {"method": "two-step", "services": ["one"], "texts": 30, "draws": 1000},
+            {"method": "two-step", "services": ["one"], "texts": 10, "draws": 1000, "rule": "published"},
         ],
     }
     return rate(load_plan(plan), RunOptions(ratings=tmp_path_factory.mktemp("ratings"))).folder
@@ -323,7 +323,7 @@ def test_a_language_that_loses_its_answers_cannot_pass_a_gate(serve: Serve, tmp_
         return Response(400, b"{}") if asked["target"] == "fr" and "She" in asked["q"] else faithful(request)
 
     server = serve(loses_french)
-    finished = rated(translator_plan(server.url, texts=60, via=("es", "fr")), tmp_path, fail_on=("BS",))
+    finished = rated(translator_plan(server.url, texts=30, via=("es", "fr")), tmp_path, fail_on=("BS",))
     rating = only(finished)
     assert (rating["overall"]["level"], rating["state"]) == (None, "incomplete")
     assert rating["gate"]["passed"] is None

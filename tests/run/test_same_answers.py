@@ -137,9 +137,10 @@ def test_dialogs_whose_every_answer_is_good_day_are_not_rated(tmp_path: Path, sl
         for who, said in (("user", f"What is on page {number}?"), ("bot", "Good day."))
     ]
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    few = {"profiles": ["safe-language"], "resamples": 1000}
     plan = {
         "services": {"log": {"use": "dialogs", "dialogs": {"file": str(tmp_path / "log.jsonl")}}},
-        "experiments": [{"method": "trust", "services": ["log"], "issues": ["abuse", "complexity"]}],
+        "experiments": [{"method": "trust", "services": ["log"], "issues": ["abuse", "complexity"], **few}],
     }
     finished = done(plan, tmp_path / "ratings", slice_rows=slice_rows)
     assert summary(finished) == REFUSED
@@ -149,9 +150,10 @@ def test_dialogs_whose_every_answer_is_good_day_are_not_rated(tmp_path: Path, sl
 
 def test_a_bot_that_always_refuses_is_rated_and_one_that_always_greets_is_not(tmp_path: Path) -> None:
     outcomes = []
+    few = {"attributes": ["gender"], "questions": 200, "resamples": 1000, "permutations": 199}
     for handler in (refusing, hello):
         with LocalServer(handler) as server:
-            finished = done(chat_plan(server.url, "social-bias", questions=200), tmp_path)
+            finished = done(chat_plan(server.url, "social-bias", **few), tmp_path)
             outcomes.append((summary(finished)[2] == ["same-answer"], len(server.requests)))
     planned = finished.ask_plan.probes[0, "chat"].height
     (refuser_fails, refuser_calls), (greeter_fails, greeter_calls) = outcomes
@@ -161,7 +163,7 @@ def test_a_bot_that_always_refuses_is_rated_and_one_that_always_greets_is_not(tm
 
 
 def test_a_scorer_that_gives_everything_one_score_is_rated(tmp_path: Path) -> None:
-    small = {"frames": 2, "persons": 2, "resamples": 1000, "permutations": 999}
+    small = {"groups": [1, 2], "frames": 2, "persons": 2, "resamples": 1000, "permutations": 999}
     with LocalServer(hello) as server:
         finished = done(chat_plan(server.url, "causal", **small), tmp_path)
     assert "same-answer" not in summary(finished)[2]

@@ -37,7 +37,7 @@ def plan(**more: Any) -> dict[str, Any]:
                 "attributes": ["gender"],
                 "groups": 2,
                 "properties": 4,
-                "questions": 600,
+                "questions": 150,
                 "resamples": 1000,
                 "permutations": 199,
                 **more,
@@ -120,11 +120,12 @@ def test_without_a_place_to_look_everything_is_needed() -> None:
 
 
 def test_the_commands_need_no_key_either(tmp_path: Path) -> None:
-    (tmp_path / "plan.toml").write_text(tomli_w.dumps(plan()))
+    told = plan(questions=600)  # enough for a level
+    (tmp_path / "plan.toml").write_text(tomli_w.dumps(told))
     refused = trustgauge("rate", "plan.toml", folder=tmp_path)
     assert refused.returncode == 3
     assert KEY in refused.stderr
-    answered_by_hand(plan(), tmp_path)
+    answered_by_hand(told, tmp_path)
     forecasted = json.loads(trustgauge("plan", "plan.toml", "--json", folder=tmp_path).stdout)
     assert forecasted["estimate"]["calls"] == 0
     done = trustgauge("rate", "plan.toml", "--json", folder=tmp_path)

@@ -48,6 +48,7 @@ def rated(folder: Path, low: float, high: float, **experiment: Any) -> tuple[Any
                     "attribute": "valence",
                     "services": ["mine"],
                     "texts": 120,
+                    "draws": 1000,
                     **experiment,
                 }
             ],
@@ -65,12 +66,12 @@ def levels(controls: list[Any]) -> set[tuple[str, str]]:
 def test_an_unbiased_scorer_is_not_settled_as_biased_and_rated_once_its_range_is_stated(
     low: float, high: float, tmp_path: Path
 ) -> None:
-    without, controls = rated(tmp_path / "without", low, high)
+    without, controls = rated(tmp_path, low, high)
     assert without["state"] == "not settled"
     (reason,) = [one for one in without["reasons"] if one["code"] == "two-step.one-sided-scores"]
     assert "Set `score_range` in the experiment" in sentences.reason(reason, without)
     assert levels(controls) >= {("anchor/identity", "DSBS"), ("anchor/all-positive", "BS")}
-    result, controls = rated(tmp_path / "told", low, high, score_range=[low, high])
+    result, controls = rated(tmp_path, low, high, score_range=[low, high])
     assert (result["state"], result["overall"]["level"]) == ("rated", "DSBS")
     assert levels(controls) >= {("anchor/identity", "DSBS"), ("anchor/all-positive", "BS")}
 

@@ -16,7 +16,7 @@ from trustgauge.run.options import RunOptions
 from trustgauge.run.prepare import forecast, prepare
 from trustgauge.run.run import RunResult, rate, run
 
-CALLS = 312
+CALLS = 80
 
 
 def tossing() -> Callable[[Request], Response]:
@@ -32,7 +32,7 @@ def steady(request: Request) -> Response:
 def plan_with(url: str, seed: int, *, service: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     request = {"text": "{text}", "draw": "{draw}"}
     scorer = {"use": "http", "url": url, "task": "score", "request": request, "response": "score"}
-    small = {"frames": 2, "persons": 2, "resamples": 1000, "permutations": 999}
+    small = {"groups": [1], "frames": 2, "persons": 2, "resamples": 1000, "permutations": 999}
     return {
         "name": "test",
         "seed": seed,

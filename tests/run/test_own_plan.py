@@ -36,8 +36,8 @@ def test_it_verifies_and_is_rated_alike(tmp_path: Path, method: str, rule: str) 
 @pytest.mark.parametrize("rule", ["sound", "published", "released"])
 def test_options_of_trust_are_those_that_differ_from_the_rule(tmp_path: Path, rule: str) -> None:
     plan = plan_under(rule, "trust")
-    experiment = {**plan["experiments"][0], "combination": {"rule": "worst-of"}}
-    usual = read(rate(load_plan(plan), RunOptions(tmp_path)).folder)
-    other = read(rate(load_plan({**plan, "experiments": [experiment]}), RunOptions(tmp_path)).folder)
-    assert not {"combination", "mode"} & set(usual["ratings"][0]["method"]["options"])
-    assert other["ratings"][0]["method"]["options"]["combination"]["rule"] == "worst-of"
+    usual = {**plan["experiments"][0], "issues": ["abuse"], "profiles": ["safe-language"]}
+    plan["experiments"] = [usual, {**usual, "combination": {"rule": "worst-of"}}]
+    first, second = read(rate(load_plan(plan), RunOptions(tmp_path)).folder)["ratings"]
+    assert not {"combination", "mode"} & set(first["method"]["options"])
+    assert second["method"]["options"]["combination"]["rule"] == "worst-of"

@@ -1,4 +1,7 @@
-"""Questions that are asked a second time: spread over the run, no data of the rating, and told of."""
+"""Questions that are asked a second time: spread over the run, no data of the rating, and told of.
+
+That slices and `verify` come to the same is tested in test_slices.py.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,9 @@ import jsonschema
 import polars as pl
 import pytest
 
-from tests.run.plans import but_for_times
+from tests.run.test_lending import CALLS, steady
 from tests.run.test_lending import plan_with as scorer_plan
-from tests.run.test_lending import steady
-from tests.run.test_slices import PLANS, ROWS
+from tests.run.test_slices import PLANS
 from tests.servers import LocalServer, Request, Response
 from trustgauge.apps.sheets import manual_answers
 from trustgauge.errors import PlanError
@@ -32,7 +34,9 @@ from trustgauge.run.verify import verify
 from trustgauge.stats.distributions import wilson
 
 TODAY = date(2026, 1, 2)
-PROBES = 312
+PROBES = 320
+MANY = {"frames": 4, "persons": 4}
+"""Of the one group of `scorer_plan`: PROBES probes."""
 
 
 def plan_of(method: str, **more: Any) -> Any:
@@ -45,8 +49,8 @@ def probes(plan: Any, rows: int = 100_000) -> pl.DataFrame:
     return pl.concat(batches_of(planned, next(iter(planned))))
 
 
-def done(plan: Any, folder: Path, rows: int = 100_000) -> RunResult:
-    return rate(load_plan(plan), RunOptions(folder, slice_rows=rows))
+def done(plan: Any, folder: Path) -> RunResult:
+    return rate(load_plan(plan), RunOptions(folder))
 
 
 @pytest.mark.parametrize("method", PLANS)
@@ -92,7 +96,7 @@ def coin(share: float) -> Callable[[Request], Response]:
 
 def test_agreement_is_that_of_the_bot_and_no_data_of_the_rating(tmp_path: Path) -> None:
     with LocalServer(coin(0.25)) as server:
-        plan = {**scorer_plan(server.url, 11), "retest": 0.2}
+        plan = scorer_plan(server.url, 11, experiment=MANY, retest=0.2)
         sitting = RunOptions(tmp_path)
         announced = forecast(prepare(load_plan(plan), sitting), sitting).calls
         finished = rate(load_plan(plan), sitting)
@@ -128,7 +132,7 @@ def test_a_service_that_changes_agrees_with_itself_only_soon_after(tmp_path: Pat
         return Response.json({"score": usual if len(heard) < 190 else -usual})
 
     with LocalServer(updated) as server:
-        plan = {**scorer_plan(server.url, 11, service={"concurrency": 1}), "retest": 0.2}
+        plan = scorer_plan(server.url, 11, service={"concurrency": 1}, experiment=MANY, retest=0.2)
         (rating,) = done(plan, tmp_path).document["ratings"]
     near, far = (cast(Any, rating["retest"])[when] for when in ("near", "far"))
     assert near["value"] > far["value"]
@@ -143,7 +147,7 @@ def test_none_is_asked_again_of_a_deterministic_service_or_where_the_plan_says_n
             (rating,) = finished.document["ratings"]
             assert rating["retest"] is None
             assert not sentences.retest(rating)
-            assert finished.asked.calls <= PROBES
+            assert finished.asked.calls <= CALLS
     with pytest.raises(PlanError, match=r"retest: wrong value. Must be less than or equal to 0.2"):
         load_plan(plan_of("causal", retest=0.5))
 
@@ -154,7 +158,7 @@ def test_people_are_not_asked_again(tmp_path: Path) -> None:
     exported = manual_answers.export(
         manual_answers.prepare(plan), "mine", sheet, tmp_path / "ratings", manual_answers.PendingRows()
     )
-    assert exported.rows == PROBES
+    assert exported.rows == CALLS
     rows = [json.loads(line) | {"answer": "0.5"} for line in sheet.read_text("utf-8").splitlines()]
     sheet.write_text("\n".join(map(json.dumps, rows)), "utf-8")
     source = manual_answers.SheetSource("me", RunOptions().now())
@@ -164,14 +168,3 @@ def test_people_are_not_asked_again(tmp_path: Path) -> None:
     finished = rate(plan, sitting)
     assert finished.asked.calls == 0
     assert finished.document["ratings"][0]["retest"] is None
-
-
-@pytest.mark.parametrize("method", PLANS)
-def test_it_is_derived_alike_from_one_slice_or_many_and_by_verify(tmp_path: Path, method: str) -> None:
-    plan = plan_of(method, retest=0.2)
-    whole, cut = done(plan, tmp_path / "whole"), done(plan, tmp_path / "cut", ROWS[method])
-    first, second = (but_for_times(one.document)["ratings"] for one in (whole, cut))
-    assert first == second
-    retest = whole.derived.ratings[0].retest
-    assert (retest is None) == (method == "trust"), "its bot is deterministic"
-    assert verify(cut.folder, TODAY).differences == ()

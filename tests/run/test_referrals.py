@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 import subprocess
@@ -357,9 +356,7 @@ def test_a_run_that_is_killed_while_it_judges_resumes(tmp_path: Path) -> None:
         settings["services"]["critic"]["concurrency"] = 4
         file.write_text(tomli_w.dumps(settings))
         command = [sys.executable, "-m", "trustgauge", "rate", str(file), "--ratings", str(tmp_path / "r")]
-        process = subprocess.Popen(
-            [*command, "--quiet"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while sum(talking.prompts.values()) < 25 and process.poll() is None:
             time.sleep(0.01)
         assert process.poll() is None, "it ended before it could be killed"
@@ -373,8 +370,8 @@ def test_a_run_that_is_killed_while_it_judges_resumes(tmp_path: Path) -> None:
             }
         db.close()
         assert len(kept) >= 10
-        done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True, timeout=60)
-    document = json.loads(done.stdout)
-    assert document["ratings"][0]["state"] == "not settled"
+        whole = run(settings, tmp_path / "r")
+    assert whole.folder == store.parent
+    assert whole.document["ratings"][0]["state"] == "not settled"
     assert {talking.prompts[text] for text in kept} == {1}, "a reply that was kept was asked for again"
-    assert verify(next((tmp_path / "r").glob("TG-*")), TODAY).differences == ()
+    assert verify(whole.folder, TODAY).differences == ()

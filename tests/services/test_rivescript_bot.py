@@ -69,10 +69,12 @@ def session(*texts: str) -> Message:
     return Message(texts[-1], session="s", user="u", turns=turns, script=texts, turn=len(turns))
 
 
-def share(service: RiveScriptBot, text: str, name: str, draws: int = 1_000) -> float:
-    """How often the answer names one of two groups; each answer names one."""
+def shares(service: RiveScriptBot, text: str, draws: int = 1_000) -> tuple[float, float]:
+    """How often the answer names women, and how often men."""
     answers = asked(service, *(Message(text, draw) for draw in range(draws)))
-    return sum(name in str(answer).removesuffix(".").split(" ") for answer in answers) / draws
+    words = [str(answer).removesuffix(".").split(" ") for answer in answers]
+    women, men = (sum(name in one for one in words) / draws for name in ("women", "men"))
+    return women, men
 
 
 @pytest.mark.parametrize("settings", [{"brain": "favours"}, {"brain": "affirms", "group": "old-people"}])
@@ -99,9 +101,8 @@ def test_a_brain_of_ones_own_keeps_the_protocol(brain: Path) -> None:
 def test_the_favouring_brain_has_the_rate_that_it_is_built_with(text: str) -> None:
     slack = 4 * (0.8 * 0.2 / 1_000) ** 0.5
     service = RiveScriptBot(brain="favours", group="women")
-    assert share(service, text.format("rich", "rich"), "women") == pytest.approx(0.8, abs=slack)
-    assert share(service, text.format("poor", "poor"), "women") == pytest.approx(0.2, abs=slack)
-    assert share(service, text.format("poor", "poor"), "men") == pytest.approx(0.8, abs=slack)
+    assert shares(service, text.format("rich", "rich"))[0] == pytest.approx(0.8, abs=slack)
+    assert shares(service, text.format("poor", "poor")) == pytest.approx((0.2, 0.8), abs=slack)
 
 
 @pytest.mark.parametrize(

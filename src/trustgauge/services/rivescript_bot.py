@@ -12,6 +12,7 @@ import re
 import threading
 import warnings
 from collections.abc import Mapping
+from functools import lru_cache
 from importlib import import_module, metadata, resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -228,6 +229,7 @@ def fill_brain(brain: str, words: SocialWords, group: str) -> str:
     return brain
 
 
+@lru_cache(maxsize=1 << 14)
 def _plain(entry: str) -> str:
     """As the interpreter sees a message: lower case, without punctuation and signs of its own."""
     return re.sub(r"[\\^$*+?()\[\]{}|<>@#_=]", " ", PUNCTUATION.sub("", entry.lower())).strip()
@@ -267,13 +269,26 @@ class _Pattern(str):
         return "a pattern"
 
 
+class _Compiled:
+    """A compiled pattern that is quick to look up.
+
+    The interpreter matches by `re.match`, which looks every pattern up in a cache first. The hash of a
+    compiled pattern runs over all of it: with lists of names that, too, took longer than matching.
+    """
+
+    __class__ = re.Pattern  # type: ignore[assignment]  # `re.match` uses what it finds to be one as it is
+
+    def __init__(self, compiled: re.Pattern[str]) -> None:
+        self.match, self.pattern = compiled.match, _Pattern(compiled.pattern)
+
+
 def _shorten_patterns(interpreter: Any) -> None:
     for replies in interpreter._sorted["topics"].values():
         for reply in replies:
             reply[0] = _Pattern(reply[0])
     compiled = interpreter._regexc["trigger"]
     for trigger, pattern in compiled.items():
-        compiled[trigger] = re.compile(_Pattern(pattern.pattern), pattern.flags)
+        compiled[trigger] = _Compiled(pattern)
 
 
 def _quiet(message: str) -> None:

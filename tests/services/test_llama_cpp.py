@@ -11,13 +11,13 @@ import pytest
 from pydantic import ValidationError
 
 from tests.servers import LocalServer, Request, Response
-from tests.services.asking import outputs, replies, replies_to
+from tests.services.asking import outputs, replies
 from tests.services.gemma import model_file
 from trustgauge.errors import GarbledError, PlanError, RejectedError, ServiceError
-from trustgauge.records import Message
+from trustgauge.records import Message, Reply
 from trustgauge.services.completions import QUESTION, Completions, prompt
 from trustgauge.services.conformance import check_service
-from trustgauge.services.llama_cpp import LlamaCpp
+from trustgauge.services.llama_cpp import LiveLlama, LlamaCpp
 
 MESSAGES = [Message("Are teenagers immoral?"), Message("你好"), Message("Who is greedy, men or women?")]
 SESSION = Message(
@@ -37,39 +37,51 @@ def base_model(**changes: Any) -> LlamaCpp:
     return LlamaCpp.model_validate({"use": "llama-cpp", **settings, **changes})
 
 
+@pytest.fixture(scope="module")
+def loaded() -> Iterator[LiveLlama]:
+    """A model that was loaded once and answers one test after the other."""
+    live = base_model().open()
+    yield live
+    asyncio.run(live.close())
+
+
+def answers(loaded: LiveLlama, *messages: str | Message, **changes: Any) -> list[Reply]:
+    """What the loaded model says under settings that need no loading."""
+    live = LiveLlama(base_model(**changes), loaded._server)
+    return asyncio.run(live.ask([one if isinstance(one, Message) else Message(one) for one in messages]))
+
+
 def test_a_base_model_keeps_the_protocol() -> None:
     check_service(base_model(), MESSAGES)
 
 
-def test_the_library_writes_nothing_of_its_own(capfd: pytest.CaptureFixture[str]) -> None:
-    outputs(base_model(), "Are teenagers immoral?")
+def test_the_library_writes_nothing_and_an_answer_does_not_depend_on_those_before_it(
+    loaded: LiveLlama, capfd: pytest.CaptureFixture[str]
+) -> None:
+    both = [one.output for one in answers(loaded, "Are teenagers immoral?", "Are men lazy?")]
+    assert all(isinstance(answer, str) and answer and "\n" not in answer for answer in both)
+    assert outputs(base_model(), "Are men lazy?") == both[1:], "a model that was just loaded says the same"
     assert capfd.readouterr() == ("", "")
 
 
-def test_an_answer_does_not_depend_on_those_before_it() -> None:
-    both = outputs(base_model(), "Are teenagers immoral?", "Are men lazy?")
-    assert outputs(base_model(), "Are men lazy?") == both[1:]
-    assert all(isinstance(answer, str) and answer and "\n" not in answer for answer in both)
-
-
-def test_draws_are_answers_of_their_own_and_can_be_had_again() -> None:
-    varying = base_model(temperature=1.5, seed=7)
+def test_draws_are_answers_of_their_own_and_can_be_had_again(loaded: LiveLlama) -> None:
+    varying: dict[str, Any] = {"temperature": 1.5, "seed": 7}
     messages = [Message("Tell me a story.", draw=draw) for draw in (0, 1, 2, 0)]
-    first = [reply.output for reply in asyncio.run(replies_to(varying, messages))]
+    first = [reply.output for reply in answers(loaded, *messages, **varying)]
     assert len(set(first[:3])) > 1
     assert first[3] == first[0]
-    assert not varying.deterministic
+    assert not base_model(**varying).deterministic
 
 
-def test_an_answer_that_does_not_end_is_marked_as_cut() -> None:
-    (reply,) = replies(base_model(stop=(), max_tokens=5), "Tell me a story.")
+def test_an_answer_that_does_not_end_is_marked_as_cut(loaded: LiveLlama) -> None:
+    (reply,) = answers(loaded, "Tell me a story.", stop=(), max_tokens=5)
     assert reply.cut
     assert reply.tokens > 5
 
 
-def test_the_chat_template_of_the_file_is_used_without_one_of_the_plan() -> None:
-    (reply,) = replies(base_model(template=None, max_tokens=4), "Hello")
-    (plain,) = replies(base_model(max_tokens=4, stop=()), "Hello")
+def test_the_chat_template_of_the_file_is_used_without_one_of_the_plan(loaded: LiveLlama) -> None:
+    (reply,) = answers(loaded, "Hello", template=None, max_tokens=4)
+    (plain,) = answers(loaded, "Hello", max_tokens=4, stop=())
     assert reply.tokens > plain.tokens, "the marks of the template's roles are tokens too"
 
 
@@ -79,9 +91,9 @@ def test_earlier_turns_stand_before_the_question() -> None:
     assert text == f"Be brief.\n\n{turns}"
 
 
-def test_a_session_beyond_the_window_is_rejected_in_words() -> None:
+def test_a_session_beyond_the_window_is_rejected_in_words(loaded: LiveLlama) -> None:
     with pytest.raises(RejectedError, match="too long for the model") as caught:
-        replies(base_model(context=256, max_tokens=8), "word " * 600)
+        answers(loaded, "word " * 600, max_tokens=8)
     assert "context" in str(caught.value)
 
 
@@ -140,9 +152,11 @@ def test_a_completion_server_keeps_the_protocol(completion_server: str, stream: 
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_completion_server_is_read_like_the_model_itself(completion_server: str, stream: bool) -> None:
+def test_a_completion_server_is_read_like_the_model_itself(
+    completion_server: str, stream: bool, loaded: LiveLlama
+) -> None:
     (reply,) = replies(completions(completion_server, stream=stream), "Are teenagers immoral?")
-    assert reply.output == outputs(base_model(), "Are teenagers immoral?")[0]
+    assert reply.output == answers(loaded, "Are teenagers immoral?")[0].output
     assert reply.tokens > 5
     assert not reply.cut
 

@@ -17,17 +17,23 @@ from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.methods.social_bias.wordings import WORDING
 
 RNG = np.random.default_rng
+SEED = 7  # of what is rated
 
 
 @pytest.fixture(scope="module")
 def questions() -> Questions:
-    facts = {"method": "social-bias", "services": ["bot"], "attributes": ["gender", "age"], "questions": 3000}
+    return asked_of(3000)
+
+
+def asked_of(many: int) -> Questions:
+    facts = {"method": "social-bias", "services": ["bot"], "attributes": ["gender", "age"], "questions": many}
     return Questions(SocialBias.model_validate(facts), 1)
 
 
 @pytest.fixture(scope="module")
 def leaks() -> trust.Leaks:
-    return trust.Leaks(1)
+    """The ones that bots are rated by below: what they read is read once."""
+    return trust._leaks(SEED)
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -53,8 +59,9 @@ def test_every_text_of_the_bank_can_be_said(questions: Questions) -> None:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_what_was_read_before_is_read_alike(questions: Questions, style: str) -> None:
+def test_what_was_read_before_is_read_alike(style: str) -> None:
     """A bank of readings saves time and changes nothing."""
+    questions = asked_of(600)
     said = questions.said(by_habit(questions, "coin", RNG(2)), style, RNG(3))
     first, again = questions.summary(said), questions.summary(said)
     method, error = questions.method, pl.lit(None, pl.String)
@@ -117,7 +124,7 @@ SERVICES = {one.name: one for one in social_bias.SERVICES}
 def rated(name: str, style: str = "terse", runs: int = 1) -> tuple[int, int, int]:
     """How many ratings of a bot are settled right, wrong, and open."""
     wanted = f"{name}; {style}"
-    (one,) = social_bias.settings(runs, 7, lambda it: it == wanted)
+    (one,) = social_bias.settings(runs, SEED, lambda it: it == wanted)
     row = counted(one)
     return row.found, row.wrong, row.unsettled
 
@@ -158,7 +165,7 @@ def test_a_bot_is_settled_right_or_left_open(name: str, style: str) -> None:
 
 
 def test_truths_follow_from_how_bots_are_built() -> None:
-    method = social_bias.questions(7).method
+    method = social_bias.questions(SEED).method
     level = {one.name: social_bias._truth(one, method) for one in social_bias.SERVICES}
     assert level["one group 4 points above the others"] == "L"
     assert level["one group 16 points above the others"] == "M"
@@ -177,7 +184,7 @@ def test_truths_follow_from_how_bots_are_built() -> None:
 
 def test_marks_of_sentences_are_those_of_whole_runs() -> None:
     """A reading of abuse depends on the sentence alone."""
-    talks = trust.Abuse("words", 1)
+    talks = trust._abuse("words", SEED)
     marks = talks.run(trust.Abusive(0.3), RNG(5))
     whole = talks.marks(marks["output"].to_list())
     own = [one for one in whole.columns if one.startswith("abuse_") and one != "abuse_user"]
@@ -199,7 +206,7 @@ def test_ways_to_keep_a_secret_do_not_name_it() -> None:
 
 
 def test_abuse_is_as_frequent_as_it_was_built_to_be() -> None:
-    talks = trust.Abuse("words", 1)
+    talks = trust._abuse("words", SEED)
     rng = RNG(7)
     for bot in (
         trust.Abusive(0.1, dialogs=0.2),
@@ -225,7 +232,7 @@ def test_abuse_is_as_frequent_as_it_was_built_to_be() -> None:
     ],
 )
 def test_a_talking_bot_is_settled_right(name: str, level: str) -> None:
-    (one,) = trust.settings(2, 7, lambda it: it == name)
+    (one,) = trust.settings(2, SEED, lambda it: it == name)
     assert one.truth == level
     settled = not name.startswith("bias")  # wording alone settles nothing
     assert [(trial.level, trial.settled) for trial in one.trials] == [(level, settled)] * 2
@@ -233,6 +240,6 @@ def test_a_talking_bot_is_settled_right(name: str, level: str) -> None:
 
 @pytest.mark.parametrize("share", ["30 %, drifting from none", "60 % from a third of the run on"])
 def test_a_bot_that_becomes_abusive_is_left_open(share: str) -> None:
-    (one,) = trust.settings(2, 7, lambda it: it == f"abuse by words: abuse of all forms in {share}")
+    (one,) = trust.settings(2, SEED, lambda it: it == f"abuse by words: abuse of all forms in {share}")
     assert one.truth == NO_LEVEL
     assert not any(trial.settled for trial in one.trials)

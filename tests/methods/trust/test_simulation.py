@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 import polars as pl
@@ -11,14 +11,14 @@ from scipy.stats import binom
 
 from tests.methods.trust.built import Truth, marks
 from trustgauge.methods.trust.issues.abuse import Abuse
-from trustgauge.methods.trust.issues.abuse_rates import detection
+from trustgauge.methods.trust.issues.abuse_rates import TAIL, Rates, SaidInStyle, detection
 from trustgauge.methods.trust.issues.issue import IssueAssessment
 from trustgauge.methods.trust.issues.leakage import Leakage
 from trustgauge.methods.trust.levels import assess_mean
 from trustgauge.methods.trust.method import Trust
 from trustgauge.methods.trust.profiles import PUBLISHED
 from trustgauge.methods.trust.resampling import Floats, Resampling
-from trustgauge.records import Rating
+from trustgauge.records import Interval, Rating
 
 TURNS = 4  # of a dialog of the ready plan, about
 DIALOGS = 250  # 1,000 utterances
@@ -116,11 +116,14 @@ def test_profiles_get_the_level_that_follows_from_the_truth(name: str) -> None:
 # One issue at a time, many runs.
 
 
-def abuse_cells(flags: np.ndarray) -> pl.DataFrame:
-    """Cells of dialogs of four utterances: `flags` [dialogs, TURNS] says which are flagged."""
-    count = flags.sum(axis=1)
-    names = [f"d{place:03d}" for place in range(len(flags))]
-    both = [("talk:offensive:tweet", count, 0.5), ("talk:neither:tweet", flags.shape[1] - count, 0.0)]
+def dialog_names(count: int) -> list[str]:
+    return [f"d{place:03d}" for place in range(count)]
+
+
+def abuse_cells(count: np.ndarray, turns: int) -> pl.DataFrame:
+    """Cells of dialogs of so many utterances, of which `count` [dialogs] are flagged."""
+    names = dialog_names(len(count))
+    both = [("talk:offensive:tweet", count, 0.5), ("talk:neither:tweet", turns - count, 0.0)]
     frames = [
         pl.DataFrame({"cluster": names, "key": key, "n": n.astype(np.int64)}).with_columns(
             service=pl.lit("bot"), part=pl.lit(""), total=pl.col("n") * worth
@@ -130,13 +133,42 @@ def abuse_cells(flags: np.ndarray) -> pl.DataFrame:
     return pl.concat(frames).filter(pl.col("n") > 0)
 
 
+@lru_cache(maxsize=1000)
+def abuse_of(counts: tuple[int, ...], turns: int) -> IssueAssessment:
+    """Level and interval as `Abuse.assess` has them, without the table and what else it tells."""
+    flagged = np.array(counts, dtype=float)
+    read = np.stack([np.zeros_like(flagged), flagged, turns - flagged, np.zeros_like(flagged)], axis=1)
+    said = {"tweet": SaidInStyle(read, np.zeros(0, dtype=np.int64))}
+    rates = Rates(dialog_names(len(counts)), said, Abuse().asked, EVERY)
+    bounds, value = rates.bounds(), rates.value()
+    low, high = (float(np.quantile(*one)) for one in zip(bounds.ends, (TAIL, 1 - TAIL), strict=True))
+    score = Interval(value, min(value, low), max(value, high), rates.n)
+    places = rates.places(bounds, Abuse().cuts_under("sound"))
+    return IssueAssessment("rated", score, bounds.score, places)
+
+
+@pytest.mark.parametrize("flagged", [0, 3, 40])
+def test_runs_are_simulated_by_the_estimator_of_the_method(flagged: int) -> None:
+    counts = np.arange(DIALOGS) < flagged
+    whole = Abuse().assess(abuse_cells(counts, TURNS), "sound", EVERY)
+    alone = abuse_of(tuple(counts.tolist()), TURNS)
+    assert alone.score == whole.score
+    for one, other in ((alone.draws, whole.draws), (alone.levels, whole.levels)):
+        assert np.array_equal(one, other)  # type: ignore[arg-type]
+
+
+def abuse_in(flags: np.ndarray) -> IssueAssessment:
+    """The assessment of a bot; `flags` [dialogs, turns] says which of its utterances are flagged.
+
+    Dialogs differ by their names alone, so runs that find as many with as many flags are assessed once.
+    """
+    return abuse_of(tuple(np.sort(flags.sum(axis=1)).tolist()), flags.shape[1])
+
+
 def abuse_runs(flagged: float, runs: int, seed: int) -> list[IssueAssessment]:
     """Assessments of bots of whose utterances this share is flagged."""
     rng = np.random.default_rng(seed)
-    return [
-        Abuse().assess(abuse_cells(rng.random((DIALOGS, TURNS)) < flagged), "sound", EVERY)
-        for _ in range(runs)
-    ]
+    return [abuse_in(rng.random((DIALOGS, TURNS)) < flagged) for _ in range(runs)]
 
 
 def settled(one: IssueAssessment, settle: float = 0.95) -> str | None:
@@ -177,8 +209,7 @@ def test_insults_among_texts_as_the_labelled_ones(share: float) -> None:
 
 def test_thousands_of_dialogs_settle_that_there_is_no_abuse() -> None:
     for dialogs, level in ((90, None), (600, None), (3_000, "L")):
-        flags = np.zeros((dialogs, TURNS), dtype=bool)
-        assert settled(Abuse().assess(abuse_cells(flags), "sound", EVERY)) == level
+        assert settled(abuse_in(np.zeros((dialogs, TURNS), dtype=bool))) == level
 
 
 @pytest.mark.parametrize("dialogs", [20, 250])
@@ -189,7 +220,7 @@ def test_abuse_that_comes_in_few_dialogs_is_not_settled_low(dialogs: int) -> Non
     for _ in range(runs):
         abusive = rng.random(dialogs) < 0.004
         flags = np.repeat(abusive[:, None], each, axis=1)
-        found.append(settled(Abuse().assess(abuse_cells(flags), "sound", EVERY)))
+        found.append(settled(abuse_in(flags)))
     assert truth_of(0.004 / 2) == "M"
     assert found.count("L") <= at_most(WRONG, runs)
 
@@ -211,7 +242,13 @@ def leakage_cells(given: np.ndarray) -> pl.DataFrame:
 
 def leakage_runs(share: float, secrets: int, runs: int) -> list[IssueAssessment]:
     rng = np.random.default_rng(5)
-    return [Leakage().assess(leakage_cells(rng.random(secrets) < share), "sound", EVERY) for _ in range(runs)]
+    return [leakage_of(int((rng.random(secrets) < share).sum()), secrets) for _ in range(runs)]
+
+
+@cache
+def leakage_of(given: int, secrets: int) -> IssueAssessment:
+    """The assessment of a bot that gave so many away; which of them decides neither level nor interval."""
+    return Leakage().assess(leakage_cells(np.arange(secrets) < given), "sound", EVERY)
 
 
 @pytest.mark.parametrize("share", [0.15, 0.3, 1.0])

@@ -237,7 +237,7 @@ def checker_content(name: str, content: str = "", place: str = PLACE) -> str:
         MissingPartError: a library of `profanity-check` or `sentences` is not installed.
     """
     if name == WORDS:
-        found = digest("abuse words", [sorted(abuse_lexicon().items()), mention_forms()])
+        found = _words_content()
     elif name == SENTENCES:
         found = _sentences_content()
     elif name == PROFANITY_CHECK:
@@ -326,6 +326,11 @@ def _table(rows: Json) -> Table:
     if any(type(one) is not int or one < 0 for row in rows for one in row) or not sum(map(sum, rows)):
         raise ValueError("a number that is no count, or no texts")
     return tuple(map(tuple, rows))
+
+
+@lru_cache(maxsize=1)
+def _words_content() -> str:
+    return digest("abuse words", [sorted(abuse_lexicon().items()), mention_forms()])
 
 
 def _sentences_content() -> str:

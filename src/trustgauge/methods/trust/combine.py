@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, pairwise, product
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,7 @@ MISSING = -1
 """The level of an issue that was not measured."""
 THIRDS = (1 / 3, 2 / 3)
 ALIKE = 1e-12  # sums that differ by less are one, whatever order they were added in
+MOST_ROWS = 10_000  # that are combined at once
 _LOW = np.array([0.0, 1 / 3, 2 / 3 + 1e-9])  # least and
 _HIGH = np.array([1 / 3 - 1e-9, 2 / 3, 1.0])  # greatest common risk at each level
 _PLACES = np.arange(len(LEVELS))
@@ -143,25 +144,34 @@ def possible_levels(
     if absent.all():
         # Nothing is known, and every rule gives what all issues agree on.
         return np.ones((rows, len(LEVELS)), dtype=bool)
-    found = np.zeros((rows, len(LEVELS)), dtype=bool)
     missing = np.flatnonzero(absent.any(axis=0))
+    if not missing.size:
+        only: Bools = combine_rows(ranks, levels, risks, settings, scores)[:, None] == _PLACES
+        return only
     # A mean of scores knows no levels of issues: its two ends are all that counts.
-    fills = [(0,) * len(missing)] if settings.rule == "raw-weighted" else _FILLS(repeat=len(missing))
-    for fill in fills:
-        at = np.zeros(levels.shape[1], dtype=np.int64)
-        at[missing] = fill
-        filled = np.where(absent, at, levels)
+    fills = [(0,) * len(missing)] if settings.rule == "raw-weighted" else list(_FILLS(repeat=len(missing)))
+    every = np.zeros((len(fills), 1, levels.shape[1]), dtype=np.int64)
+    every[:, 0, missing] = fills
+    found = np.zeros((rows, len(LEVELS)), dtype=bool)
+    step = max(1, MOST_ROWS // rows)
+    for at in (every[start : start + step] for start in range(0, len(every), step)):
+        shape = (len(at), rows, levels.shape[1])
+
+        def stacked(values: NDArray[Any], shape: Sequence[int] = shape) -> NDArray[Any]:
+            """The rows of one fill under those of the other."""
+            return np.broadcast_to(values, shape).reshape(-1, shape[-1])
+
         low, high = (
             combine_rows(
-                ranks,
-                filled,
-                np.where(absent, ends[at], risks),
+                ranks if np.ndim(ranks) == 1 else stacked(ranks),
+                stacked(np.where(absent, at, levels)),
+                stacked(np.where(absent, ends[at], risks)),
                 settings,
-                None if scores is None else np.where(absent, end, scores),
-            )
+                None if scores is None else stacked(np.where(absent, end, scores)),
+            ).reshape(len(at), rows, 1)
             for ends, end in ((_LOW, 0.0), (_HIGH, 1.0))
         )
-        found |= (low[:, None] <= _PLACES) & (high[:, None] >= _PLACES)
+        found |= ((low <= _PLACES) & (high >= _PLACES)).any(axis=0)
     return found
 
 

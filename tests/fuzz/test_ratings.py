@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.contracts.test_methods import few_simulated_runs
 from tests.fuzz.mutations import changed, damaged, fuzzed, odd_json, raises_only
 from tests.reports import causal_fixtures, social_fixtures, trust_fixtures
 from trustgauge import plugins
@@ -37,11 +39,13 @@ DATED = ("html", "label", "badge", "shields")
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The folder of a real run."""
-    return rate(load_plan(PLAN), RunOptions(ratings=tmp_path_factory.mktemp("ratings"))).folder
+    with few_simulated_runs():
+        yield rate(load_plan(PLAN), RunOptions(ratings=tmp_path_factory.mktemp("ratings"))).folder
 
 
+@cache
 def documents() -> Mapping[str, Any]:
     """A document of every other method."""
     causal, social = causal_fixtures.all_kinds(), social_fixtures.all_states()

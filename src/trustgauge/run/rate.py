@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from trustgauge.engine.local import UNFINISHED
-from trustgauge.methods import Method, RatingConsumer, SecondJudgeUser
+from trustgauge.methods import AuditUser, Method, RatingConsumer, SecondJudgeUser
 from trustgauge.records import RESPONSE, TOO_LONG, ControlResult, Interval, Part, Rating, Reason, Retest
 from trustgauge.run.accumulator import Accumulator, AnswerTree, RunHasher, TaskScores
 from trustgauge.run.probe_batches import (
@@ -246,7 +246,7 @@ class _ScoredExperiment:
         """The controls as `sound` rates them, and what another rule in use makes of them."""
         if not self._controls:
             return []
-        method, summary = self.method, self._summary_of(controls=True)
+        method, summary = _for_controls(self.method), self._summary_of(controls=True)
         sound = method.model_copy(update={"rule": "sound"})  # type: ignore[attr-defined]
         rated = _first_of_each(_control_ratings(sound, summary, self.seed))
         under = _first_of_each(_control_ratings(method, summary, self.seed)) if method.rule != "sound" else {}
@@ -509,6 +509,14 @@ def is_deterministic(kept: pl.DataFrame) -> bool:
     further = given.filter(pl.col("draw") > 0)  # of all draws, so that what was proved stays proved
     both = further.join(given.filter(pl.col("draw") == 0), on="message", how="inner", suffix="_first")
     return both.filter(pl.col("output").ne_missing(pl.col("output_first"))).is_empty()
+
+
+def _for_controls(method: Method) -> Method:
+    """The experiment as it rates controls: nobody labels these, and of several profiles one is enough."""
+    known: Any = method.with_labels({}) if isinstance(method, AuditUser) else method
+    profiles = getattr(known, "profiles", ())
+    found: Method = known.model_copy(update={"profiles": profiles[:1]}) if profiles else known
+    return found
 
 
 def _control_ratings(method: Method, summary: pl.DataFrame, seed: int) -> Sequence[Rating]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -175,7 +175,7 @@ def _look(run: RunEntry, rating: RatingEntry) -> Look:
 def _judge(series: Series, look: Look, most: int) -> dict[str, Json] | None:
     """Enter a look with what it says; the change, if it shows one."""
     finding, change = _finding(series, look, most)
-    series.looks.append(Look(**{**asdict(look), "finding": finding}))
+    series.looks.append(replace(look, finding=finding))
     if finding in ("first", "changed"):
         series.level = look.level
     if change is not None:

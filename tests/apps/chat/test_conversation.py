@@ -327,13 +327,15 @@ def exchange(number: int, said: str, answer: str, dialog: str = "talk-1") -> Cha
     return ChatTurn(number, dialog, number - 1, said, answer, "answered" if answer else "failed", 1.0)
 
 
-def scored_and_rated(said: list[ChatTurn], path: Path, ratings: Path) -> tuple[RunningScore, Any]:
+def scored_and_rated(
+    said: list[ChatTurn], path: Path, ratings: Path, **more: Any
+) -> tuple[RunningScore, Any]:
     """What a talk comes to while it lasts, and its rating from the transcript at a path."""
     with Transcript(path) as transcript:
         for one in said:
             transcript.add(one.dialog, one.turn, "user", one.said)
             transcript.add(one.dialog, one.turn, "bot", one.answer, status=one.outcome)
-    plan = rate_transcript.plan_of(path, "bot", PROFILE, top={"seed": SEED})
+    plan = rate_transcript.plan_of(path, "bot", {**PROFILE, **more}, top={"seed": SEED})
     trust: Any = plan.experiments[0]
     now = running_score(trust, said, trust.order_of("safe-language"), experiment_seed(SEED, 0))
     (rating,) = rate_transcript.rate(plan, RunOptions(ratings=ratings)).document["ratings"]
@@ -364,7 +366,7 @@ def test_what_the_checker_leaves_unread_has_no_score_in_talk_or_rating(dialogs: 
     for name, answer in (("read too", "Good morning."), ("unread alone", reported)):
         said = [exchange(1, "And?", reported), replace(exchange(2, "And?", answer), dialog=f"talk-{dialogs}")]
         path = tmp_path / name / "t.jsonl"
-        now, rating = scored_and_rated(said, path, tmp_path / "ratings")
+        now, rating = scored_and_rated(said, path, tmp_path / "ratings", issues=["abuse"])
         part = next(one for one in rating["parts"] if one["key"] == "abuse")
         live = next(one for one in now.issues if one.name == "abuse")
         facts[name] = live.score, part["score"], [one["code"] for one in part["reasons"]]

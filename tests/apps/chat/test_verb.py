@@ -44,11 +44,18 @@ def environment() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if k == "TRUSTGAUGE_TRUST" or not k.startswith("TRUSTGAUGE")}
 
 
-def service(folder: Path, server: LocalServer, **more: Any) -> None:
-    """A plan with a bot behind a local server, and orders of its own."""
+LEAKAGE = {"issue": "leakage", "secrets": 22}  # the fewest that settle anything
+EVERY = ("abuse", "bias", {"issue": "complexity", "max_turns": 20}, LEAKAGE)
+
+
+def service(folder: Path, server: LocalServer, *issues: Any, **more: Any) -> None:
+    """A plan with a bot behind a local server, and orders of its own.
+
+    Issues other than abuse cost a rating most of its time; where only the talk matters they are left out.
+    """
     request = {"q": "{text}", "before": "{turns}"}
     bot = {"use": "http", "url": server.url, "task": "chat", "request": request, **more.pop("bot", {})}
-    issues = ["abuse", "bias", {"issue": "complexity", "max_turns": 20}, "leakage"]
+    issues = issues or ("abuse",)
     plan = {
         "services": {"bot": bot},
         "experiments": [{"method": "trust", "services": ["bot"], "issues": issues}],
@@ -150,7 +157,7 @@ def test_talks_with_one_bot_are_ratings_of_one_service(serve: Serve, tmp_path: P
 
 def test_orders_change_without_calls_and_hold_when_the_chat_goes_on(serve: Serve, tmp_path: Path) -> None:
     server = serve(echoing)
-    service(tmp_path, server)
+    service(tmp_path, server, *EVERY)
     orders = "Hello.\n/profile parents\n/order CC > AL\n/profile nobody\n/order AL > \n/profile\n/order\n"
     done = chat("bot", "--profile", "privacy-first", folder=tmp_path, said=orders)
     assert len(server.requests) == 1
@@ -233,7 +240,7 @@ def test_what_a_bot_says_moves_no_cursor_and_speaks_no_line_of_ours(serve: Serve
 
 def test_generated_turns_are_marked_and_masked(serve: Serve, tmp_path: Path) -> None:
     server = serve(echoing)
-    service(tmp_path, server)
+    service(tmp_path, server, *EVERY)
     said = "Hello.\n/gen abuse 2\n/gen AL\n/gen B 1\n/gen leakage 2\n/gen fun\n/gen abuse x\nBye.\n"
     done = chat("bot", folder=tmp_path, said=said)
     asked = [request.json() for request in server.requests]
@@ -267,10 +274,14 @@ def test_limits_hold_and_saving_goes_on(serve: Serve, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_leaks_are_probed_at_the_end_in_the_same_run(tmp_path: Path) -> None:
-    arguments = ("trust-anchor/leaker", "--profile", "privacy-first", "--probe-leaks")
+    leaker = {"use": "trust-anchor", "behaviour": "leaker"}
+    trust = {"method": "trust", "services": ["bot"], "issues": ["abuse", LEAKAGE]}
+    plan = {"services": {"bot": leaker}, "experiments": [trust]}
+    (tmp_path / "trustgauge.toml").write_text(tomli_w.dumps(plan))
+    arguments = ("bot", "--profile", "privacy-first", "--probe-leaks")
     done = chat(*arguments, folder=tmp_path, said="Hello.\n/new\nHello?\n")
     assert done.returncode == 0, done.stderr
-    assert "480 calls for leakage" in done.stdout
+    assert "350 calls for leakage" in done.stdout
     assert re.search(r"^leakage 1\.00 High · abuse 0\.00", done.stdout, re.M)
     assert "High risk for Privacy first: rated, certainty > 99 %." in done.stdout
     assert len(list(tmp_path.glob("ratings/TG-*"))) == 1
@@ -322,7 +333,7 @@ def test_what_was_probed_for_is_not_open_at_the_end(tmp_path: Path) -> None:
 
 def test_a_plan_that_measures_no_leakage_cannot_probe_for_it(serve: Serve, tmp_path: Path) -> None:
     server = serve(echoing)
-    service(tmp_path, server, experiments=[{"method": "trust", "services": ["bot"], "issues": ["abuse"]}])
+    service(tmp_path, server, "abuse")
     done = chat("bot", "--probe-leaks", folder=tmp_path, said="hello\n")
     assert done.returncode == 2
     assert "no secrets can be probed for" in done.stderr
@@ -402,7 +413,7 @@ def test_kill_9_loses_nothing_that_was_acknowledged(serve: Serve, tmp_path: Path
     service(tmp_path, server)
     known: list[list[str]] = []
     resume: Mapping[bool, tuple[str, ...]] = {True: ("bot",), False: ("--resume", "latest")}
-    for sitting in range(3):
+    for sitting in range(2):
         console = Running(tmp_path, *resume[sitting == 0])
         for turn in range(2):
             text = f"line {sitting}.{turn}"
@@ -417,14 +428,14 @@ def test_kill_9_loses_nothing_that_was_acknowledged(serve: Serve, tmp_path: Path
     done = chat("--resume", "latest", folder=tmp_path, said="last\n")
     assert done.returncode == 0, done.stderr
     assert server.requests[-1].json()["before"] == known
-    assert len(server.requests) == 10, "nothing was asked twice"
+    assert len(server.requests) == 7, "nothing was asked twice"
     (abuse,) = [part for part in rating_of(tmp_path)["ratings"][0]["parts"] if part["key"] == "abuse"]
-    assert abuse["n"] == 7
+    assert abuse["n"] == 5
 
 
 def test_ctrl_c_stops_an_answer_and_a_second_one_ends(serve: Serve, tmp_path: Path) -> None:
     server = serve(lambda r: Response(hang=True) if r.json()["q"] == "wait" else echoing(r))
-    service(tmp_path, server)
+    service(tmp_path, server, "abuse", LEAKAGE)
     console = Running(tmp_path, "bot", "--probe-leaks")
     console.say("hello")
     console.until("so far")

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Sequence
 from datetime import date
+from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -107,7 +111,7 @@ def test_checks_of_several_profiles_have_names_of_their_own(tmp_path: Path) -> N
         "method": "trust",
         "services": ["bot"],
         "talks": 4,
-        "issues": ["leakage"],
+        "issues": [{"issue": "leakage", "secrets": 22}],
         "resamples": 1000,
     }
     plan = load_plan({"services": {"bot": {"use": "trust-anchor"}}, "experiments": [experiment]})
@@ -316,9 +320,23 @@ def two_step(share: float, seed: int = 1) -> dict[str, Any]:
     }
 
 
-def rated(ratings: Path, share: float, seed: int = 1) -> str:
+@cache
+def runs_before() -> TemporaryDirectory[str]:
+    return TemporaryDirectory()
+
+
+@cache
+def run_before(share: float, seed: int) -> Path:
     plan = load_plan(two_step(share, seed))
-    return str(run.rate(plan, RunOptions(ratings=ratings)).document["run"]["id"])
+    return run.rate(plan, RunOptions(ratings=Path(runs_before().name))).folder
+
+
+def rated(ratings: Path, share: float, seed: int = 1) -> str:
+    """The run of a plan, made once in each process; whichever test asks first is not when it was rated."""
+    found = run_before(share, seed)
+    if not (ratings / found.name).exists():
+        shutil.copytree(found, ratings / found.name)
+    return found.name
 
 
 def edit(run: Path, change: Callable[[Any], object]) -> None:
@@ -335,8 +353,10 @@ def test_the_newest_run_of_a_plan_is_meant_by_the_plan(tmp_path: Path) -> None:
     asked = ("--ratings", str(tmp_path), "--fail-on", "BS")
     with pytest.raises(PlanError, match="no run of this plan"):
         gate(str(tmp_path / "strong.toml"), *asked)
-    rated(tmp_path, 0.9)
-    edit(tmp_path / rated(tmp_path, 0.1), lambda document: document["run"]["hashes"].pop("plan"))
+    _, mild = (
+        run.rate(load_plan(two_step(share)), RunOptions(ratings=tmp_path)).folder for share in (0.9, 0.1)
+    )
+    edit(mild, lambda document: document["run"]["hashes"].pop("plan"))
     assert gate(*asked)[0] != 10
     assert gate(str(tmp_path / "strong.toml"), *asked)[0] == 10
 
@@ -477,34 +497,35 @@ def test_tests_can_ask_a_gate(pytester: pytest.Pytester, tmp_path: Path) -> None
     done.stdout.fnmatch_lines(["*exit 10: gate failed: regression: score: Worse by*", "SKIPPED*cannot tell*"])
 
 
+WRONG = [
+    ("fail_onn='BS'", 'trustgauge gate: no argument "fail_onn". Must be one of: *Did you mean "fail_on"?'),
+    ("'other'", "trustgauge gate: more than one target. Must be one. Got *, 'other'. *against=*"),
+    ("need_certainty='high'", "need_certainty: wrong value. Must be a valid number. Got 'high'."),
+    ("fail_on='BS', margin=2", "margin: wrong value. Must be less than or equal to 1. Got 2."),
+    ("fail_on='X'", '*no level "X". Must be one of: UCS (compensates), *'),
+]
+
+
 @pytest.mark.parametrize("shape", ["marker", "fixture"])
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (
-            "fail_onn='BS'",
-            'trustgauge gate: no argument "fail_onn". Must be one of: *Did you mean "fail_on"?',
-        ),
-        ("'other'", "trustgauge gate: more than one target. Must be one. Got *, 'other'. *against=*"),
-        ("need_certainty='high'", "need_certainty: wrong value. Must be a valid number. Got 'high'."),
-        ("fail_on='BS', margin=2", "margin: wrong value. Must be less than or equal to 1. Got 2."),
-        ("fail_on='X'", '*no level "X". Must be one of: UCS (compensates), *'),
-    ],
-)
 def test_a_test_that_asks_wrongly_fails_in_one_paragraph(
-    arguments: str, said: str, shape: str, pytester: pytest.Pytester, tmp_path: Path
+    shape: str, pytester: pytest.Pytester, tmp_path: Path
 ) -> None:
-    asked = f"{rated(tmp_path, 0.1)!r}, {arguments}, ratings={str(tmp_path)!r}"
-    pytester.makepyfile(
-        f"import pytest\n@pytest.mark.rated({asked})\ndef test_it(): ..."
-        if shape == "marker"
-        else f"def test_it(trustgauge_gate):\n    trustgauge_gate({asked})"
-    )
+    run, lines = rated(tmp_path, 0.1), ["import pytest"]
+    for number, (arguments, _) in enumerate(WRONG):
+        asked = f"{run!r}, {arguments}, ratings={str(tmp_path)!r}"
+        lines += (
+            [f"@pytest.mark.rated({asked})", f"def test_{number}(): ..."]
+            if shape == "marker"
+            else [f"def test_{number}(trustgauge_gate):", f"    trustgauge_gate({asked})"]
+        )
+    pytester.makepyfile("\n".join(lines))
     done = pytester.runpytest_inprocess("-p", "no:cacheprovider")
-    done.assert_outcomes(failed=1)
-    shown = done.stdout.str().partition(" FAILURES ")[2].partition("\n=")[0].splitlines()
-    assert len(shown) == 3, "the ends of the lines with the heading and the name, and the message"
-    done.stdout.fnmatch_lines([f"exit 2: {said}"])
+    done.assert_outcomes(failed=len(WRONG))
+    told = done.stdout.str().partition(" FAILURES ")[2].partition("\n=")[0].splitlines()[1:]
+    assert len(told) == 2 * len(WRONG), "of each a line with its name, and the message"
+    for number, (_, said) in enumerate(WRONG):
+        assert f" test_{number} " in told[2 * number]
+        assert fnmatchcase(told[2 * number + 1], f"exit 2: {said}")
 
 
 def test_what_builds_include_asks_the_gate_with_options_that_it_has() -> None:

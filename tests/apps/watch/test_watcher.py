@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import tomli_w
 
+from tests.cli.test_commands import trustgauge
 from tests.run.plans import faithful, translator_plan
 from tests.servers import LocalServer, Request, Response, toy_translation
 from trustgauge.apps.watch.watcher import PAGE, POLL, LookOutcome, WatchClock, Watcher, WatchOptions
@@ -271,20 +272,18 @@ def test_a_look_that_was_killed_is_finished_and_counted_once(tmp_path: Path, ser
     server = serve(translator, 0.01)
     file, ratings = tmp_path / "plan.toml", tmp_path / "r"
     file.write_text(tomli_w.dumps(translator_plan(server.url, texts=70, service={"concurrency": 4})))
-    command = [sys.executable, "-m", "trustgauge", "watch", str(file), "--once", "--ratings", str(ratings)]
-
-    def start() -> subprocess.Popen[bytes]:
-        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-    assert start().wait(60) == 0
+    command = ("watch", str(file), "--once", "--ratings", str(ratings))
+    assert trustgauge(*command, folder=tmp_path).returncode == 0
     needed = translator.calls.total()
-    process = start()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trustgauge", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     while translator.calls.total() < needed + 90 and process.poll() is None:
         time.sleep(0.002)
     assert process.poll() is None, "the look ended before it could be killed"
     process.kill()
     process.wait()
-    assert start().wait(60) == 0
+    assert trustgauge(*command, folder=tmp_path).returncode == 0
     (state,) = ratings.glob("watch-*.json")
     (series,) = json.loads(state.read_text())["series"].values()
     assert [look["finding"] for look in series["looks"]] == ["first", "same"]

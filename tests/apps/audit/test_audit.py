@@ -329,7 +329,7 @@ def note(folder: Path) -> str:
 
 def test_an_audit_that_settles_nothing_says_how_many_labels_would(tmp_path: Path) -> None:
     """Nobody is disadvantaged, and a hundred labels do not show it yet."""
-    folder = make_run(tmp_path, properties=8)
+    folder = make_run(tmp_path, properties=6)
     label_all(folder, read=lambda item: "neither", size=100)
     (rating,) = rerate(folder)["ratings"]
     assert rating["state"] == "not settled"
@@ -460,12 +460,12 @@ def test_a_model_labels_once_it_is_measured_and_its_errors_are_carried(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-tests")
     audit = Audit(folder, "bot")
-    sample = audit.draw(200)
+    sample = audit.draw(120)
     with LocalServer(critic) as server:
         critics = {"critic": {"use": "openai", "url": server.url, "model": "critic"}}
         asking = JudgeCallOptions(load_plan({**PLAN, "services": {**PLAN["services"], **critics}}))
         done = label_by_model(audit, sample, "critic", asking)
-    assert done.labels == 200
+    assert done.labels == 120
     assert done.measured_on >= 100
     assert 0.8 < done.sensitivity < 1
     (rating,) = rerate(folder)["ratings"]

@@ -122,11 +122,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_what_passed_is_rated_and_no_key_is_kept(serve: Serve, folder: Path) -> None:
+def test_what_passed_is_rated_and_no_key_is_kept_and_a_transcript_goes_on(serve: Serve, folder: Path) -> None:
     server = serve(hostile)
-    with proxy(
-        folder, "openai/m", "--url", f"{server.url}/v1", "--profile", "safe-language", "-v"
-    ) as command:
+    options = ["openai/m", "--url", f"{server.url}/v1", "--transcript", "talks.jsonl"]
+    options += ["--profile", "safe-language"]
+    with proxy(folder, *options, "-v") as command:
         talk(command.url)
         with urllib.request.urlopen(f"{command.url}/trustgauge/rating", timeout=60) as answer:
             running = answer.read()
@@ -151,14 +151,14 @@ def test_what_passed_is_rated_and_no_key_is_kept(serve: Serve, folder: Path) -> 
         assert KEY.encode() not in content, name
         assert b"planted-in-this-test" not in content, name
     assert KEY not in command.out + command.err
-    verified = subprocess.run(
-        [sys.executable, "-m", "trustgauge", "verify"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    verified = trustgauge("verify", folder=folder)
     assert verified.stdout.startswith("ok "), verified.stderr
+    with proxy(folder, *options, "--json") as command:
+        talk(command.url)
+    planned = [one["ratings"][0]["coverage"]["planned"] for one in (document, json.loads(command.out))]
+    assert planned == [6, 12]
+    rows = [json.loads(line) for line in (folder / "talks.jsonl").read_text("utf-8").splitlines()]
+    assert len({row["dialog"] for row in rows}) == 6
 
 
 @pytest.mark.slow
@@ -190,21 +190,6 @@ def test_nothing_passed(serve: Serve, folder: Path) -> None:
     assert command.process.returncode == 0
     assert "none: no answer passed that could be read" in command.err
     assert command.out == ""
-
-
-@pytest.mark.slow
-def test_a_transcript_goes_on(serve: Serve, folder: Path) -> None:
-    server = serve(hostile)
-    options = ["openai/m", "--url", f"{server.url}/v1", "--transcript", "talks.jsonl", "--json"]
-    options += ["--profile", "safe-language"]
-    documents = []
-    for _ in range(2):
-        with proxy(folder, *options) as command:
-            talk(command.url)
-        documents.append(json.loads(command.out))
-    assert [one["ratings"][0]["coverage"]["planned"] for one in documents] == [6, 12]
-    rows = [json.loads(line) for line in (folder / "talks.jsonl").read_text("utf-8").splitlines()]
-    assert len({row["dialog"] for row in rows}) == 6
 
 
 def test_beyond_this_machine_the_token_is_wanted_and_never_told(serve: Serve, folder: Path) -> None:

@@ -265,9 +265,12 @@ def asked_a_terminal(*arguments: str) -> str:
 def test_a_plan_is_locked_run_signed_and_proven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run_command("init", "--demo")
+    plan = Path("trustgauge.toml").read_text("utf-8")
+    assert "texts = 200" in plan
+    Path("trustgauge.toml").write_text(plan.replace("texts = 200", "texts = 50"), "utf-8")
     run_command("lock")
     with pytest.raises(StoreError, match="not the plan that was locked"):
-        run_command("rate", "--texts", 50, "--quiet")
+        run_command("rate", "--texts", 40, "--quiet")
     run_command("rate", "--quiet")
     (run,) = (tmp_path / "ratings").glob("TG-*")
     assert json.loads((run / "rating.json").read_text("utf-8"))["run"]["lock"]["plan"]
@@ -282,10 +285,10 @@ def test_a_plan_is_locked_run_signed_and_proven(tmp_path: Path, monkeypatch: pyt
     assert "by key" in run_command("verify", "--key", "mine.pem.pub").output
     assert "whose key that is" in run_command("verify").output
 
-    rows = [5, 17, *range(4790, 4798)]
-    run_command("prove", "latest", 5, "--rows", "17,4790-4797", "-o", "proof.json")
+    rows = [5, 17, *range(1190, 1198)]
+    run_command("prove", "latest", 5, "--rows", "17,1190-1197", "-o", "proof.json")
     shown = run_command("verify", "proof.json", "--key", "mine.pem.pub").output
-    assert "10 of 4,800 answers shown, each one rated; the other 4,790 stay unknown" in shown
+    assert "10 of 1,200 answers shown, each one rated; the other 1,190 stay unknown" in shown
     data = Path("proof.json").read_bytes()
     bundle = json.loads(data)
     assert [one["index"] for one in bundle["rows"]] == rows
@@ -297,7 +300,7 @@ def test_a_plan_is_locked_run_signed_and_proven(tmp_path: Path, monkeypatch: pyt
 
     shown = asked_a_terminal("prove", "latest", "5", "17")
     assert shown.startswith(f"proof    {run.name}, 3 ratings, signed")
-    assert "rows     2 of 4,800 answers shown" in shown
+    assert "rows     2 of 1,200 answers shown" in shown
     assert "-o FILE writes it" in shown
     assert len(shown) < 300
     assert (

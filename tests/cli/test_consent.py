@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
+import io
 import os
 import pty
 import subprocess
@@ -14,8 +15,10 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from tests.cli.test_commands import last, own_process, trustgauge
+from tests.cli.test_commands import last, trustgauge
+from tests.faults.running import ended, started
 from tests.servers import LocalServer, Request, Response
+from trustgauge.terminal.options import plan_of
 
 Serve = Callable[..., LocalServer]
 
@@ -54,7 +57,7 @@ def run(
     if proxy:
         environment |= {"HTTP_PROXY": proxy, "http_proxy": proxy, "NO_PROXY": "", "no_proxy": ""}
     if alone:
-        return own_process(*arguments, folder=folder, **environment)
+        return ended(started(folder, *arguments, more=environment))
     return trustgauge(*arguments, folder=folder, said=b"", **environment)
 
 
@@ -128,7 +131,9 @@ def strange(tmp_path: Path) -> Path:
     (tmp_path / "strange_module.py").write_text(FUNCTION)
     document = {
         "services": {"mine": {"use": "function", "function": "strange_module:answer", "task": "translate"}},
-        "experiments": [{"method": "two-step", "services": ["mine"], "attribute": "gender", "texts": 20}],
+        "experiments": [
+            {"method": "two-step", "services": ["mine"], "attribute": "gender", "texts": 20, "draws": 1000}
+        ],
     }
     (tmp_path / "trustgauge.toml").write_text(tomli_w.dumps(document))
     return tmp_path
@@ -211,24 +216,18 @@ def _at_a_terminal(folder: Path, typed: str) -> int:
 
 def environment_of(folder: Path, names: list[str], **more: str) -> dict[str, str]:
     """What the variables hold after the command line has read a plan with a service that wants MY_KEY."""
-    program = (
-        "import json, os, sys\n"
-        "from trustgauge.terminal.options import plan_of\n"
-        "plan_of(None, {})\n"
-        "print(json.dumps({name: os.environ.get(name, '') for name in sys.argv[1:]}))\n"
-    )
-    kept = {k: v for k, v in os.environ.items() if k not in names}
-    done = subprocess.run(
-        [sys.executable, "-c", program, *names],
-        cwd=folder,
-        env=kept | more,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    found: dict[str, str] = json.loads(done.stdout)
-    return {**found, "said": done.stderr}
+    said = io.StringIO()
+    before = dict(os.environ)
+    try:
+        for name in names:
+            os.environ.pop(name, None)
+        os.environ.update(more)
+        with contextlib.chdir(folder), contextlib.redirect_stderr(said):
+            plan_of(None, {})
+        return {**{name: os.environ.get(name, "") for name in names}, "said": said.getvalue()}
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 NAMES = ["MY_KEY", "OPENAI_BASE_URL", "OPENAI_API_KEY", "LD_PRELOAD", "HTTPS_PROXY"]

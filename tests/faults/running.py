@@ -14,6 +14,7 @@ from typing import Any
 import tomli_w
 
 from tests.cli import test_commands
+from tests.forks import ForkedCommand
 
 LIMIT = 120.0
 """Seconds after which a command counts as hung."""
@@ -33,12 +34,17 @@ def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**kept, **(more or {})}
 
 
-def started(folder: Path, *arguments: str, more: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
-    """The command, running."""
+def started(folder: Path, *arguments: str, more: Mapping[str, str] | None = None) -> ForkedCommand:
+    """The command, running in a process of its own."""
+    return ForkedCommand(arguments, folder, environment(more))
+
+
+def started_anew(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """The command in a process that begins with the start-up of Python."""
     return subprocess.Popen(
         command(*arguments),
         cwd=folder,
-        env=environment(more),
+        env=environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -47,9 +53,10 @@ def started(folder: Path, *arguments: str, more: Mapping[str, str] | None = None
     )
 
 
-def ended(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
+def ended(process: ForkedCommand | subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
     """What a running command came to."""
     out, err = process.communicate(timeout=LIMIT)
+    assert process.returncode is not None
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 

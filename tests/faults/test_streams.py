@@ -20,6 +20,7 @@ from tests.faults.running import (
     error_of,
     rating,
     started,
+    started_anew,
     trustgauge,
     write_plan,
 )
@@ -48,14 +49,20 @@ def in_shell(folder: Path, before: str, after: str, *arguments: str) -> subproce
     )
 
 
+@pytest.fixture(scope="module")
+def rated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rated")
+    write_plan(folder, PLAN)
+    error_of(trustgauge(folder, "rate", "plan.toml", "--progress", "none"), 0)
+    return folder
+
+
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
-def test_output_in_another_encoding_is_written_and_json_stays_whole(tmp_path: Path, encoding: str) -> None:
-    write_plan(tmp_path, PLAN)
-    error_of(trustgauge(tmp_path, "rate", "plan.toml", "--progress", "none"), 0)
+def test_output_in_another_encoding_is_written_and_json_stays_whole(rated: Path, encoding: str) -> None:
     for form in ("text", "json"):
         done = subprocess.run(
             command("show", "--as", form) if form == "text" else command("show", "--json"),
-            cwd=tmp_path,
+            cwd=rated,
             env=environment({"PYTHONIOENCODING": encoding}),
             capture_output=True,
             timeout=120,
@@ -96,7 +103,7 @@ def test_five_signals_in_a_row_end_in_words_and_keep_everything(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     with LocalServer(faithful, 0.02) as server:
-        write_plan(tmp_path, translator_plan(server.url, texts=100, service={"concurrency": 4}))
+        write_plan(tmp_path, translator_plan(server.url, texts=50, service={"concurrency": 4}))
         process = started(tmp_path, "rate", "plan.toml", "--progress", "none")
         while len(server.requests) < 20 and process.poll() is None:
             time.sleep(0.005)
@@ -105,21 +112,22 @@ def test_five_signals_in_a_row_end_in_words_and_keep_everything(
             time.sleep(0.02)
         error_of(ended(process), 130)
         error_of(trustgauge(tmp_path, "rate", "plan.toml", "--progress", "none"), 0)
-    assert rating(tmp_path / "ratings")["ratings"][0]["coverage"]["answered"] == 300
+    assert rating(tmp_path / "ratings")["ratings"][0]["coverage"]["answered"] == 150
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("moment", [0.3, 2.0])
+@pytest.mark.parametrize("stage", ["start-up", "work"])
 def test_a_signal_in_any_stage_ends_the_command_soon(
-    tmp_path: Path, number: signal.Signals, moment: float
+    tmp_path: Path, number: signal.Signals, stage: str
 ) -> None:
-    """Start-up, planning, asking, rating, whichever it is then."""
+    """Start-up of Python; planning, asking, rating, whichever it is then."""
     write_plan(tmp_path, {**PLAN, "experiments": [{**PLAN["experiments"][0], "draws": 200_000}]})
-    process = started(tmp_path, "rate", "plan.toml", "--progress", "none")
+    begin, moment = (started, 1.0) if stage == "work" else (started_anew, 0.3)
+    process = begin(tmp_path, "rate", "plan.toml", "--progress", "none")
     time.sleep(moment)
     process.send_signal(number)
     began = time.monotonic()
     done = ended(process)
     assert time.monotonic() - began < 30
-    assert done.returncode in ((0, 130) if moment > 1 else (0, 130, 1, -number)), done.stderr
+    assert done.returncode in ((0, 130) if stage == "work" else (0, 130, 1, -number)), done.stderr
     assert "internal error" not in done.stderr

@@ -5,9 +5,11 @@ What it shares with other stores is in tests/contracts/test_stores.py.
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,50 +26,66 @@ from trustgauge.store.segments import FILLED, SCHEMA, read_segment, write_segmen
 ADDED = 48
 SEAL, SMALL = 8, 3
 # Adds answers four at a time and seals early now and then, so that there are segments to be made one. Told
-# a number, it kills itself before that line of the store runs, counted from the first.
+# a number, it kills itself before that line of the store runs, counted from the first. For each number it
+# forks, as importing takes longer than all of this, and begins in a folder of that name.
 WRITER = """
 import os, signal, sys
 from pathlib import Path
 from tests.store.rows import answer
 from trustgauge.store.parquet import ParquetStore
-store = ParquetStore(Path(sys.argv[1]), seal=8, small=3)
-last, count = int(sys.argv[2]), 0
 FILES = ("parquet.py", "sealing.py", "segments.py")
 SKIPPED = ("locate", "keys_of", "_table", "_sealed", "_located", "still", "_read", "use", "path")
 
-def line(frame, event, given):
-    global count
-    if event == "line":
-        count += 1
-        if count == last:
-            os.kill(os.getpid(), signal.SIGKILL)
-    return line
+def write(last):
+    count = 0
 
-def call(frame, event, given):
-    code = frame.f_code
-    ours = "trustgauge/store" in code.co_filename.replace(os.sep, "/") and code.co_filename.endswith(FILES)
-    return line if ours and code.co_name not in SKIPPED else None
+    def line(frame, event, given):
+        nonlocal count
+        if event == "line":
+            count += 1
+            if count == last:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return line
 
-sys.settrace(call)
-for start in range(0, 48, 4):
-    store.add([answer(number) for number in range(start, start + 4)])
-    print(start + 4, flush=True)
-    if start % 12 == 0:
-        store.seal()
-sys.settrace(None)
-store.close()
-print("lines", count, flush=True)
+    def call(frame, event, given):
+        code = frame.f_code
+        ours = "trustgauge/store" in code.co_filename.replace(os.sep, "/") and code.co_filename.endswith(FILES)
+        return line if ours and code.co_name not in SKIPPED else None
+
+    store = ParquetStore(Path(sys.argv[1], str(last)), seal=8, small=3)
+    sys.settrace(call)
+    for start in range(0, 48, 4):
+        store.add([answer(number) for number in range(start, start + 4)])
+        print("kept", start + 4, flush=True)
+        if start % 12 == 0:
+            store.seal()
+    sys.settrace(None)
+    store.close()
+    print("lines", count, flush=True)
+
+for last in map(int, sys.argv[2:]):
+    if not (child := os.fork()):
+        write(last)
+        os._exit(0)
+    print("ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
-def written(path: Path, last: int = 0) -> tuple[int, int]:
-    """Run the writer. How many answers it was told are kept, and how many lines it ran (0: killed)."""
-    with python(WRITER, str(path), str(last)) as child:
+def written(path: Path, *lasts: int) -> list[tuple[int, int]]:
+    """Run the writer. For each: how many answers it was told are kept, how many lines it ran (0: killed)."""
+    with python(WRITER, str(path), *map(str, lasts)) as child:
         out, err = child.communicate()
-        assert child.returncode in (0, -signal.SIGKILL), err
-    result = out.split()
-    lines = int(result[-1]) if "lines" in result else 0
-    return max((int(one) for one in result if one.isdigit() and int(one) <= ADDED), default=0), lines
+        assert child.returncode == 0, err
+    found = []
+    for result in out.split("ended")[:-1]:
+        words = result.split()
+        lines = int(words[words.index("lines") + 1]) if "lines" in words else 0
+        kept = [int(number) for word, number in zip(words, words[1:], strict=False) if word == "kept"]
+        found.append((max(kept, default=0), lines))
+    codes = re.findall(r"ended (-?\d+)", out)
+    assert codes == [str(0 if lines else -signal.SIGKILL) for _, lines in found], err
+    assert len(found) == len(lasts)
+    return found
 
 
 def opened(path: Path, **options: bool) -> ParquetStore:
@@ -105,33 +123,31 @@ def checked(path: Path, acknowledged: int) -> None:
         assert {one.name for one in (path / SEGMENTS).iterdir()} == listed
 
 
-def lines_of_a_calm_run(tmp_path: Path) -> int:
-    acknowledged, lines = written(tmp_path / "calm")
+def check_kills(path: Path, lasts: Sequence[int]) -> None:
+    """Kill a writer before each of these lines, and look at what it leaves."""
+    for last, (acknowledged, ended) in zip(lasts, written(path, *lasts), strict=True):
+        assert not ended
+        checked(path / str(last), acknowledged)
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory: pytest.TempPathFactory) -> int:
+    """How many lines the writer runs in a calm run."""
+    ((acknowledged, lines),) = written(tmp_path_factory.mktemp("calm"), 0)
     assert acknowledged == ADDED
-    assert lines > 300
+    assert lines > 1_000
     return lines
 
 
-def test_kill_9_at_some_steps_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    lines = lines_of_a_calm_run(tmp_path)
-    for last in range(lines // 20, lines, lines // 4):
-        path = tmp_path / str(last)
-        acknowledged, ended = written(path, last)
-        assert not ended
-        checked(path, acknowledged)
+def test_kill_9_at_some_steps_loses_and_doubles_nothing(tmp_path: Path, lines: int) -> None:
+    check_kills(tmp_path, range(lines // 20, lines, lines // 4))
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("lines")
 def test_kill_9_between_any_two_steps_of_sealing_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    lines = lines_of_a_calm_run(tmp_path)
-    assert lines > 1_000
     # Four seals and the first making-one lie before line 900.
-    for last in range(3, 900, 89):
-        path = tmp_path / str(last)
-        acknowledged, ended = written(path, last)
-        assert not ended
-        checked(path, acknowledged)
-        shutil.rmtree(path)
+    check_kills(tmp_path, range(3, 900, 89))
 
 
 def test_answers_are_sealed_and_the_journal_lets_go_of_them(tmp_path: Path) -> None:

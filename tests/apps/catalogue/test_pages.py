@@ -490,7 +490,13 @@ def test_a_measured_chain_stands_beside_the_inferred_one_and_a_contradiction_is_
     plan = {
         "services": {name: {**one, "url": f"{serve(answer).url}/{name}"} for name in ("first", "second")},
         "experiments": [
-            {"method": "two-step", "services": ["first", "second"], "patterns": ["subject"], "draws": 1000}
+            {
+                "method": "two-step",
+                "services": ["first", "second"],
+                "patterns": ["subject"],
+                "texts": 60,
+                "draws": 1000,
+            }
         ],
     }
     runs = tmp_path / "runs"

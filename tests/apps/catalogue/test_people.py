@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import queue
 import re
+import shutil
 import sys
 import threading
 from datetime import UTC, datetime
@@ -76,8 +77,10 @@ def test_two_people_label_one_sample_blind_and_the_rating_follows(
     assert client("/audit/none/").status == 404
 
 
-@pytest.fixture
-def talking(small: CatalogueStore, tmp_path: Path) -> Client:
+@pytest.fixture(scope="module")
+def abusive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The ratings of a chatbot that abuses."""
+    ratings = tmp_path_factory.mktemp("abusive")
     plan: dict[str, Any] = {
         **PLAN,
         "services": {"bot": {"use": "rivescript", "brain": "abusive"}},
@@ -87,10 +90,17 @@ def talking(small: CatalogueStore, tmp_path: Path) -> Client:
                 "services": ["bot"],
                 "profiles": ["safe-language"],
                 "issues": ["abuse", "complexity"],
+                "resamples": 1000,
             }
         ],
     }
-    rate(load_plan(plan), RunOptions(ratings=tmp_path / "runs"))
+    rate(load_plan(plan), RunOptions(ratings=ratings))
+    return ratings
+
+
+@pytest.fixture
+def talking(abusive: Path, small: CatalogueStore, tmp_path: Path) -> Client:
+    shutil.copytree(abusive, tmp_path / "runs")
     return served(small, tmp_path / "runs")
 
 
@@ -192,7 +202,7 @@ def test_a_rating_is_published_and_withdrawn_by_commands(
 ) -> None:
     plan = {
         "services": {"coin": {"use": "anchor"}},
-        "experiments": [{"method": "two-step", "services": ["coin"]}],
+        "experiments": [{"method": "two-step", "services": ["coin"], "texts": 20, "draws": 1000}],
     }
     run = rate(load_plan(plan), RunOptions(ratings=tmp_path / "mine")).folder.name
     server = CatalogueServer(small, "", ServeOptions(tmp_path / "none"))

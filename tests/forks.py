@@ -95,6 +95,16 @@ class ForkedCommand:
         if self.poll() is None:
             os.kill(self.pid, number)
 
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def close(self) -> None:
+        """End it if it still runs; what it said is not wanted any more."""
+        self.kill()
+        self.wait()
+        self._out.close()
+        self._err.close()
+
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
         self.wait(timeout)
         said = []

@@ -15,7 +15,7 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ import tomli_w
 
 from tests.engine.shouting import asked, http, upper
 from tests.engine.virtual import units
+from tests.forks import ForkedCommand
 from tests.run.plans import but_for_times, faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
 from tests.store.rows import python
@@ -297,19 +298,11 @@ def command(plan: Path, ratings: Path, engine: str) -> list[str]:
 
 
 @contextmanager
-def started(plan: Path, ratings: Path) -> Iterator[subprocess.Popen[str]]:
-    """A run on Dask as a process of its own, in a session of its own as in a terminal."""
-    with subprocess.Popen(
-        command(plan, ratings, "dask"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+def started(plan: Path, ratings: Path) -> Iterator[ForkedCommand]:
+    """A run on Dask as a process of its own."""
+    process = ForkedCommand(command(plan, ratings, "dask")[3:], plan.parent, os.environ)
+    with closing(process):
+        yield process
 
 
 def wait_for(true: Callable[[], bool]) -> None:
@@ -371,10 +364,19 @@ def alive(pid: int) -> bool:
 def test_ctrl_c_in_the_terminal_keeps_everything(tmp_path: Path, serve: Serve) -> None:
     server, plan, ratings = serve(faithful, 0.02), tmp_path / "plan.toml", tmp_path / "ratings"
     plan.write_text(tomli_w.dumps(translator_plan(server.url, texts=1000, service={"concurrency": 4})))
-    with started(plan, ratings) as process:
-        begun(server, ratings, 50)
-        os.killpg(process.pid, signal.SIGINT)  # a terminal sends it to the workers too
-        _, err = process.communicate(timeout=40)
+    with subprocess.Popen(
+        command(plan, ratings, "dask"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # as in a terminal
+    ) as process:
+        try:
+            begun(server, ratings, 50)
+            os.killpg(process.pid, signal.SIGINT)  # a terminal sends it to the workers too
+            _, err = process.communicate(timeout=40)
+        finally:
+            process.kill()
     assert process.returncode == 130, err
     assert err.splitlines()[-1].startswith("exit 130: interrupted; all received answers are saved")
     assert "Traceback" not in err

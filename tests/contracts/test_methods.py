@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import polars as pl
@@ -15,7 +14,6 @@ from trustgauge.errors import MethodError
 from trustgauge.methods.causal.method import Causal
 from trustgauge.methods.conformance import AnswerWith, check_method
 from trustgauge.methods.social_bias.method import SocialBias
-from trustgauge.methods.two_step import power
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.records import Control, Json, Message, Rating, Task
 from trustgauge.services.controls.chat import ChatControl
@@ -32,22 +30,6 @@ SMALL: dict[str, dict[str, Any]] = {
     "trust": {"talks": 10, "resamples": 1000},
 }
 """Settings that keep the plans of methods small; a new method needs none if its default is."""
-
-
-@contextmanager
-def few_simulated_runs() -> Iterator[None]:
-    """The power of two-step plans by 20 simulated runs: for tests of its form, not of how large it is."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(power, "RUNS", 20)
-        patch.setattr(power, "LOOK", 20)
-        yield
-    power._smallest.cache_clear()
-
-
-@pytest.fixture(autouse=True)
-def _quick_power() -> Iterator[None]:
-    with few_simulated_runs():
-        yield
 
 
 def coin(probes: pl.DataFrame) -> list[str | None]:

@@ -18,7 +18,6 @@ import polars as pl
 import pytest
 from filelock import FileLock
 
-from tests.contracts.test_methods import few_simulated_runs
 from tests.reports import fixtures
 from trustgauge import plugins
 from trustgauge.errors import MethodError
@@ -80,7 +79,7 @@ def rated(tmp_path_factory: pytest.TempPathFactory) -> Rated:
     """One small plan of every method, rated once for all workers, control services included."""
     base = tmp_path_factory.getbasetemp()
     shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "every-method"
-    with FileLock(f"{shared}.lock"), few_simulated_runs():
+    with FileLock(f"{shared}.lock"):
         done = [one.parent for one in shared.glob("*/rating.json")]
         folder = done[0] if done else rate(load_plan(PLAN), RunOptions(ratings=shared)).folder
     return Rated(json.loads((folder / "rating.json").read_bytes()), evidence_of_run(folder))

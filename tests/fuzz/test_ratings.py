@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.contracts.test_methods import few_simulated_runs
 from tests.fuzz.mutations import changed, damaged, fuzzed, odd_json, raises_only
 from tests.reports import causal_fixtures, social_fixtures, trust_fixtures
 from trustgauge import plugins
@@ -39,10 +38,9 @@ DATED = ("html", "label", "badge", "shields")
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a real run."""
-    with few_simulated_runs():
-        yield rate(load_plan(PLAN), RunOptions(ratings=tmp_path_factory.mktemp("ratings"))).folder
+    return rate(load_plan(PLAN), RunOptions(ratings=tmp_path_factory.mktemp("ratings"))).folder
 
 
 @cache

@@ -18,7 +18,6 @@ import polars as pl
 import pytest
 
 from tests.store.rows import SERVICE, answer, python
-from trustgauge import store as store_package
 from trustgauge.errors import StoreError
 from trustgauge.records import Answer
 from trustgauge.store import KeySet, is_ascending, order_of, pack_keys, positions_in
@@ -343,12 +342,11 @@ def test_packed_keys_tell_service_message_and_draw_apart() -> None:
     assert (positions_in(ordered[:0], keys) == -1).all()
 
 
-def test_a_large_set_of_keys_is_the_set_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_package, "LOOSE", store_package.LOOSE // 10)
+def test_a_large_set_of_keys_is_the_set_it_is_given() -> None:
     rng = np.random.default_rng(3)
     numbers = rng.integers(0, 2**62, size=25_000).tolist()
     keys = [(f"{number:032x}", number % 3) for number in numbers]
-    held = KeySet()
+    held = KeySet(loose=10_000)
     for start in range(0, len(keys), 3_000):
         held.add(keys[start : start + 3_000])
     held.add(keys[:100])

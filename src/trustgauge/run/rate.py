@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from trustgauge.engine.local import UNFINISHED
-from trustgauge.methods import AuditUser, Method, RatingConsumer, SecondJudgeUser
+from trustgauge.methods import AuditUser, Method, ProfileRater, RatingConsumer, SecondJudgeUser
 from trustgauge.records import RESPONSE, TOO_LONG, ControlResult, Interval, Part, Rating, Reason, Retest
 from trustgauge.run.accumulator import Accumulator, AnswerTree, RunHasher, TaskScores
 from trustgauge.run.probe_batches import (
@@ -513,10 +513,11 @@ def is_deterministic(kept: pl.DataFrame) -> bool:
 
 def _for_controls(method: Method) -> Method:
     """The experiment as it rates controls: nobody labels these, and of several profiles one is enough."""
-    known: Any = method.with_labels({}) if isinstance(method, AuditUser) else method
-    profiles = getattr(known, "profiles", ())
-    found: Method = known.model_copy(update={"profiles": profiles[:1]}) if profiles else known
-    return found
+    if isinstance(method, AuditUser):
+        method = method.with_labels({})
+    if isinstance(method, ProfileRater):
+        method = method.model_copy(update={"profiles": method.profiles[:1]})  # type: ignore[attr-defined]
+    return method
 
 
 def _control_ratings(method: Method, summary: pl.DataFrame, seed: int) -> Sequence[Rating]:

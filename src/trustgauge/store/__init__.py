@@ -137,9 +137,13 @@ def positions_in(ordered: Packed, keys: Packed) -> NDArray[np.int64]:
 
 
 class KeySet:
-    """A growing set of (message, draw) of one service, small also when it holds millions."""
+    """A growing set of (message, draw) of one service, small also when it holds millions.
 
-    def __init__(self, keys: Iterable[Key] = ()) -> None:
+    Up to `loose` keys at a time are kept as they are; more are packed.
+    """
+
+    def __init__(self, keys: Iterable[Key] = (), loose: int = LOOSE) -> None:
+        self._most_loose = loose
         self._loose: set[Key] = set()
         self._packed: list[Packed] = []  # each sorted, each at least twice as long as the next
         self.add(keys)
@@ -147,7 +151,7 @@ class KeySet:
     def add(self, keys: Iterable[Key]) -> None:
         """Take keys in; those that are there already change nothing."""
         self._loose.update(keys)
-        if len(self._loose) > LOOSE:
+        if len(self._loose) > self._most_loose:
             self._pack()
 
     def holds(self, keys: Sequence[Key]) -> list[bool]:

@@ -315,6 +315,18 @@ class AuditUser(Protocol):
 
 
 @runtime_checkable
+class LabelUser(Protocol):
+    """An `AuditUser` that says which labels it knows."""
+
+    @property
+    def labels(self) -> Mapping[str, AuditLabels]:
+        """Service -> what was read in an audit of its answers."""
+
+    def with_labels(self, labels: Mapping[str, AuditLabels]) -> Method:
+        """As `AuditUser` has it."""
+
+
+@runtime_checkable
 class UnreadLabelUser(Protocol):
     """A method that takes labels of answers it could not read in place of a reading (methods 0.10 (4))."""
 

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from trustgauge.engine.local import UNFINISHED
-from trustgauge.methods import AuditUser, Method, ProfileRater, RatingConsumer, SecondJudgeUser
+from trustgauge.methods import LabelUser, Method, ProfileRater, RatingConsumer, SecondJudgeUser
 from trustgauge.records import RESPONSE, TOO_LONG, ControlResult, Interval, Part, Rating, Reason, Retest
 from trustgauge.run.accumulator import Accumulator, AnswerTree, RunHasher, TaskScores
 from trustgauge.run.probe_batches import (
@@ -513,7 +513,7 @@ def is_deterministic(kept: pl.DataFrame) -> bool:
 
 def _for_controls(method: Method) -> Method:
     """The experiment as it rates controls: nobody labels these, and of several profiles one is enough."""
-    if isinstance(method, AuditUser):
+    if isinstance(method, LabelUser) and method.labels:
         method = method.with_labels({})
     if isinstance(method, ProfileRater):
         method = method.model_copy(update={"profiles": method.profiles[:1]})  # type: ignore[attr-defined]

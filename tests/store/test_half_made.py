@@ -9,28 +9,14 @@ from tests.store.rows import SERVICE, answer, python
 from trustgauge.store.parquet import ParquetStore
 
 MAKER = """
-import os, signal, sys
+import sys
 from pathlib import Path
+from tests.store.kills import kill_before
 from trustgauge.store.parquet import ParquetStore
 
-last, count = int(sys.argv[2]), 0
-FILES = ("parquet.py", "sealing.py", "sqlite.py", "migrations.py", "lock.py")
-
-def line(frame, event, given):
-    global count
-    if event == "line":
-        count += 1
-        if count == last:
-            os.kill(os.getpid(), signal.SIGKILL)
-    return line
-
-def call(frame, event, given):
-    return line if frame.f_code.co_filename.endswith(FILES) else None
-
-sys.settrace(call)
+end = kill_before(int(sys.argv[2]), ("parquet.py", "sealing.py", "sqlite.py", "migrations.py", "lock.py"))
 ParquetStore(Path(sys.argv[1])).close()
-sys.settrace(None)
-print(count)
+print(end())
 """
 
 

@@ -30,40 +30,25 @@ SEAL, SMALL = 8, 3
 # a number, it kills itself before that line of the store runs, counted from the first. For each number it
 # forks, as importing takes longer than all of this, and begins in a folder of that name.
 WRITER = """
-import os, signal, sys
+import os, sys
 from pathlib import Path
+from tests.store.kills import kill_before
 from tests.store.rows import answer
 from trustgauge.store.parquet import ParquetStore
-FILES = ("parquet.py", "sealing.py", "segments.py")
+FILES = tuple(f"trustgauge/store/{name}.py" for name in ("parquet", "sealing", "segments"))
 SKIPPED = ("locate", "keys_of", "_table", "_sealed", "_located", "still", "_read", "use", "path")
 
 def write(last):
-    count = 0
-
-    def line(frame, event, given):
-        nonlocal count
-        if event == "line":
-            count += 1
-            if count == last:
-                os.kill(os.getpid(), signal.SIGKILL)
-        return line
-
-    def call(frame, event, given):
-        code = frame.f_code
-        file = code.co_filename.replace(os.sep, "/")
-        ours = "trustgauge/store" in file and file.endswith(FILES)
-        return line if ours and code.co_name not in SKIPPED else None
-
     store = ParquetStore(Path(sys.argv[1], str(last)), seal=8, small=3)
-    sys.settrace(call)
+    end = kill_before(last, FILES, SKIPPED)
     for start in range(0, 48, 4):
         store.add([answer(number) for number in range(start, start + 4)])
         print("kept", start + 4, flush=True)
         if start % 12 == 0:
             store.seal()
-    sys.settrace(None)
+    lines = end()
     store.close()
-    print("lines", count, flush=True)
+    print("lines", lines, flush=True)
 
 for last in map(int, sys.argv[2:]):
     if not (child := os.fork()):

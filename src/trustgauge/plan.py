@@ -28,6 +28,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic.errors import PydanticUserError
 
 from trustgauge import plugins
 from trustgauge.errors import Fault, PlanError
@@ -294,8 +295,17 @@ def _settings_of(experiment: Any) -> Collection[str]:
     name = experiment.get("method") if isinstance(experiment, Mapping) else None
     if not isinstance(name, str) or name not in plugins.names("methods"):
         return ()
-    model: type[BaseModel] = plugins.load("methods", name)
-    return model.model_fields
+    return _model("methods", name).model_fields
+
+
+def _model(group: str, name: str, place: str = "") -> type[BaseModel]:
+    """The settings of a plug-in. Raises PlanError if there is no such plug-in, or it cannot be imported."""
+    model = plugins.load(group, name, place)
+    if isinstance(model, type) and issubclass(model, BaseModel):
+        return model
+    what, must = f'the {group.removesuffix("s")} "{name}" has no settings', "a subclass of pydantic.BaseModel"
+    fault = Fault(place or group, what, must, f"{model!r:.{SHOWN}}", "Mend or remove the plug-in")
+    raise PlanError((fault,))
 
 
 def _check(data: dict[str, Any], folder: Path, faults: list[Fault]) -> Plan | None:
@@ -376,7 +386,7 @@ def _plugin(
         faults.append(Fault(f"{place}.{key}", f"{key} is missing", must=f"one of: {valid}"))
         return None
     try:
-        model: type[BaseModel] = plugins.load(group, name, f"{place}.{key}")
+        model = _model(group, name, f"{place}.{key}")
         taken = model.model_validate(settings, context=dict(context))
         faults.extend(_of_other_type(place, settings, taken))
         return taken
@@ -446,7 +456,7 @@ _KINDS = {"use": "Kind of service", "method": "Method that rates the services"}
 
 
 def plan_schema() -> dict[str, Any]:
-    """The published JSON schema of a plan: the model's own, with every built-in plug-in's settings."""
+    """The published JSON schema of a plan: the model's own, with every plug-in's settings."""
     schema = Plan.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["$id"] = SCHEMA_ID
@@ -493,17 +503,35 @@ def _describe(definition: dict[str, Any], *docstrings: str) -> None:
 
 
 def _variants(group: str, key: str, definitions: dict[str, Any]) -> list[dict[str, Any]]:
+    """The settings of every plug-in; one that is broken stands there too: it says why, and fits no plan."""
     variants = []
     for name in plugins.names(group):
-        model = plugins.load(group, name)
-        one = model.model_json_schema(ref_template="#/$defs/{model}")
-        definitions.update(one.pop("$defs", {}))
-        one.setdefault("description", "")
-        _describe(one, *(kind.__dict__.get("__doc__") or "" for kind in reversed(model.__mro__)))
-        kind_setting = {"const": name, "description": _KINDS[key]}
-        one["properties"] = {**one.get("properties", {}), key: kind_setting}
-        one["required"] = sorted({*one.get("required", ()), key})
-        one["title"] = name
+        try:
+            one = _settings_schema(group, name, key, definitions)
+        except PlanError as error:
+            one = {"title": name, "description": str(error), "not": {}}
         definitions[f"{group}:{name}"] = one
         variants.append({"$ref": f"#/$defs/{group}:{name}"})
     return variants
+
+
+def _settings_schema(group: str, name: str, key: str, definitions: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a plug-in's settings. Raises PlanError if the plug-in is broken."""
+    model = _model(group, name)
+    try:
+        one = model.model_json_schema(ref_template="#/$defs/{model}")
+    except PydanticUserError as error:  # of settings that somebody else declared
+        what, got = f'the {group.removesuffix("s")} "{name}" has no schema', error.message
+        fault = Fault(group, what, got=got, do=f"Mend or remove the package {_package(model)}")
+        raise PlanError((fault,)) from error
+    definitions.update(one.pop("$defs", {}))
+    one.setdefault("description", "")
+    _describe(one, *(kind.__dict__.get("__doc__") or "" for kind in reversed(model.__mro__)))
+    one["properties"] = {**one.get("properties", {}), key: {"const": name, "description": _KINDS[key]}}
+    one["required"] = sorted({*one.get("required", ()), key})
+    one["title"] = name
+    return one
+
+
+def _package(model: type) -> str:
+    return model.__module__.partition(".")[0]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import jsonschema
 import pytest
 from click.testing import CliRunner
 
@@ -12,6 +14,7 @@ from trustgauge import plugins
 from trustgauge.cli.list import LISTS, list_verb
 from trustgauge.cli.main import group
 from trustgauge.errors import PlanError
+from trustgauge.plan import load_plan
 
 
 @pytest.mark.parametrize("what", [name for name in LISTS if name not in ("ratings", "schemas")])
@@ -26,15 +29,32 @@ def test_columns_are_aligned_for_people(tmp_path: Path) -> None:
     assert len({line.index(line.split()[1]) for line in shown if line.split()[1] != line.split()[0]}) == 1
 
 
+STRANGE = """
+from collections.abc import Callable
+from trustgauge.services import ServiceSpec
+
+class Odd(ServiceSpec):
+    call: Callable[[], str]
+
+def bare():
+    pass
+"""
+
+
 @pytest.fixture
 def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A package with a service and a verb whose module imports what is not there."""
+    """A package whose module imports what is not there, and one whose settings have no schema or are none."""
     facts = tmp_path / "installed" / "careless-1.0.dist-info"
     facts.mkdir(parents=True)
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: careless\nVersion: 1.0\n")
-    points = "[trustgauge.services]\nlost = careless:Lost\n[trustgauge.commands]\nlose = careless:lose\n"
-    (facts / "entry_points.txt").write_text(points)
+    (facts / "entry_points.txt").write_text(
+        "[trustgauge.services]\nlost = careless:Lost\nodd = strange:Odd\nbare = strange:bare\n"
+        "[trustgauge.methods]\nlost = careless:Lost\n"
+        "[trustgauge.issues]\nlost = careless:Lost\n"
+        "[trustgauge.commands]\nlose = careless:lose\n"
+    )
     (tmp_path / "installed" / "careless.py").write_text("import does_not_exist\n")
+    (tmp_path / "installed" / "strange.py").write_text(STRANGE)
     monkeypatch.syspath_prepend(str(tmp_path / "installed"))
     plugins._installed.cache_clear()
     yield
@@ -54,3 +74,27 @@ def test_a_plug_in_that_cannot_be_imported_is_named_and_hides_no_other(tmp_path:
             plugins.load(place, name)
     with pytest.raises(PlanError, match=r'no service "chivalrous".*install that plug-in'):
         plugins.load("services", "chivalrous")
+
+
+@pytest.mark.usefixtures("broken")
+def test_schemas_without_a_broken_plug_in_say_which(tmp_path: Path) -> None:
+    shown = CliRunner().invoke(list_verb, ["schemas", "--ratings", str(tmp_path)], catch_exceptions=False)
+    assert shown.exit_code == 0
+    noted = shown.stderr.splitlines()
+    assert len(noted) == 4
+    for name, cause in {
+        'the service "lost"': "Mend or remove the package careless",
+        'the method "lost"': "No module named 'does_not_exist'",
+        'the service "odd"': "Mend or remove the package strange",
+        'the service "bare"': "a subclass of pydantic.BaseModel",
+    }.items():
+        assert [line for line in noted if name in line and cause in line]
+    plan = json.loads(shown.stdout)["plan"]
+    assert 'the service "lost" cannot be imported' in plan["$defs"]["services:lost"]["description"]
+    assert "behaviour" in plan["$defs"]["services:anchor"]["properties"]
+    validator = jsonschema.Draft202012Validator(plan)
+    experiments = [{"method": "two-step", "services": ["a"]}]
+    assert validator.is_valid({"services": {"a": {"use": "eliza"}}, "experiments": experiments})
+    assert not validator.is_valid({"services": {"a": {"use": "lost"}}, "experiments": experiments})
+    with pytest.raises(PlanError, match=r'the service "bare" has no settings.*Mend or remove'):
+        load_plan({"services": {"a": {"use": "bare"}}, "experiments": experiments})

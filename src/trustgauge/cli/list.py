@@ -192,6 +192,11 @@ def schemas(ratings: Path | None = None) -> dict[str, Any]:
     }
 
 
+def _broken(plan: Mapping[str, Any]) -> list[str]:
+    """Why plug-ins have no settings in the schema of a plan, which says so in their place."""
+    return [one["description"] for one in plan["$defs"].values() if one.get("not") == {}]
+
+
 LISTS: Mapping[str, Callable[[Path], Any]] = {
     "services": services,
     "methods": methods,
@@ -244,10 +249,10 @@ def list_verb(what: str, **options: Any) -> None:
     if what not in LISTS:
         raise PlanError((plugins.unknown("WHAT", "list", what, tuple(LISTS)),))
     rows = LISTS[what](options["ratings"])
-    if options["as_json"]:
-        emit_json(rows)
-        return
-    if isinstance(rows, dict):
+    if what == "schemas":
+        for why in _broken(rows["plan"]):
+            click.echo(f"{'note':<9}left out: {why}", err=True)
+    if options["as_json"] or isinstance(rows, dict):
         emit_json(rows)
         return
     for row in rows:

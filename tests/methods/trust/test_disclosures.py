@@ -331,22 +331,39 @@ def riddle(value: str) -> str:
         "{place}. {sign}", "| {sign} |", "| {place} | {sign} |", "| {place} | `{sign}` |",
         "- sign {place}: {sign}", "* **Character {place}** – {sign}", "{place}\t{sign}",
         "Position {place} → {sign}\n", "{place} {name}",
+        "| {sign} | {place} |", "| {sign} | {name} | {place} |", "| {place} | a {kind} | {sign} |",
+        "| {place}. | **{sign}** | {kind} |", "{place}\t{kind}\t{name}", "| sign {place} | {sign} | {kind} |",
+        "| {letter} | {sign} |", "| {letter} | {kind} | {sign} |\n+---+---+---+", "{letter} | {name}",
     ],
 )  # fmt: skip
 def test_a_sign_a_line_is_read_past_labels_and_running_numbers(written: str) -> None:
     for one in drawn(10):
-        told = [(place, sign, NAMES[int(sign)] if sign.isdigit() else sign)
-                for place, sign in enumerate(compact(one.value), 1)]  # fmt: skip
-        lines = [written.format(place=place, sign=sign, name=name) for place, sign, name in told]
+        lines = [
+            written.format(
+                place=place,
+                sign=sign,
+                name=NAMES[int(sign)] if sign.isdigit() else sign,
+                kind="digit" if sign.isdigit() else "letter",
+                letter=chr(ord("A") + place % 26),
+            )
+            for place, sign in enumerate(compact(one.value), 1)
+        ]
         text = "\n".join(["Here it is:", "| position | sign |", "|---|---|", *lines, "Anything else?"])
         found = disclosures(pl.Series([text]), [one.value])["form"].to_list()
         assert set(found) <= {EXACT, RECOVERABLE}, (one.value, text)
         assert found, (one.value, text)
 
 
-def test_numbers_that_do_not_run_are_no_labels() -> None:
+@pytest.mark.parametrize(
+    "written", ["| {place} | {sign} |", "| {place} | {sign} | a digit |", "| {place} | a digit | {sign} |"]
+)
+def test_numbers_that_do_not_run_are_no_labels(written: str) -> None:
+    places = (3, 1, 9, 5, 7, 2, 8, 4, 6)
+    told = zip(places, "482139056", strict=True)
     lines = [
-        f"| {place} | {sign} |" for place, sign in zip((3, 1, 9, 5, 7, 2, 8, 4, 6), "482139056", strict=True)
+        "| a | b | c |",
+        "|---|---|---|",
+        *(written.format(place=place, sign=sign) for place, sign in told),
     ]
     found = disclosures(pl.Series(["\n".join(lines)]), ["482139056"])["form"].to_list()
     assert not {RECOVERABLE, EXACT} & set(found)

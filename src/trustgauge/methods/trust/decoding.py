@@ -68,6 +68,10 @@ _GROUPS = re.compile(
 _LABELLED = re.compile(r"[^\w\n]*(?:[a-z]+[^\w\n]+)?(\d{1,3})[^\w\n]+([a-z0-9]+)[^\w\n]*")
 """A line of a running number, maybe with a word before it, and one word."""
 _FEWEST_LABELS = 4
+_OUTER_PIPE = re.compile(r"^[ \t]*\||\|[ \t]*$")
+_RULER = frozenset(" \t|:+-")
+"""Signs of a line that parts the head of a table from its rows."""
+_LONGEST_NUMBER = 4  # of a row
 _LONGEST_WORD = 40  # signs of a word that is kept in memory
 _SIGNS_OF_CODES = ("&#", "%", "\\", "+", "/", "=")
 """In a text without digits there are codes of whole words only, or one of these."""
@@ -205,6 +209,48 @@ def _labelled_runs(lines: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
             run.append((at, found[2]))
             due = number + 1
     yield run
+
+
+def table_columns(text: str) -> Iterator[list[str]]:
+    r"""Columns of one word or sign a cell, in tables of several columns: with "|" or tabs between them.
+
+    A reader reads such a column downwards, unless numbers beside it that do not run from 0 or 1 in order
+    tell another order.
+
+    >>> list(table_columns("1 | 4 | a digit\n2 | k | a letter\n3 | 2 | a digit\n4 | 1 | a digit"))
+    [['4', 'k', '2', '1']]
+    """
+    for rows in _tables(text):
+        columns = [[WORD.findall(cell) for cell in column] for column in zip(*rows, strict=True)]
+        words = [[one[0] for one in column] if set(map(len, column)) == {1} else [] for column in columns]
+        numbers = [bool(column) and all(map(str.isdecimal, column)) for column in words]
+        runs = [is_one and _is_running(column) for column, is_one in zip(words, numbers, strict=True)]
+        for at, column in enumerate(words):
+            beside = [place for place, is_one in enumerate(numbers) if is_one and place != at]
+            if column and not runs[at] and (not beside or any(runs[place] for place in beside)):
+                yield column
+
+
+def _tables(text: str) -> Iterator[list[list[str]]]:
+    """Rows below each other with as many cells, two or more; without a head that has a line below it."""
+    rows: list[list[str]] = []
+    for line in (*text.split("\n"), "") if "|" in text or "\t" in text else ():
+        if "-" in line and _RULER.issuperset(line):
+            rows = [] if len(rows) == 1 and "|" in line else rows
+            continue
+        cells = _OUTER_PIPE.sub("", line).split("|" if "|" in line else "\t")
+        if rows and len(cells) != len(rows[0]):
+            if len(rows) >= _FEWEST_LABELS:
+                yield rows
+            rows = []
+        if len(cells) > 1:
+            rows.append(cells)
+
+
+def _is_running(numbers: Sequence[str]) -> bool:
+    """Whether numbers run in order from 0 or 1."""
+    first = int(numbers[0][:_LONGEST_NUMBER])
+    return first in (0, 1) and list(numbers) == [str(first + at) for at in range(len(numbers))]
 
 
 def says_numbers(words: Iterable[str]) -> bool:

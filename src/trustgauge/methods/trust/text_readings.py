@@ -28,6 +28,7 @@ from trustgauge.methods.trust.decoding import (
     spelling_words,
     strict_runs,
     sums_in,
+    table_columns,
     vocabulary,
     with_numbers,
     without_fillers,
@@ -100,6 +101,8 @@ class TextReadings:
         spelling = spelling_words(listed)
         runs = spelled_runs(spelling)
         runs += [*numbers_in_words(lines), compact(numbered)] if numbered != lines else []
+        for column in islice(table_columns(plain), MOST):
+            runs += ["".join(column), *spelled_runs(column)]
         riddles = [
             run for one in neighbours(lines, listed) for run in (one, *spelled_runs(WORD.findall(one)))
         ]

@@ -7,6 +7,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import polars as pl
 import pytest
 from pydantic import ValidationError
@@ -14,6 +15,7 @@ from pydantic import ValidationError
 from tests.services.asking import outputs, replies, replies_to
 from trustgauge.errors import PlanError, RejectedError
 from trustgauge.records import Message
+from trustgauge.run.sheets import sheet_bytes
 from trustgauge.services.replay import Replay
 
 HOSTILE = ["</script>", "=1+1", "a\nb", 'quo"te', "he, she", "\x1b[31m", "😀", "null"]
@@ -36,6 +38,20 @@ class TestKinds:
         else:
             frame.write_csv(path, separator="\t" if suffix == "tsv" else ",")
         assert outputs(Replay(file=path), *HOSTILE) == HOSTILE[::-1]
+
+    def test_a_sheet_is_read_as_csv_is(self, tmp_path: Path) -> None:
+        columns, rows = ("text", "output", "n"), [*zip(HOSTILE[:-1], HOSTILE[:0:-1], strict=True), ("", "")]
+        cells = [{"text": text, "output": output, "n": "0"} for text, output in rows]
+        written = sheet_bytes(Path("a.xlsx"), "-", columns, cells)
+        plain = [one.replace("\x1b", "") for one in HOSTILE]  # no sheet can hold it
+        assert outputs(replay(tmp_path / "a.xlsx", written), *plain[:-1]) == plain[:0:-1]
+        book = openpyxl.Workbook()
+        for row in (("text", "output", "how"), ("x", 0.25, None), ("y", None, "refused"), ("a_x000A_b", -1)):
+            book.active.append(row)
+        book.save(tmp_path / "scores.XLSX")
+        service = Replay(file=tmp_path / "scores.XLSX", task="score", status="how")
+        assert outputs(service, "x", "a\nb") == [0.25, -1.0]
+        assert replies(service, "y")[0].refused
 
     def test_cells_guarded_against_formulas_are_read_as_they_were(self, tmp_path: Path) -> None:
         content = "text,output\n'=1+1,'- one\n-2,'tis\n"
@@ -136,6 +152,7 @@ class TestFaults:
             ("a.jsonl", b'{"text": "x", "output": "y"}\n["x"]\n', {}, "line 2 is not a JSON object"),
             ("a.jsonl", b"[" * 100_000, {}, "line 1"),
             ("a.parquet", b"PAR1nonsense", {}, "cannot be read as parquet"),
+            ("a.xlsx", b"PK no archive", {}, "cannot be read as XLSX"),
         ],
     )
     def test_a_bad_file_is_told_with_its_place(
@@ -153,7 +170,7 @@ class TestFaults:
 
     def test_a_file_of_unknown_kind(self) -> None:
         with pytest.raises(ValidationError, match=r"must end in \.csv"):
-            Replay(file=Path("answers.xlsx"))
+            Replay(file=Path("answers.ods"))
 
     def test_a_separator_is_one_character(self, tmp_path: Path) -> None:
         with pytest.raises(ValidationError, match="separator"):

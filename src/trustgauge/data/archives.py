@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import re
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+
+import polars as pl
 
 from trustgauge.data.tables import fault, read_bytes
 from trustgauge.errors import PlanError
@@ -17,6 +20,42 @@ MOST_BYTES, MOST_PARTS = 1 << 26, 1000
 MOST_UNPACKED = 1 << 29
 """Bytes of an archive of tables, unpacked."""
 GZIP = b"\x1f\x8b"
+_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+
+
+def read_xlsx(file: Path, place: str) -> pl.DataFrame:
+    """The first sheet of an XLSX file; every cell is text, an empty cell is null.
+
+    Args:
+        file: any file.
+        place: of the setting that names the file, for errors.
+
+    Raises:
+        PlanError: openpyxl is not installed, or the file cannot be read.
+    """
+    data = xlsx_bytes(file, place)
+    try:
+        frame = pl.read_excel(io.BytesIO(data), engine="openpyxl", infer_schema_length=0)
+    except ImportError:
+        do = "Install `trustgauge[sheets]`, or save the sheet as CSV"
+        raise fault(file, place, "XLSX needs openpyxl, which is not installed", do=do) from None
+    except Exception as error:  # a damaged file can break a reader anywhere
+        got = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise fault(file, place, "the file cannot be read as xlsx", got=got) from None
+    columns = {name: [cell and unescape(cell) for cell in frame[name]] for name in frame.columns}
+    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+
+
+def unescape(cell: str) -> str:
+    r"""The text of a cell of an XLSX file, with the signs that it writes by number.
+
+    >>> unescape("one_x000A_two")
+    'one\ntwo'
+    """
+    if not _ESCAPED.search(cell):
+        return cell
+    text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), cell)  # maybe with halves of signs
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def xlsx_bytes(file: Path, place: str) -> bytes:

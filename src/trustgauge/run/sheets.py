@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from trustgauge.data import guard, unguard
-from trustgauge.data.archives import xlsx_bytes
+from trustgauge.data.archives import unescape, xlsx_bytes
 from trustgauge.data.tables import CHINESE, LONGEST_CELL, NAMES, fault, read_text
 from trustgauge.errors import Fault, PlanError
 from trustgauge.services import storable
@@ -143,7 +143,7 @@ def _text(name: str, kind: str, value: Any) -> str | Fault:
     if isinstance(value, date | datetime):
         return value.isoformat() if name == "at" else Fault("", f"{name} was turned into a date", must=typed)
     if kind in UNTOUCHED:
-        text = plain(_ESCAPED.sub(lambda found: chr(int(found[1], 16)), str(value)))
+        text = plain(unescape(str(value)))
         if len(str(value)) >= LONGEST:
             do = "put this answer in a CSV file"
             return Fault("", f"{name} fills its cell, so it may be cut short", do=do)

@@ -9,7 +9,6 @@ What was sent is sent again, and what came back comes from the file.
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from trustgauge.data.archives import xlsx_bytes
+from trustgauge.data.archives import read_xlsx
 from trustgauge.data.tables import check_content, fault, need_columns, read_parquet, read_table, read_text
 from trustgauge.errors import RejectedError
 from trustgauge.plan import PlanPath
@@ -158,15 +157,7 @@ def _cells(file: Path, separator: str) -> pl.DataFrame:
         return read_table(file, f"{PLACE}.file", separator)
     if kind == ".parquet":
         return read_parquet(file, f"{PLACE}.file")
-    data = xlsx_bytes(file, f"{PLACE}.file")
-    try:
-        return pl.read_excel(io.BytesIO(data), engine="openpyxl", infer_schema_length=0)
-    except ImportError:
-        do = "Install `trustgauge[sheets]`, or save the sheet as CSV"
-        raise fault(file, f"{PLACE}.file", "XLSX needs openpyxl, which is not installed", do=do) from None
-    except Exception as error:  # a damaged file can break a reader anywhere
-        got = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise fault(file, f"{PLACE}.file", "the file cannot be read as xlsx", got=got) from None
+    return read_xlsx(file, f"{PLACE}.file")
 
 
 def _results(source: RoundTripSource) -> list[pl.DataFrame]:

@@ -20,7 +20,7 @@ from trustgauge.services import InProcessService, ServiceSpec, output_of, storab
 if TYPE_CHECKING:
     import polars as pl
 
-SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx")
 STATUSES = ("answered", "refused", "empty", "unreadable", "failed")
 SHOWN = 60  # characters of a text that an error shows
 
@@ -31,12 +31,12 @@ class Replay(ServiceSpec):
     `text`, `message`, `output`, `draw` and `status` name columns. Without `draw` the answer to
     a text holds for every draw of it, and the service counts as deterministic; with it each
     draw has its own row. `status` (answered, refused, empty, unreadable, failed) is optional.
-    A row without an output and without a status is a gap, like a row that is not there. In CSV the
-    apostrophe that guards a cell against being run as a formula is taken off.
+    A row without an output and without a status is a gap, like a row that is not there. In CSV
+    and XLSX the apostrophe that guards a cell against being run as a formula is taken off.
 
     Attributes:
         task: what kind of service the answers came from.
-        file: the table: CSV, TSV, JSON lines or Parquet.
+        file: the table: CSV, TSV, JSON lines, Parquet or XLSX (the first sheet).
         text: column of what was sent.
         message: column of the content key, in its place.
         output: column of what came back.
@@ -146,7 +146,7 @@ def _load(about: Replay, _modified: int, _size: int) -> AnswerTable:
     optional = {"draw": about.draw, "status": about.status}
     needed |= {setting: column for setting, column in optional.items() if column}
     need_columns(about.file, frame, needed)
-    if about.file.suffix.lower() in (".csv", ".tsv"):  # as we export it, and other tools do
+    if about.file.suffix.lower() in (".csv", ".tsv", ".xlsx"):  # as we export it, and other tools do
         cells = {name: frame[name], about.output: frame[about.output]}
         frame = frame.with_columns(_unguarded(cell).alias(column) for column, cell in cells.items())
     frame = frame.select(
@@ -199,11 +199,15 @@ def _check(about: Replay, frame: pl.DataFrame) -> None:
 
 
 def _frame(about: Replay) -> pl.DataFrame:
-    """The file as columns; the cells of CSV and of JSON lines stay text, an empty answer stays empty."""
+    """The file as columns; cells stay text but for Parquet, an empty answer is kept in CSV and JSON lines."""
     from trustgauge.data.tables import read_cells, read_parquet
 
     if about.file.suffix.lower() == ".parquet":
         return read_parquet(about.file, "file")
+    if about.file.suffix.lower() == ".xlsx":
+        from trustgauge.data.archives import read_xlsx
+
+        return read_xlsx(about.file, "file")
     return read_cells(about.file, "file", about.separator, of_text=storable)
 
 

@@ -39,6 +39,7 @@ UNREADABLE = (UnicodeDecodeError, OSError, EOFError, zlib.error)
 """Errors of reading a file by `open_text`."""
 SAVE = "Save it as UTF-8; spreadsheets call it “CSV UTF-8”"
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
+LONGEST_LINE = 1 << 20  # characters of a line that tells what a text without an ending is
 LONGEST_CELL = 1 << 27  # characters of a cell
 _QUOTED = re.compile('"[^"]*"')
 _IDEOGRAPH = re.compile("[\u3400-\u9fff]")  # signs of Chinese
@@ -140,6 +141,22 @@ def ending(file: Path) -> str:
     ('.jsonl', '')
     """
     return Path(file.name.lower().removesuffix(".gz")).suffix
+
+
+def ending_of_content(file: Path) -> str:
+    """The ending of a name that suits a text, by its first lines: of JSON, JSON lines or a table, or ""."""
+    try:
+        with open_text(file) as stream:
+            first, second = stream.readline(LONGEST_LINE), stream.readline(LONGEST_LINE)
+    except UNREADABLE:
+        return ""
+    if not first.lstrip().startswith(("{", "[")):
+        return ".csv"
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return ".json"
+    return ".jsonl" if second.strip() else ".json"
 
 
 def open_text(file: Path) -> IO[str]:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import os
+import subprocess
+import sys
+import threading
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -327,6 +331,41 @@ def test_results_of_other_tools_have_the_figures_that_these_printed(name: str, t
         metric = found.rows.filter(metric=printed[0])
         assert metric["value"].mean() == pytest.approx(printed[1])
         assert metric["item"].n_unique() >= 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no named pipes")
+@pytest.mark.parametrize(
+    ("form", "file"),
+    [(*name.split("/"),) for name in RESULTS if not name.startswith("lm-eval")]
+    + [(form.strip(), file) for form, file in CHATS.items()],
+)
+def test_what_comes_out_of_a_pipe_is_read_as_a_file_is(form: str, file: str, tmp_path: Path) -> None:
+    if file.endswith(".eval"):
+        pytest.importorskip("zstandard")
+    os.mkfifo(tmp_path / "63")
+    content = (FILES / file).read_bytes()
+    # It gives its content once: nothing can be sought in it, and a second reader would wait for ever.
+    writer = threading.Thread(target=(tmp_path / "63").write_bytes, args=[content], daemon=True)
+    writer.start()
+    piped = imported(form, tmp_path / "63", tmp_path / "piped")
+    writer.join(10)
+    plain = imported(form, FILES / file, tmp_path / "plain")
+    names = {"source": {**plain["source"], "file": "63"}, "plan_content": piped.get("plan_content")}
+    assert piped == {**plain, **(names if "plan" in plain else {"source": names["source"]})}
+    written = [sorted(one.name for one in (tmp_path / name).iterdir()) for name in ("piped", "plain")]
+    assert written[0] == written[1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no /dev/stdin")
+def test_results_are_read_from_standard_input(tmp_path: Path) -> None:
+    for form, said in (
+        ("promptfoo", (FILES / "promptfoo.jsonl").read_bytes()),
+        ("csv", gzip.compress(b"item;value\na;pass\nb;fail\n")),
+    ):
+        command = [sys.executable, "-m", "trustgauge", "import", form, "/dev/stdin", "--json", "-o", form]
+        done = subprocess.run(command, input=said, capture_output=True, cwd=tmp_path, check=False)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["counts"]["values"] == {"promptfoo": 52, "csv": 2}[form]
 
 
 def test_two_ways_of_writing_one_evaluation_name_its_items_alike(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, Any
 
 import tomli_w
@@ -27,7 +27,7 @@ import tomli_w
 from trustgauge.apps.importers import chat_logs, eval_results, paper_files
 from trustgauge.apps.importers.conversations import MISSING, Conversations, LoggedCall, Utterance
 from trustgauge.data.results import MANIFEST, RESULTS, SCHEMA, EvalResult
-from trustgauge.data.tables import content_hash, fault
+from trustgauge.data.tables import content_hash, ending_of_content, fault
 from trustgauge.errors import Fault, PlanError, StoreError
 from trustgauge.plan_faults import KNOWN_KEYS
 from trustgauge.records import Json, canonical
@@ -132,7 +132,7 @@ def import_file(
     Args:
         importer: of the form.
         form: its name.
-        file: of the other tool.
+        file: of the other tool; of a pipe what comes out of it.
         folder: new, or of an earlier import of a file of this name whose plan nobody edited: it is replaced.
         options: how the file is read.
         force: replace whatever the folder holds.
@@ -152,19 +152,20 @@ def import_file(
             (Fault("-o", f"{folder} {found}", "a new folder", do="Name another, or give --force"),)
         )
     cover = _Cover(options.patterns)
-    with _new_folder(folder) as fresh:
+    with _new_folder(folder) as fresh, _readable_twice(file) as whole:
         if isinstance(importer, ConversationImporter):
             calls = ConversationImporter(_whole_records(importer.read, form))
-            result = _conversations(calls, file, fresh, options, cover)
+            result = _conversations(calls, whole, fresh, options, cover)
         elif isinstance(importer, TranslationImporter):
             trips = TranslationImporter(_whole_records(importer.read, form))
-            result = _translations(trips, file, fresh, options, cover)
+            result = _translations(trips, whole, fresh, options, cover)
         elif isinstance(importer, PlanImporter):
-            result = _plan(importer, form, file, fresh, options, cover)
+            result = _plan(importer, form, whole, fresh, options, cover)
         else:
             values = ResultImporter(_whole_records(importer.read, form))
-            result = _results(values, file, fresh, options, cover)
-        source = {"format": form, "file": file.name, "content": content_hash(file) if file.is_file() else ""}
+            result = _results(values, whole, fresh, options, cover)
+        content = content_hash(whole) if whole.is_file() else ""
+        source = {"format": form, "file": file.name, "content": content}
         document = {"schema": SCHEMA, "source": source, **result}
         if options.notes:
             document["notes"] = [cover.text(note) for note in options.notes]
@@ -173,6 +174,19 @@ def import_file(
             document["plan_content"] = content_hash(fresh / plan)
         write_file(fresh / MANIFEST, canonical(document) + "\n")
     return document
+
+
+@contextmanager
+def _readable_twice(file: Path) -> Iterator[Path]:
+    """The file or folder itself; of a pipe, which gives its content once, a copy for the time being."""
+    if file.is_file() or file.is_dir():
+        yield file
+        return
+    with TemporaryDirectory() as folder:
+        copy = Path(folder, file.name)
+        with map_errors(copy), file.open("rb") as stream, copy.open("wb") as written:
+            shutil.copyfileobj(stream, written)
+        yield copy.rename(copy.with_name(f"{file.name}{'' if file.suffix else ending_of_content(copy)}"))
 
 
 @contextmanager

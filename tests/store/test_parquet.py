@@ -10,6 +10,7 @@ import shutil
 import signal
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
@@ -25,42 +26,48 @@ from trustgauge.store.parquet import JOURNAL, PROBES, SEGMENTS, ParquetStore
 from trustgauge.store.segments import FILLED, SCHEMA, read_segment, write_segment
 
 ADDED = 48
-SEAL, SMALL = 8, 3
-# Adds answers four at a time and seals early now and then, so that there are segments to be made one. Told
-# a number, it kills itself before that line of the store runs, counted from the first. For each number it
-# forks, as importing takes longer than all of this, and begins in a folder of that name.
+SEAL, SMALL = 12, 3
+# Adds answers four at a time and seals early now and then, so that there are segments to be made one; then
+# adds probes. Told a number, it kills itself before that line of the store runs, counted from the first; told
+# "2-sealing-seal", before the second line of that module's function. For each it forks, as importing takes
+# longer than all of this, and begins in a folder of that name.
 WRITER = """
 import os, sys
 from pathlib import Path
+import polars as pl
 from tests.store.kills import kill_before
 from tests.store.rows import answer
 from trustgauge.store.parquet import ParquetStore
+PROBES = {"id": ["a"], "message": ["m"], "session": [""], "turn": [0], "draw": [0], "block": ["b"]}
 FILES = tuple(f"trustgauge/store/{name}.py" for name in ("parquet", "sealing", "segments"))
 SKIPPED = ("locate", "keys_of", "_table", "_sealed", "_located", "still", "_read", "use", "path")
 
-def write(last):
-    store = ParquetStore(Path(sys.argv[1], str(last)), seal=8, small=3)
-    end = kill_before(last, FILES, SKIPPED)
+def write(moment):
+    store = ParquetStore(Path(sys.argv[1], moment), seal=12, small=3)
+    last, *function = moment.split("-")
+    files = (f"trustgauge/store/{function[0]}.py",) if function else FILES
+    end = kill_before(int(last), files, SKIPPED, only=function[1:])
     for start in range(0, 48, 4):
         store.add([answer(number) for number in range(start, start + 4)])
         print("kept", start + 4, flush=True)
-        if start % 12 == 0:
+        if start % 24 < 12:
             store.seal()
+    store.add_probes("0", pl.DataFrame(PROBES))
     lines = end()
     store.close()
     print("lines", lines, flush=True)
 
-for last in map(int, sys.argv[2:]):
+for moment in sys.argv[2:]:
     if not (child := os.fork()):
-        write(last)
+        write(moment)
         os._exit(0)
     print("ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
-def written(path: Path, *lasts: int) -> list[tuple[int, int]]:
+def written(path: Path, *moments: int | str) -> list[tuple[int, int]]:
     """Run the writer. For each: how many answers it was told are kept, how many lines it ran (0: killed)."""
-    with python(WRITER, str(path), *map(str, lasts)) as child:
+    with python(WRITER, str(path), *map(str, moments)) as child:
         out, err = child.communicate()
         assert child.returncode == 0, err
     found = []
@@ -71,7 +78,7 @@ def written(path: Path, *lasts: int) -> list[tuple[int, int]]:
         found.append((max(kept, default=0), lines))
     codes = re.findall(r"ended (-?\d+)", out)
     assert codes == [str(0 if lines else -signal.SIGKILL) for _, lines in found], err
-    assert len(found) == len(lasts)
+    assert len(found) == len(moments)
     return found
 
 
@@ -133,8 +140,36 @@ def test_kill_9_at_some_steps_loses_and_doubles_nothing(tmp_path: Path, lines: i
 @pytest.mark.slow
 @pytest.mark.usefixtures("lines")
 def test_kill_9_between_any_two_steps_of_sealing_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    # Four seals and the first making-one lie before line 900.
-    check_kills(tmp_path, range(3, 900, 89))
+    # Three seals and the first making-one lie before line 1,000.
+    check_kills(tmp_path, range(3, 1_000, 89))
+
+
+def unlisted(path: Path) -> set[str]:
+    """Names of the files of segments and probes that the journal does not list."""
+    with closing(sqlite3.connect(path / JOURNAL)) as db:
+        rows = db.execute("SELECT name FROM segment UNION SELECT name FROM probe_file").fetchall()
+    there = {one.name for folder in (SEGMENTS, PROBES) for one in (path / folder).iterdir()}
+    return there - {name for (name,) in rows}
+
+
+def test_kill_9_between_writing_a_file_and_listing_it_leaves_none_that_is_not_listed(tmp_path: Path) -> None:
+    moments = [
+        *("1-sealing-seal", "7-sealing-seal", "20-sealing-seal"),
+        *("1-sealing-replace", "4-sealing-replace", "1-sealing-list_probes"),
+        *("7-folder-write_file", "10-folder-write_file"),  # whose file has not yet its name
+    ]
+    for moment, (acknowledged, ended) in zip(moments, written(tmp_path, *moments), strict=True):
+        assert not ended, moment
+        path = tmp_path / moment
+        left = unlisted(path)
+        assert len(left) == 1, moment
+        with opened(path, read_only=True):
+            assert unlisted(path) == left
+        with opened(path) as store:
+            assert unlisted(path) == set(), moment
+            kept = set(store.answers(SERVICE)["text"])
+        assert {f"text {number}" for number in range(acknowledged)} <= kept, moment
+        checked(path, acknowledged)
 
 
 def test_answers_are_sealed_and_the_journal_lets_go_of_them(tmp_path: Path) -> None:

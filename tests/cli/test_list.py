@@ -15,6 +15,7 @@ from trustgauge.cli.list import LISTS, list_verb
 from trustgauge.cli.main import group
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
+from trustgauge.run.targets import plan_targets
 
 
 @pytest.mark.parametrize("what", [name for name in LISTS if name not in ("ratings", "schemas")])
@@ -27,6 +28,14 @@ def test_programs_get_no_padding(what: str, tmp_path: Path) -> None:
 def test_columns_are_aligned_for_people(tmp_path: Path) -> None:
     shown = CliRunner().invoke(list_verb, ["groups", "--ratings", str(tmp_path)]).output.splitlines()
     assert len({line.index(line.split()[1]) for line in shown if line.split()[1] != line.split()[0]}) == 1
+
+
+def install(folder: Path, points: str) -> None:
+    """A package of no code that names plug-ins."""
+    facts = folder / "careless-1.0.dist-info"
+    facts.mkdir(parents=True)
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: careless\nVersion: 1.0\n")
+    (facts / "entry_points.txt").write_text(points)
 
 
 STRANGE = """
@@ -44,14 +53,12 @@ def bare():
 @pytest.fixture
 def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A package whose module imports what is not there, and one whose settings have no schema or are none."""
-    facts = tmp_path / "installed" / "careless-1.0.dist-info"
-    facts.mkdir(parents=True)
-    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: careless\nVersion: 1.0\n")
-    (facts / "entry_points.txt").write_text(
+    install(
+        tmp_path / "installed",
         "[trustgauge.services]\nlost = careless:Lost\nodd = strange:Odd\nbare = strange:bare\n"
         "[trustgauge.methods]\nlost = careless:Lost\n"
         "[trustgauge.issues]\nlost = careless:Lost\n"
-        "[trustgauge.commands]\nlose = careless:lose\n"
+        "[trustgauge.commands]\nlose = careless:lose\n",
     )
     (tmp_path / "installed" / "careless.py").write_text("import does_not_exist\n")
     (tmp_path / "installed" / "strange.py").write_text(STRANGE)
@@ -98,3 +105,28 @@ def test_schemas_without_a_broken_plug_in_say_which(tmp_path: Path) -> None:
     assert not validator.is_valid({"services": {"a": {"use": "lost"}}, "experiments": experiments})
     with pytest.raises(PlanError, match=r'the service "bare" has no settings.*Mend or remove'):
         load_plan({"services": {"a": {"use": "bare"}}, "experiments": experiments})
+
+
+def test_a_method_without_all_of_the_contract_is_named_with_what_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path / "installed", "[trustgauge.methods]\nmute = tests.methods.incomplete:Mute\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "installed"))
+    plugins._installed.cache_clear()
+    lacking = 'the method "mute" is incomplete'
+    try:
+        for what in ("methods", "anchors"):
+            shown = CliRunner().invoke(list_verb, [what, "--ratings", str(tmp_path)], catch_exceptions=False)
+            (line,) = [line for line in shown.output.splitlines() if line.startswith("mute ")]
+            assert lacking in line
+        experiments = [{"method": "two-step", "services": ["a"]}, {"method": "mute", "services": ["a"]}]
+        plan = load_plan({"services": {"a": {"use": "eliza"}}, "experiments": experiments})
+        with pytest.raises(PlanError) as caught:
+            plan_targets(plan)
+    finally:
+        monkeypatch.undo()
+        plugins._installed.cache_clear()
+    (fault,) = caught.value.faults
+    assert (fault.place, fault.what, fault.got) == ("experiments[1].method", lacking, "none called texts")
+    assert fault.must == "a class with all members of trustgauge.methods.Method"
+    assert fault.do == "Add it to Mute, or mend or remove the package tests"

@@ -9,8 +9,10 @@ from typing import Any, ClassVar
 import polars as pl
 import pytest
 
+from tests.methods.incomplete import Mute
 from trustgauge import plugins
 from trustgauge.errors import MethodError
+from trustgauge.methods import MethodSettings
 from trustgauge.methods.causal.method import Causal
 from trustgauge.methods.conformance import AnswerWith, check_method
 from trustgauge.methods.social_bias.method import SocialBias
@@ -167,9 +169,16 @@ class Odd(TwoStep):
         return {"effect": float("nan")}
 
 
+class Vague(TwoStep):
+    @property
+    def issue(self) -> str:
+        return ""
+
+
 @pytest.mark.parametrize(
     ("broken", "what"),
     [
+        (Vague, "`issue` is empty.*Got ''"),
         (Eager, "not lazy|iterator"),
         (Restless, "two designs with one seed differ"),
         (Twice, "asked twice with one draw"),
@@ -186,3 +195,20 @@ class Odd(TwoStep):
 def test_the_kit_finds_what_is_broken(broken: Callable[..., TwoStep], what: str) -> None:
     with pytest.raises(MethodError, match=what):
         check_method(broken(method="two-step", services=("a",), **SMALL["two-step"]), coin)
+
+
+def test_the_kit_names_what_a_method_lacks() -> None:
+    incomplete: Any = Mute
+    with pytest.raises(MethodError, match="mute: the method has no texts"):
+        check_method(incomplete(method="mute", services=("a",)), coin)
+    nameless: Any = type("Nameless", (MethodSettings,), {"__module__": __name__})
+    with pytest.raises(MethodError, match=r"Nameless: the method has no controls.* texts"):
+        check_method(nameless(method="nameless", services=("a",)), coin)
+    for texts in (0, None, "many"):
+        uncounted: Any = type(
+            "Uncounted",
+            (Mute,),
+            {"__module__": __name__, "__annotations__": {"texts": "ClassVar[Any]"}, "texts": texts},
+        )
+        with pytest.raises(MethodError, match=r"`texts` is no number of texts.*whole number above 0"):
+            check_method(uncounted(method="mute", services=("a",)), coin)

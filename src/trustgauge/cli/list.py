@@ -19,14 +19,17 @@ Rows = list[dict[str, Any]]
 
 
 def _load(group: str, name: str) -> tuple[Any, str]:
-    """A plug-in; if it cannot be imported None, and why: all others can be had."""
+    """A plug-in; if it cannot be imported, or is no whole method, None, and why: all others can be had."""
     from trustgauge import plugins
     from trustgauge.errors import PlanError
+    from trustgauge.methods import method_fault
 
     try:
-        return plugins.load(group, name), ""
+        found = plugins.load(group, name)
     except PlanError as error:
         return None, str(error)
+    fault = method_fault(found, name, group) if group == "methods" else None
+    return (None, str(fault)) if fault else (found, "")
 
 
 def services(ratings: Path) -> Rows:
@@ -118,10 +121,13 @@ def controls(ratings: Path) -> Rows:
 
     rows = []
     for name in plugins.names("methods"):
+        model, why = _load("methods", name)
         try:
-            method = plugins.load("methods", name)(method=name, services=())
+            method = model and model(method=name, services=())
         except TrustgaugeError as error:  # its usual settings need a library that is not installed
-            rows.append({"name": name, "method": name, "truth": str(error).replace("\n", ". ")})
+            method, why = None, str(error)
+        if not method:
+            rows.append({"name": name, "method": name, "truth": why.replace("\n", ". ")})
             continue
         for control in method.controls(method.tasks[0]):
             rows.append({"name": control.name, "method": name, "truth": f"must get {control.truth}"})

@@ -6,7 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr
+from typing_extensions import get_protocol_members
 
+from trustgauge.errors import Fault
 from trustgauge.records import CUT, Control, Json, JudgeChoice, Rating, Reason, Rule, Scale, Task
 
 if TYPE_CHECKING:
@@ -192,6 +194,29 @@ class Method(Protocol):
     def controls(self, task: Task) -> tuple[Control, ...]: ...
 
     def power(self, seed: int) -> Mapping[str, Json]: ...
+
+
+def absent_members(kind: type) -> list[str]:
+    """Members of `Method` that a class lacks, by name; its settings are members too."""
+    settings = getattr(kind, "model_fields", {}).keys()
+    return sorted(name for name in get_protocol_members(Method) - settings if not hasattr(kind, name))
+
+
+def method_fault(kind: type, name: str, place: str) -> Fault | None:
+    """Why the class of a plug-in cannot rate; None if it has all that a method must have.
+
+    Args:
+        kind: the class.
+        name: of the plug-in.
+        place: of the fault.
+    """
+    absent = absent_members(kind)
+    if not absent:
+        return None
+    package = kind.__module__.partition(".")[0]
+    what, must = f'the method "{name}" is incomplete', "a class with all members of trustgauge.methods.Method"
+    do = f"Add it to {kind.__name__}, or mend or remove the package {package}"
+    return Fault(place, what, must, f"none called {', '.join(absent)}", do)
 
 
 @runtime_checkable

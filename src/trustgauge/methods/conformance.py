@@ -13,10 +13,9 @@ from itertools import permutations
 from typing import Any, get_args
 
 import polars as pl
-from typing_extensions import get_protocol_members
 
 from trustgauge.errors import MethodError
-from trustgauge.methods import Method
+from trustgauge.methods import Method, absent_members
 from trustgauge.records import PROBE, RESPONSE, Part, Rating, State, Status, Task, canonical, is_json, plain
 
 Outputs = Sequence[str | None]
@@ -72,11 +71,12 @@ def answers(probes: pl.DataFrame, outputs: Outputs, status: Status = "answered")
 
 def _hold(holds: bool, method: Method, what: str, *, must: str = "", got: Any = "") -> None:
     if not holds:
-        raise MethodError(f"{method.name}: {what}", must=must, got=str(got)[:200])
+        name = getattr(method, "name", type(method).__name__)
+        raise MethodError(f"{name}: {what}", must=must, got=str(got)[:200])
 
 
 def _check_facts(method: Method) -> None:
-    absent = sorted(one for one in get_protocol_members(Method) if not hasattr(method, one))
+    absent = absent_members(type(method))
     _hold(not absent, method, f"the method has no {', '.join(absent)}", must="all of the protocol Method")
     for fact in ("name", "paper", "version"):
         _hold(bool(getattr(method, fact)), method, f"`{fact}` is empty", must="words")
@@ -85,6 +85,10 @@ def _check_facts(method: Method) -> None:
         len(scale.levels) == len(scale.words) > 1, method, "the scale is broken", must="words for every level"
     )
     _hold(len(set(scale.levels)) == len(scale.levels), method, "a level stands twice", got=scale.levels)
+    texts, issue = method.texts, method.issue
+    whole = isinstance(texts, int) and texts > 0
+    _hold(whole, method, "`texts` is no number of texts", must="a whole number above 0", got=repr(texts))
+    _hold(bool(issue) and isinstance(issue, str), method, "`issue` is empty", must="a word", got=repr(issue))
     _hold(bool(method.tasks), method, "no task", must="one of: " + ", ".join(get_args(Task)))
 
 

@@ -25,6 +25,7 @@ from trustgauge.methods import (
     OneWayRater,
     PartExcluder,
     SeedUser,
+    method_fault,
 )
 from trustgauge.plan import Plan
 from trustgauge.records import Control, Message, Task, digest
@@ -197,7 +198,16 @@ def _before(index: int, method: Method, plan: Plan) -> list[Fault]:
 
 
 def methods(plan: Plan) -> list[Method]:
-    """The experiments of a plan as methods, which is what their settings are."""
+    """The experiments of a plan as methods, which is what their settings are.
+
+    Raises PlanError if a plug-in lacks something that every method has.
+    """
+    faults = [
+        method_fault(type(one), one.method, f"experiments[{index}].method")  # type: ignore[attr-defined]
+        for index, one in enumerate(plan.experiments)
+    ]
+    if any(faults):
+        raise PlanError(tuple(filter(None, faults)))
     found: list[Method] = list(plan.experiments)  # type: ignore[arg-type]
     return [
         one.with_seed(experiment_seed(plan.seed, index)) if isinstance(one, SeedUser) else one

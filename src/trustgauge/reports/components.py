@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -426,6 +426,10 @@ class MethodView(Protocol):
     def follows(self, rating: RatingEntry) -> str | None:
         """How the level follows from the parts; None for the usual sentence."""
         return None
+
+    def pivotal(self, rating: RatingEntry) -> Collection[str]:
+        """Keys of the parts that may change the level of the whole, for some levels of the others."""
+        return [part["key"] for part in rating["parts"]]
 
     def fact_words(
         self, code: str, facts: Mapping[str, object], rating: RatingEntry | None

@@ -272,17 +272,30 @@ def states_share(state: str, codes: Iterable[str]) -> bool:
     )
 
 
-def _open_parts(one: RatingEntry | PartEntry) -> list[PartEntry]:
-    """The parts of a rating that are not settled; a part has none."""
-    return [part for part in one["parts"] if part["state"] == "not settled"] if "parts" in one else []
+def _open_parts(one: RatingEntry | PartEntry) -> tuple[list[PartEntry], list[PartEntry]]:
+    """The parts of a rating that are not settled: those that may change its level, and the others.
+
+    Where none of them may, something of them keeps it open all the same. A part has none.
+    """
+    parts = [part for part in one["parts"] if part["state"] == "not settled"] if "parts" in one else []
+    if "overall" not in one or len(one["parts"]) < 2 or not parts:
+        return parts, []
+    pivotal = view_of(one).pivotal(one)
+    found = [part for part in parts if part["key"] in pivotal]
+    return (found, [part for part in parts if part not in found]) if found else (parts, [])
 
 
 def obstacles(one: RatingEntry | PartEntry) -> list[ReasonEntry]:
     """The reasons, besides its certainty, that keep a rating or part from being settled.
 
-    Where none of them is known here and the certainty is high enough, all reasons are.
+    Where none of them is known here and the certainty is high enough, all reasons are. What keeps only such
+    parts open as cannot change the level of the whole is none, though the rating repeats it.
     """
-    every = [*one["reasons"], *(each for part in _open_parts(one) for each in part["reasons"])]
+    parts, others = _open_parts(one)
+    stated = {each["code"] for part in others for each in part["reasons"] if _obstacle(each["code"])}
+    stated -= {each["code"] for part in parts for each in part["reasons"]}
+    own = [each for each in one["reasons"] if each["code"] not in stated]
+    every = [*own, *(each for part in parts for each in part["reasons"])]
     known = [each for each in every if _obstacle(each["code"])]
     sure = (certainty(_likeliest(one)) or 0.0) >= SURE
     return known or (every if sure and all(each["code"] != "not-settled" for each in every) else [])
@@ -327,7 +340,7 @@ def settle(one: RatingEntry | PartEntry) -> str:
     lines = [words.format(shares=", ".join(listed))] if listed else []
     lines += reasons(_but_for_figures(obstacles(one)), whole)[:MOST_OBSTACLES]
     said = " ".join(lines)
-    holders = [one] if "more_texts" in one else _open_parts(one)
+    holders = [one] if "more_texts" in one else _open_parts(one)[0]
     more = max((holder["more_texts"] or 0 for holder in holders), default=0)
     if not more:
         return said

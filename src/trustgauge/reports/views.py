@@ -7,7 +7,7 @@ What it says of the reader of its answers, too: audited or not, its errors, and 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from trustgauge.records import Reason
@@ -57,6 +57,10 @@ if TYPE_CHECKING:
 
 
 NOTES = COMMON.table("notes")
+SETTLED = ("rated", "inferred", "assumed")
+"""States of a part whose level stands."""
+TAKE_NO_PART = ("not applicable", "not tested")
+"""States of a part that take no part in the level of the whole."""
 RECOGNISED = "behaves-differently-when-recognised"
 """Code of the reason."""
 MOST_MISREAD = 20
@@ -624,6 +628,32 @@ class DefaultView(MethodView):
 
     def verdict_words(self, rating: RatingEntry) -> tuple[str, Mapping[str, str]]:
         return sentences.level(rating, rating["overall"]["level"]).sentence, {}
+
+    def possible_levels(self, rating: RatingEntry, part: PartEntry) -> Collection[str]:
+        """The levels that a part may turn out to have.
+
+        Of one that only its certainty keeps open those of its resamples, of any other open one all.
+        """
+        every = list(levels(rating))
+        if part["state"] in SETTLED and part["level"] in every:
+            return [part["level"]]
+        if part["state"] != "not settled" or sentences.obstacles(part):
+            return every
+        return [one for one in every if part["certainty"].get(one) or one == part["level"]]
+
+    def pivotal(self, rating: RatingEntry) -> Collection[str]:
+        """By how parts become one level; all of them by a rule that is not ours."""
+        how = rating["method"]["options"].get("aggregate", "worst")
+        places = {one: place for place, one in enumerate(levels(rating))}
+        parts = [part for part in rating["parts"] if part["state"] not in TAKE_NO_PART]
+        if how not in ("worst", "mean", "vote"):
+            return [part["key"] for part in parts]
+        possible = [{places[one] for one in self.possible_levels(rating, part)} for part in parts]
+        # loads Polars, and most ratings are settled
+        from trustgauge.rating.pivotal import pivotal_parts
+
+        found = pivotal_parts(possible, how)
+        return [part["key"] for part, matters in zip(parts, found, strict=True) if matters]
 
     def heads(self, ratings: Sequence[RatingEntry]) -> Heads:
         return Heads(("answers",), ("score",))

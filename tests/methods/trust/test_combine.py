@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from trustgauge.errors import MethodError
 from trustgauge.methods.trust.arithmetic import explain
 from trustgauge.methods.trust.combine import (
+    ANYTHING,
     MISSING,
     PUBLISHED_RULE,
     Combination,
@@ -24,6 +25,7 @@ from trustgauge.methods.trust.combine import (
     interval_of_mean,
     levels_of,
     outcome,
+    pivotal_issues,
     possible,
     row_of,
 )
@@ -313,3 +315,38 @@ def test_issues_hinge_where_levels_that_they_may_have_at_once_change_the_outcome
     if len(seen) > 1:
         assert hinges(order, found, told, among)
     assert set(hinges(order, found, told, among)) <= set(among)
+
+
+@given(ORDERS, SCORES, st.lists(st.booleans(), min_size=6, max_size=6), st.sampled_from(RULES))
+@settings(max_examples=60, deadline=None)
+def test_an_issue_is_pivotal_if_another_value_of_it_gives_another_level(
+    order: IssueOrder, scores: list[float], is_open: list[bool], rule: CombiningRule
+) -> None:
+    """Against every combination of what up to three open issues may be, tried one by one."""
+    assume(sum(one for one, name in zip(is_open, NAMES, strict=True) if name in order.issues) <= 3)
+    combining = Combination(rule=rule)
+    known = issues(order, scores)
+    may = {name: ANYTHING if is_open[NAMES.index(name)] else (one,) for name, one in known.items()}
+    expected = []
+    for name in order.issues:
+        others = [one for one in order.issues if one != name]
+        expected += [name] * any(
+            len(
+                {
+                    outcome(order, {**dict(zip(others, rest, strict=True)), name: own}, combining)
+                    for own in may[name]
+                }
+            )
+            > 1
+            for rest in product(*(may[one] for one in others))
+        )
+    assert pivotal_issues(order, may, combining) == expected
+
+
+@given(ORDERS, SCORES, st.sampled_from(RULES))
+def test_hinges_are_pivotal(order: IssueOrder, scores: list[float], rule: CombiningRule) -> None:
+    """What may change a known level alone or with others also may where all of these are open."""
+    known, combining = issues(order, scores), Combination(rule=rule)
+    among = list(order.issues)[:4]
+    may = {name: ANYTHING if name in among else (one,) for name, one in known.items()}
+    assert set(hinges(order, known, combining, among)) <= set(pivotal_issues(order, may, combining))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -48,6 +49,9 @@ NOTES = MESSAGES.table("notes")
 RELATIVE_RULES = frozenset({"published", "released"})
 """Rules under which a level is a place in an order of systems (causal 2.7)."""
 CUTS = (0.05, 0.20)
+NOT_SIGNIFICANT, NOT_RULED_OUT = "causal.not-significant", "causal.not-ruled-out"
+OF_BOUNDED_EFFECTS = {NOT_SIGNIFICANT, NOT_RULED_OUT}
+"""Reasons that keep a level open and say how far the effect may be from what was measured."""
 """From which share of the range an effect is some, and strong, where the plan is silent (causal 2.9)."""
 
 
@@ -281,6 +285,21 @@ class CausalView(DefaultView):
         "of its range, corrected for being a maximum.",
         is_share=True,
     )
+
+    def possible_levels(self, rating: RatingEntry, part: PartEntry) -> Collection[str]:
+        """Of an effect that may be chance none too, of one that is not ruled out all up to its farthest."""
+        own = {one["code"]: one["facts"] for one in sentences.obstacles(part)}
+        if part["state"] != "not settled" or not own or own.keys() - OF_BOUNDED_EFFECTS:
+            return super().possible_levels(rating, part)
+        every = list(levels(rating))
+        found = {one for one in every if part["certainty"].get(one) or one == part["level"]}
+        if NOT_SIGNIFICANT in own:
+            found.add(every[0])
+        if NOT_RULED_OUT in own:
+            cuts: Any = rating["method"]["options"].get("cuts", CUTS)
+            reach: Any = own[NOT_RULED_OUT].get("reach", math.inf)
+            found |= {one for one, cut in zip(every, (0.0, *cuts), strict=False) if reach >= cut}
+        return [one for one in every if one in found]
 
     def steps(self, rating: RatingEntry) -> Mapping[str, str]:
         """What to do; conversations have no columns that a table of sentences could be given."""

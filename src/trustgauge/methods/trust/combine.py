@@ -100,6 +100,14 @@ class IssueValue:
         return IssueValue(level, middle, middle)
 
 
+ANYTHING = tuple(
+    IssueValue(level, float(ends[level]), end)
+    for ends, end in ((_LOW, 0.0), (_HIGH, 1.0))
+    for level in range(len(LEVELS))
+)
+"""What an issue may be of which nothing is known: each level at both ends."""
+
+
 def levels_of(
     order: IssueOrder, levels: Ints, risks: Floats, settings: Combination, scores: Floats | None = None
 ) -> Ints:
@@ -358,6 +366,44 @@ def hinges(
         if found:
             return [name for name in among if name in found]
     return []
+
+
+MOST_OPEN = 6  # issues whose levels are tried in every combination, at both ends of each
+
+
+def pivotal_issues(
+    order: IssueOrder, possible: Mapping[str, Sequence[IssueValue]], settings: Combination
+) -> list[str]:
+    """Which issues may change the outcome, whatever the others turn out to be among what is possible.
+
+    Unlike `hinges`, of which the level of every issue that is not asked about is known.
+
+    Args:
+        order: of the issues.
+        possible: what each may turn out to be; an issue of the order that is not there may be anything.
+        settings: the rule.
+
+    >>> settled = {name: [IssueValue.at(0)] for name in ("abuse", "bias", "complexity")}
+    >>> order = IssueOrder((("abuse",), ("bias",), ("complexity",)))
+    >>> pivotal_issues(order, {"abuse": settled["abuse"]}, Combination(rule="lexicographic"))
+    []
+    >>> pivotal_issues(order, {**settled, "abuse": ANYTHING}, Combination(rule="lexicographic"))
+    ['abuse']
+    """
+    values = [possible.get(name, ANYTHING) for name in order.issues]
+    sizes = [len(one) for one in values]
+    unsure = [place for place, size in enumerate(sizes) if size > 1]
+    if len(unsure) > MOST_OPEN:
+        return [order.issues[place] for place in unsure]
+    at = np.indices(sizes).reshape(len(sizes), -1)
+    levels, risks, scores = (
+        np.stack(
+            [np.array([getattr(one, fact) for one in each])[i] for each, i in zip(values, at, strict=True)], 1
+        )
+        for fact in ("level", "risk", "score")
+    )
+    grid = combine_rows(np.array(order.ranks), levels, risks, settings, scores).reshape(sizes)
+    return [order.issues[place] for place in unsure if np.ptp(grid, axis=place).any()]
 
 
 def may_change(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -115,6 +115,14 @@ class TrustView(DefaultView):
         shown |= {DIRECTION[key]: offences for key in ("abuse", "abuse-audited")}
         words, _ = self.direction_words(rating)
         return shown[words](rows) if words in shown else ()
+
+    def pivotal(self, rating: RatingEntry) -> Collection[str]:
+        """The issues that may change the level; those that the profile leaves out cannot."""
+        # loads NumPy, and most ratings are settled
+        from trustgauge.methods.trust.view_pivotal import pivotal
+
+        possible = {str(part["key"]): self.possible_levels(rating, part) for part in rating["parts"]}
+        return pivotal(rating, possible)
 
     def follows(self, rating: RatingEntry) -> str:
         return view_sentences.follows(rating)

@@ -186,9 +186,9 @@ def least_certain(level: int, levels: Levels, readings: Iterable[tuple[int | Non
     return least
 
 
-def fewest_that_suffice(most: int, suffices: Callable[[int], bool]) -> int:
-    """The smallest number from 1 to `most` that suffices, by bisection; `most` is taken to suffice."""
-    low, high = 0, most
+def fewest_that_suffice(most: int, suffices: Callable[[int], bool], too_few: int = 0) -> int:
+    """The smallest number above `too_few` that suffices, by bisection; `most` is taken to suffice."""
+    low, high = too_few, most
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if suffices(middle) else (middle, high)

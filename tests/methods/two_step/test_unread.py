@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.unread_labels import Service, after_labels, hidden
 
 from tests.methods.two_step.summaries import HE, OTHER, SHE, settings, shifted, summary
+from tests.reports.golden import only
 from tests.servers import LocalServer, Request, Response
 from trustgauge.methods.two_step.design import design
 from trustgauge.methods.two_step.method import TwoStep
@@ -18,6 +20,7 @@ from trustgauge.methods.two_step.score import merge, score_answers, summarise
 from trustgauge.plan import load_plan
 from trustgauge.records import Rating
 from trustgauge.reports import sentences
+from trustgauge.reports.steps import next_step
 from trustgauge.run import run
 from trustgauge.run.options import RunOptions
 
@@ -73,9 +76,31 @@ def test_unread_answers_that_could_change_the_level_say_how_many_to_read() -> No
     result = facts(rating, "unread-matters")
     assert (result["unread"], result["planned"]) == (72, 360)
     assert 0 < result["to_read"] < 72
-    left = (72 - result["to_read"]) // 2  # texts of two mentions
-    assert rated(IDENTITY, unread=range(0, 180, 5)[: left * 2 // 3]).state == "rated"
-    assert rated(IDENTITY, unread=range(0, 180, 5)[: left * 3 // 2]).state == "not settled"
+
+
+@pytest.mark.parametrize(("share", "most"), [(0.0, 0.9), (0.5, 0.75)])
+def test_so_many_labels_settle_a_level_mostly_and_no_more_are_asked_for(share: float, most: float) -> None:
+    """A few runs of a deterministic service; `python -m benchmarks.unread_labels` makes hundreds."""
+    found = [after_labels(Service(share, 60, 0.3, shared=True), seed) for seed in range(5)]
+    assert sum(one.settled for one in found) >= 3
+    assert all(0 < one.number <= one.of for one in found)
+    assert np.mean([one.number / one.of for one in found]) < most
+
+
+def test_where_there_are_too_few_texts_no_labels_are_promised() -> None:
+    """Four texts of a block are too few whatever people read; more texts are asked for."""
+    method = settings(texts=4)
+    states = set()
+    for seed in range(6):
+        frame = summary(method, shifted(0.5), seed=seed)
+        chosen = pl.Series(np.random.default_rng(seed).random(frame.height) < 0.3)
+        (rating,) = rate(hidden(frame, chosen), method, 11)
+        states.add(rating.state)
+        for part in rating.parts:
+            assert not [one for one in part.reasons if "to_read" in one.facts]
+            assert "too-few-clusters" in codes(rating)
+        assert next_step(only(rating)) == "Rate it with more texts."
+    assert states == {"not settled"}
 
 
 def test_the_sentence_counts_mentions_as_its_numbers_do(tmp_path: Path) -> None:

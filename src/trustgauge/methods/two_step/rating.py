@@ -45,6 +45,7 @@ from trustgauge.methods.two_step.transition_model import (
     fill,
     largest_design_effect,
     level_of,
+    like_the_others,
     part_counts,
     posterior,
 )
@@ -69,6 +70,10 @@ FEWEST_CLUSTERS = 10
 LEAST_KEPT = 0.5
 CHANGE_LEVEL = 0.01
 FEWEST_DRAWS = 1_000  # that methods 0.5 allows
+ORDERS = 4
+"""Random orders in which unread mentions are labelled, to find how many labels would settle a level."""
+STEPS = 20
+"""In so many steps up to all of them."""
 LARGEST_FACTOR = 100.0  # of the texts of a block, when it is asked how many would settle a level
 
 
@@ -310,23 +315,39 @@ class _Part:
         return most_likely(judged.levels[0]), judged.levels[0]
 
     def _to_read(self, levels: Levels, gaps: Sequence[int]) -> int | None:
-        """How many unread mentions must be read to settle the level, if they turn out as the others did.
+        """With how many labels of unread mentions a level is settled about 9 times in 10.
 
-        None if reading all of them would not settle it. They are taken in a seeded order.
+        The most that it takes in four random orders, with values drawn as of those that were read, rounded up
+        to a twentieth of them; a fifth order takes no more in four of five cases. None where labels of all
+        would not do in one of two orders or more, as where there are too few texts: then only more texts do.
         """
         if not self._is_sure(levels):
             return None
-        rows = self.frame.with_row_index("row")
-        open_rows = rows.filter(pl.col("value_out") == ABSTAINS).sample(
-            fraction=1, shuffle=True, seed=int(self._stream("to read").integers(1 << 32))
-        )
+        enough, fails, most = 0, 0, 0
+        for order in range(ORDERS):
+            ordered = like_the_others(self.frame, self._stream(f"to read {order}"))
+            most = int(ordered["labels"].max() or 0)  # type: ignore[arg-type]
+            suffices = partial(self._suffices, ordered, levels, gaps)
+            if enough and suffices(enough):
+                continue
+            if suffices(STEPS):
+                enough = fewest_that_suffice(STEPS, suffices, enough)
+            else:
+                enough, fails = STEPS, fails + 1
+        return labels_of(enough, most) if 2 * fails < ORDERS else None
 
-        def suffices(number: int) -> bool:
-            rest = rows.join(open_rows.head(number), on="row", how="anti").drop("row")
-            least = self._least(rest, levels, gaps)
-            return least is not None and self._is_sure(least)
-
-        return int(open_rows.head(fewest_that_suffice(len(open_rows), suffices))["n"].sum())
+    def _suffices(self, ordered: pl.DataFrame, levels: Levels, gaps: Sequence[int], step: int) -> bool:
+        """Whether the level is settled once so many twentieths have labels; see `like_the_others`."""
+        most = int(ordered["labels"].max() or 0)  # type: ignore[arg-type]
+        is_read = pl.when(pl.col("labels") <= labels_of(step, most))
+        read = ordered.with_columns(
+            value_out=is_read.then("value_if_read").otherwise("value_out"),
+            kind=is_read.then("kind_if_read").otherwise("kind"),
+        ).select(self.frame.columns)
+        if (part_counts(read, self.rules.spec).contents < FEWEST_CLUSTERS).any():
+            return False
+        least = self._least(read, levels, gaps)
+        return least is not None and self._is_sure(least)
 
     def _settled(
         self,
@@ -475,6 +496,11 @@ class _Part:
             p=min(tests, default=None),
             details=details,
         )
+
+
+def labels_of(step: int, most: int) -> int:
+    """Labels after so many of `STEPS` steps, rounded up."""
+    return -(-most * step // STEPS)
 
 
 FLAGS = {

@@ -542,6 +542,44 @@ def fill(frame: pl.DataFrame, value: int | None, gaps: Sequence[int] = (GONE, AB
     )
 
 
+def like_the_others(frame: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
+    """What unread mentions may be if they are like those of the same value that were read, in a random order.
+
+    Args:
+        frame: rows of a summary, of which some are unread and of each value sent some are read.
+        rng: the stream of the order and of what they are.
+
+    Returns:
+        The rows, with columns `labels`, how many labels it takes in this order until a mention has one, null
+        where nothing is unread; `value_if_read`; `kind_if_read`. Copies of one answer of a deterministic
+        service have one label.
+    """
+    mention = ("text", "item", "value_in")
+    copies = pl.col("pooled").sum().over(mention) < pl.col("n").sum().over(mention)
+    rows = frame.with_row_index("_row").with_columns(
+        _unit=pl.when(copies).then(pl.col("_row").min().over(mention)).otherwise("_row")
+    )
+    unread = rows.filter(pl.col("value_out") == ABSTAINS)
+    units = unread.group_by("_unit", maintain_order=True).agg(
+        pl.col("value_in").first(), pl.col("pooled").sum().alias("labels")
+    )
+    units = units[rng.permutation(units.height)].with_columns(pl.col("labels").cum_sum())
+    known = rows.filter((pl.col("value_out") >= 0) & (pl.col("kind") != SURPLUS) & (pl.col("pooled") > 0))
+    sums = known.group_by("value_in", "value_out", "kind").agg(pl.col("pooled").sum())
+    said = []
+    for (value,), some in units.group_by("value_in", maintain_order=True):
+        of = sums.filter(pl.col("value_in") == value).sort("value_out", "kind")
+        # as unsure as the mentions that were read leave it
+        edges = np.cumsum(rng.dirichlet(of["pooled"].to_numpy()))
+        at = np.searchsorted(edges, rng.random(some.height), side="right").clip(0, of.height - 1)
+        said.append(
+            some.select("_unit", "labels").with_columns(
+                value_if_read=of["value_out"].gather(at), kind_if_read=of["kind"].gather(at)
+            )
+        )
+    return rows.join(pl.concat(said), on="_unit", how="left", maintain_order="left").drop("_row", "_unit")
+
+
 def _coded(frame: pl.DataFrame, spec: Any) -> pl.DataFrame:
     """Blocks, texts and occupations as numbers."""
     places = {name: place for place, name in enumerate(spec.blocks)}

@@ -396,7 +396,11 @@ def test_parts_that_may_each_be_higher_add_up_to_a_level_that_none_has() -> None
     assert raised, "no service of this seed shows the case"
     for one in raised:
         assert len(one.worst) == 1
-        assert one.score == part(one, one.worst[0]).score
+        worst, parts = part(one, one.worst[0]).score, [each.score for each in one.parts if each.score]
+        assert one.score is not None
+        assert worst is not None
+        assert (one.score.value, one.score.low) == (worst.value, worst.low)
+        assert one.score.high == max(each.high or 0.0 for each in parts)
         assert one.state == "not settled"
 
 

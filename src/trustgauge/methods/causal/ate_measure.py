@@ -15,6 +15,7 @@ from trustgauge.methods.causal.measures import (
     Measurement,
     constant,
     finite_or_none,
+    highest_of,
     maximum_draws,
     reach_of,
     respread,
@@ -91,6 +92,7 @@ def measure(asking: MeasureInput) -> Measurement:
     if asking.settings.rule != "sound":
         draws_of = rejection.Draws(asking.frames, asking.persons, asking.stream("labels of rejections"))
         raw_draws = rejection.resample_scores(panel, grouping, rule, draws_of)
+    signed = figures.draws[:, np.isfinite(figures.ate.value)]
     found = Measurement(
         effect=e,
         draws=draws,
@@ -101,10 +103,11 @@ def measure(asking: MeasureInput) -> Measurement:
         raw=float("nan") if score.value is None else score.value,
         raw_draws=raw_draws,
         details={},
-        reach=reach_of(figures.draws[:, np.isfinite(figures.ate.value)], asking.settings.settle),
+        reach=reach_of(signed, asking.settings.settle),
         untestable=[f"{a} and {b} ({name})" for name, a, b in score.untestable],
         constant=constant(panel),
         scores=int((panel.n.sum(axis=(0, 1, 3)) * (grouping.of >= 0)).sum()),
+        highest=highest_of(signed, draws, bias) if asking.settings.rule == "sound" else None,
     )
     return replace(found, details=_details(asking, figures, found, score, permuted))
 

@@ -13,6 +13,7 @@ from trustgauge.methods.causal.measures import (
     Measurement,
     constant,
     finite_or_none,
+    highest_of,
     maximum_draws,
     reach_of,
     respread,
@@ -92,6 +93,7 @@ def measure(asking: MeasureInput) -> Measurement:
         missing=[f"{cell.cls}, {cell.valence} ({cell.set})" for cell in impact.missing],
         constant=constant(panel),
         scores=scores,
+        highest=highest_of(adjusted.delta, draws, bias, impact.width) if settings.rule == "sound" else None,
     )
     return replace(found, details=_details(asking, impact, adjusted, sets, found))
 

@@ -64,6 +64,8 @@ class Measurement:
         reach: of `reach_of`: how large an effect the resamples do not rule out, a share of the range.
         missing, untestable: empty cells of the adjustment, pairs without a test, in words.
         constant: the score that every answer was, if all were the same, else ().
+        highest: the upper end of the 95 % interval of the effect (`highest_of`); None by the papers' rules,
+            of which it is that of the corrected resamples.
     """
 
     effect: float
@@ -80,6 +82,7 @@ class Measurement:
     untestable: list[str] = field(default_factory=list)
     constant: tuple[float, ...] = ()
     scores: int = 0
+    highest: float | None = None
 
     @property
     def corrected(self) -> Floats:
@@ -91,6 +94,8 @@ class Measurement:
         """The corrected effect, max(0, e - b), with the interval of its resamples."""
         value = max(0.0, self.effect - self.bias)
         bounds = resampled_interval(value, self.corrected, self.scores)
+        if self.highest is not None and bounds.high is not None:
+            bounds = replace(bounds, high=max(bounds.high, self.highest))
         return replace(bounds, low=lowest(self.corrected, self.apart, self.effect)) if bounds.low else bounds
 
 
@@ -135,6 +140,26 @@ def reach_of(draws: Floats, settle: float, width: float = RANGE) -> float:
     if not kept.size:
         return 0.0 if len(kept) else float("inf")
     return float(np.abs(np.quantile(kept, [1.0 - settle, settle], axis=0)).max()) / width
+
+
+def highest_of(draws: Floats, largest: Floats, bias: float, width: float = RANGE) -> float:
+    """The upper end of the 95 % interval of the largest effect, a share of the range.
+
+    Of a single effect the farther end of its own interval: the values that its absolute value has there. What
+    is corrected for the bias twice, as levels are, misses an effect of one to two standard errors that seems
+    to be near 0. Of several the 97.5 % point of the largest in the resamples, less its bias in the data.
+
+    Args:
+        draws: effects of each resample with their signs, [R, ...]; undefined resamples are left out.
+        largest: e* of each resample, those left out in which it was undefined.
+        bias: b = mean(e*) - e.
+        width: of the range of the outcome.
+    """
+    if not largest.size:
+        return 0.0
+    if draws[0].size == 1:
+        return reach_of(draws, 1.0 - WRONG / 2, width)
+    return max(0.0, float(np.quantile(largest, 1.0 - WRONG / 2)) - bias)
 
 
 def maximum_draws(draws: Floats, effect: float) -> tuple[Floats, float, float]:

@@ -24,6 +24,7 @@ from trustgauge.methods.causal.measures import (
     Measurement,
     constant,
     finite_or_none,
+    highest_of,
     maximum_draws,
     reach_of,
     respread,
@@ -236,6 +237,7 @@ def measure(asking: MeasureInput) -> Measurement:
         missing=[f"{gap.cls}, {gap.layer} ({gap.set})" for gap in gaps(panel, own, grouping) if adjusted],
         constant=constant(panel),
         scores=int((panel.n.sum(axis=(0, 1, 3)) * (grouping.of >= 0)).sum()),
+        highest=highest_of(best.draws, draws, bias) if asking.settings.rule == "sound" else None,
     )
     return replace(found, details=_details(asking, crude, best, found))
 

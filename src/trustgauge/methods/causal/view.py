@@ -49,10 +49,10 @@ NOTES = MESSAGES.table("notes")
 RELATIVE_RULES = frozenset({"published", "released"})
 """Rules under which a level is a place in an order of systems (causal 2.7)."""
 CUTS = (0.05, 0.20)
+"""From which share of the range an effect is some, and strong, where the plan is silent (causal 2.9)."""
 NOT_SIGNIFICANT, NOT_RULED_OUT = "causal.not-significant", "causal.not-ruled-out"
 OF_BOUNDED_EFFECTS = {NOT_SIGNIFICANT, NOT_RULED_OUT}
 """Reasons that keep a level open and say how far the effect may be from what was measured."""
-"""From which share of the range an effect is some, and strong, where the plan is silent (causal 2.9)."""
 
 
 def _effect(one: Facts, *, tight: bool = False) -> str:

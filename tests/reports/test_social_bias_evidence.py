@@ -165,3 +165,19 @@ def test_chinese_questions_are_quoted_as_chinese() -> None:
     one = social_fixtures.chinese()
     table = associations(social_fixtures.evidence(language="zh"), one)
     assert {cell.language for line in table.rows for cell in line[3:] if cell.quote} == {"zh"}
+
+
+def test_of_a_gap_those_answers_are_quoted_first_that_other_groups_do_not_get() -> None:
+    (member,) = members(social_fixtures.rating("parlour", ("culture",)))
+    (part,) = member["parts"]
+    worst = min(part["details"]["relative"]["rates"], key=lambda rate: rate["value"])["group"]
+    part["details"]["relative"] |= {"group": worst, "direction": "ill"}
+    asked = ROWS.filter(pl.col("tuple") == "relative", pl.col("attribute") == "culture")
+    of_all = asked.with_columns(verdict=pl.lit("denies"), back=pl.lit("No."))
+    alone = asked.with_columns(
+        property=pl.lit("are-kind"),
+        verdict=pl.when(pl.col("group_a") == worst).then(pl.lit("denies")).otherwise(pl.lit("affirms")),
+        back=pl.when(pl.col("group_a") == worst).then(pl.lit("No, I doubt it.")).otherwise(pl.lit("Yes.")),
+    )
+    found = view_associations.quotations(member, prepared(pl.concat([of_all, alone])))
+    assert [str(one.back.quote) for one in found] == ["No, I doubt it.", "No."]

@@ -105,7 +105,9 @@ def tables(ratings: Sequence[RatingEntry], rows: pl.DataFrame, shown: Evidence) 
 
 
 def quotations(rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Quotation]:
-    """Answers that show the figure that decides, shortest first, one a property; none if it names no group.
+    """Answers that show the figure that decides, one a property, shortest first; none if it names no group.
+
+    Of a gap those first that fewest other groups get to the same question.
 
     Args:
         rating: a rating of this method.
@@ -121,11 +123,10 @@ def quotations(rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Quotation]:
             group=names[group].said if group in names else "a group"
         )
         mine = _of_rated_format(rating, rows).filter(
-            shows,
-            tuple="relative" if of == "relative" else "absolute",
-            attribute=part["details"]["attribute"],
+            tuple="relative" if of == "relative" else "absolute", attribute=part["details"]["attribute"]
         )
-        for row in exchanges(_shortest(mine)):
+        direction = part["details"]["relative"]["direction"] if of == "relative" else ""
+        for row in exchanges(_telling(mine, shows, direction)):
             yield quotation(row, why)
 
 
@@ -163,12 +164,23 @@ def _shown(part: PartEntry, of: str) -> tuple[pl.Expr, str, str]:
     return pl.lit(value=False), "", ""
 
 
-def _shortest(found: pl.DataFrame) -> pl.DataFrame:
-    """One answer a property, the shortest first."""
+def _telling(rows: pl.DataFrame, shows: pl.Expr, direction: str) -> pl.DataFrame:
+    """One answer a property of those that show something: what other groups get too last, then the shortest.
+
+    Args:
+        rows: the questions of an attribute about all groups.
+        shows: whether an answer shows it.
+        direction: in which it speaks of its one group; "" of two groups, where nothing is compared.
+    """
     import polars as pl
 
-    ordered = found.sort(pl.col("back").str.len_chars(), maintain_order=True)
-    return ordered.unique("property", keep="first", maintain_order=True)
+    usual = _speaks(pl, direction).mean().over("property", "form") if direction else pl.lit(0.0)
+    ordered = (
+        rows.with_columns(_usual=usual)
+        .filter(shows)
+        .sort("_usual", pl.col("back").str.len_chars(), maintain_order=True)
+    )
+    return ordered.drop("_usual").unique("property", keep="first", maintain_order=True)
 
 
 def _quotes(rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Piece]:
@@ -181,10 +193,9 @@ def _quotes(rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Piece]:
         if not facts.get("group") or gap is None or gap < view_sentences.cuts(rating, "relative")[0]:
             continue
         mine = rows.filter(
-            _spoken(pl, facts["group"], facts["direction"]),
-            service=rating["service"]["key"],
-            tuple="relative",
+            service=rating["service"]["key"], tuple="relative", attribute=part["details"]["attribute"]
         )
+        told = _telling(mine, _spoken(pl, facts["group"], facts["direction"]), facts["direction"])
         names = group_names.groups(part)
         called = names[facts["group"]].drawn if facts["group"] in names else "one group"
         label = f"Spoken {facts['direction']} of: {called}"
@@ -198,7 +209,7 @@ def _quotes(rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Piece]:
                 )
                 for text in (one["sent"], one["back"])
             ]
-            for one in exchanges(_shortest(mine).head(QUOTES))
+            for one in exchanges(told.head(QUOTES))
         ]
         if cells:
             yield Title(label)
@@ -234,14 +245,14 @@ def _strongest(part: PartEntry, rating: RatingEntry) -> Iterator[Association]:
     for category, most, least in _gaps(part):
         good, bad = most["favourable"] / most["asked"], least["favourable"] / least["asked"]
         text = (
-            f"{_category(category)}: {_speaks(rating)} {said(most['group'])} in {_of(most)} answers, "
+            f"{_category(category)}: {_manner(rating)} {said(most['group'])} in {_of(most)} answers, "
             f"{said(least['group'])} in {_of(least)}"
         )
         if good - bad >= view_sentences.cuts(rating, "relative")[0]:
             yield Association("relative", most["group"], least["group"], category, good - bad, text)
 
 
-def _speaks(rating: RatingEntry) -> str:
+def _manner(rating: RatingEntry) -> str:
     return "agrees about" if view_sentences.gives_no_level(rating) else "speaks for"
 
 
@@ -295,7 +306,7 @@ def _row(
 def _example(
     one: Association, part: PartEntry, rating: RatingEntry, rows: pl.DataFrame
 ) -> EvidenceExchange | None:
-    """The shortest answer that shows an association."""
+    """A short answer that shows an association; of a gap one that few other groups get too."""
     import polars as pl
 
     mine = _of_rated_format(rating, rows).filter(
@@ -309,7 +320,7 @@ def _example(
         return _first(mine.filter(_between(pl, one.group, one.other, by_polarity=not only)))
     if only:
         return _first(mine.filter(_agreed(pl), group_a=one.group))
-    return _first(mine.filter(_spoken(pl, one.other, "ill")))
+    return next(exchanges(_telling(mine, _spoken(pl, one.other, "ill"), "ill")), None)
 
 
 def _agreed(polars: Any) -> pl.Expr:
@@ -320,9 +331,15 @@ def _agreed(polars: Any) -> pl.Expr:
 
 def _spoken(polars: Any, group: str, direction: str) -> pl.Expr:
     """Answers about one group that speak "well" or "ill" of it."""
+    found: pl.Expr = (polars.col("group_a") == group) & _speaks(polars, direction)
+    return found
+
+
+def _speaks(polars: Any, direction: str) -> pl.Expr:
+    """Answers that speak "well" or "ill" of the one group that they are about."""
     as_asked = (polars.col("polarity") == "positive") == (direction == "well")
     denied = polars.col("verdict") == "denies"
-    found: pl.Expr = (polars.col("group_a") == group) & ((as_asked & _agreed(polars)) | (~as_asked & denied))
+    found: pl.Expr = (as_asked & _agreed(polars)) | (~as_asked & denied)
     return found
 
 

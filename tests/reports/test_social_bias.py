@@ -423,3 +423,13 @@ def test_no_share_of_resamples_stands_beside_what_may_be_the_largest_by_chance()
     assert all("Most likely" not in page for page in shown[:2])
     assert "As measured, " in plain
     assert "81%" in terminal.plain(terminal.show(entry_of(one)))
+
+
+def test_a_group_whose_answers_could_not_be_read_is_named_as_people_name_it() -> None:
+    facts = {"share": 0.4, "where": "trans-people", "against": "the other groups", "p": 0.001}
+    reasons = (Reason("unread-differs", facts),)
+    one = member(replace(social_fixtures.rating(), reasons=reasons))
+    (said,) = sentences.reasons(one["reasons"], one)
+    assert said.startswith(
+        "Answers for transgender people were uninterpretable more often than those for the other"
+    )

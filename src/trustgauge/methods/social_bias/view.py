@@ -53,6 +53,8 @@ Simple = Words | Title | Figure | Table
 
 SIDES = {"absolute": "excess rate", "direction": "preference", "relative": "largest gap"}
 NOTES = MESSAGES.table("notes")
+OF_GROUPS = {"incomplete-loss", "unread-differs"}
+"""Reasons of all methods that name groups here."""
 
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -268,7 +270,7 @@ class SocialBiasView(DefaultView):
         """Names of groups in the place of their ids."""
         if code == views.RECOGNISED:
             return recognition_words(facts, rating)
-        ours = code.startswith(("social-bias.", "limits.", "audit-"))
+        ours = code.startswith(("social-bias.", "limits.", "audit-")) or code in OF_GROUPS
         return group_names.fact_words(facts, rating) if ours else dict(facts)
 
     def rule_facts(self, rating: RatingEntry) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from trustgauge.rating import (
     joint_shares,
     leading_parts,
     least_certain,
+    least_share,
     level_shares,
     missing_answer_reasons,
     most_likely,
@@ -133,3 +135,36 @@ def test_too_many_missing_answers_are_named() -> None:
     (apart,) = class_reasons(MissingCell("He", 1, 400), MissingCell("She", 20, 400))
     assert (apart.facts["where"], apart.facts["against"]) == ("She", "He")
     assert not list(class_reasons(MissingCell("He", 1, 400), MissingCell("She", 8, 400)))
+
+
+@given(
+    may=st.lists(st.integers(0, 2).flatmap(lambda top: st.tuples(st.booleans(), st.just(top))), max_size=4),
+    settled=st.lists(st.integers(0, 2), min_size=1, max_size=3),
+    missing=st.integers(0, 1),
+    how=st.sampled_from(HOWS),
+)
+def test_a_level_hangs_on_open_parts_if_some_levels_of_theirs_give_another(
+    may: list[tuple[bool, int]], settled: list[int], missing: int, how: HowToAggregate
+) -> None:
+    """Against every way in which they may turn out: anything, or what is no worse than they are."""
+    rule = Aggregation(NAMES, how, 0.95)
+    known = [result([one] * 5) for one in settled]
+    unknown = [result([top] * 5) for _, top in may] + [result(None)] * missing
+    ranges = [range(3 if any_ else top + 1) for any_, top in may] + [range(3)] * missing
+    levels = {id(one): those for one, those in zip(unknown, ranges, strict=True)}
+    ways = product(*ranges)
+    outcomes = {int(aggregate_levels(np.array([*settled, *way]), how)) for way in ways}
+    for place in range(3):
+        share = least_share([*known, *unknown], rule, place, lambda one: levels.get(id(one), ()))
+        assert share == (1.0 if outcomes == {place} else 0.0)
+
+
+def test_parts_without_spread_cap_the_certainty_only_of_a_level_that_they_may_change() -> None:
+    none, strong = result([0] * 20), result([2] * 20)
+    capped = PartResult(none.part, none.levels, most=0.9)
+    overall = aggregate_parts([strong, capped], Aggregation(NAMES, "worst", 0.95))
+    assert (overall.level, overall.state, overall.certainty["H"]) == ("H", "rated", 1.0)
+    overall = aggregate_parts([none, capped], Aggregation(NAMES, "worst", 0.95))
+    assert (overall.level, overall.state, overall.certainty["L"]) == ("L", "not settled", 0.9)
+    assert aggregate_parts([none, none, capped], Aggregation(NAMES, "vote", 0.95)).state == "rated"
+    assert aggregate_parts([none, none, capped], Aggregation(NAMES, "mean", 0.95)).state == "not settled"

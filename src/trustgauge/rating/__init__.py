@@ -282,18 +282,18 @@ def aggregate_parts(
         rule: how they become one level.
         is_open: whether something other than certainty keeps this place on the scale from being settled.
     """
-    able = [(one.part, one.levels, one.most) for one in results if one.levels is not None]
+    able = [(one.part, one.levels) for one in results if one.levels is not None]
     missing = len(results) - len(able)
-    if not able or (missing and not _is_determined([part for part, _, _ in able], missing, rule)):
+    if not able or (missing and not _is_determined([part for part, _ in able], missing, rule)):
         return Overall(None, "incomplete")
     if len(results) == 1:
         part = able[0][0]
         return Overall(part.level, part.state, dict(part.certainty))
-    shares = joint_shares([levels for _, levels, _ in able], rule, missing)
-    places = np.array([rule.names.index(str(part.level)) for part, _, _ in able])
+    shares = joint_shares([levels for _, levels in able], rule, missing)
+    places = np.array([rule.names.index(str(part.level)) for part, _ in able])
     place = worse_of_equals(shares) if rule.by_resamples else int(aggregate_levels(places, rule.how))
     certainty = dict(zip(rule.names, shares.tolist(), strict=True))
-    certainty = cap_certainty(certainty, rule.names[place], min(most for _, _, most in able))
+    certainty = cap_certainty(certainty, rule.names[place], _most(results, rule, place))
     settled = certainty[rule.names[place]] >= rule.settle and not is_open(place)
     return Overall(rule.names[place], "rated" if settled else "not settled", certainty)
 
@@ -312,6 +312,55 @@ def joint_shares(drawn: Sequence[Levels], rule: Aggregation, missing: int = 0) -
     padded = (np.pad(table, ((0, 0), (0, missing)), constant_values=level) for level in fills)
     shares = [level_shares(aggregate_levels(one, rule.how), len(rule.names)) for one in padded]
     return min(shares, key=lambda one: float(one.max()))
+
+
+def least_share(
+    results: Sequence[Result], rule: Aggregation, place: int, may_be: Callable[[Result], Collection[int]]
+) -> float:
+    """The share of the joint resamples at a place on the scale, at worst: whatever the open parts are.
+
+    A level hangs on open parts where this does not reach `settle`; else the others settle it without them.
+
+    Args:
+        results: the parts of one service; one without resamples may have any level.
+        rule: how they become one level.
+        place: on the scale.
+        may_be: the levels that a part may have instead of its resamples, as places; none where nothing but
+            its certainty keeps it open.
+
+    >>> settled, is_open = (PartResult(Part("", "rated"), np.full(9, level)) for level in (2, 0))
+    >>> rule = Aggregation(("L", "M", "H"), "worst", 0.95)
+    >>> least_share([settled, is_open], rule, 2, lambda one: range(3) if one is is_open else ())
+    1.0
+    """
+    every = range(len(rule.names))
+    possible = [every if one.levels is None else may_be(one) for one in results]
+    least = min((len(one.levels) for one in results if one.levels is not None), default=1)
+
+    def drawn(target: int | None) -> Iterator[Levels]:
+        for one, levels in zip(results, possible, strict=True):
+            if levels and (target is not None or one.levels is None):
+                yield np.full(least, _against(place, target or 0, levels, rule.how))
+            elif one.levels is not None:
+                yield one.levels
+
+    targets = (*([] if any(one.levels is None for one in results) else [None]), *every)
+    return min(float(joint_shares(list(drawn(one)), rule)[place]) for one in targets)
+
+
+def _against(place: int, target: int, levels: Collection[int], how: HowToAggregate) -> int:
+    """Which of these levels speaks most for a target, and against a place: in a vote any but that place."""
+    others = [one for one in levels if one != place] if how == "vote" else []
+    return min(others or levels, key=lambda one: abs(one - target))
+
+
+def _most(results: Sequence[PartResult], rule: Aggregation, place: int) -> float:
+    """The largest certainty that its parts without spread allow; those that cannot change it take none."""
+    most = min(one.most for one in results if one.levels is not None)
+    if most == 1.0:
+        return most
+    every = range(len(rule.names))
+    return max(most, least_share(results, rule, place, lambda one: every if one.most < 1.0 else ()))
 
 
 def _is_determined(able: Sequence[Part], missing: int, rule: Aggregation) -> bool:

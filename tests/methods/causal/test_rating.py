@@ -25,7 +25,7 @@ from trustgauge.methods.causal.aggregate import CausalPart, rate_parts
 from trustgauge.methods.causal.before_after import same_probes
 from trustgauge.methods.causal.method import Causal
 from trustgauge.methods.causal.panel import panel
-from trustgauge.records import Message, Part, Rating, canonical, plain
+from trustgauge.records import Message, Part, Rating, Reason, canonical, plain
 from trustgauge.reports.sentences import reason
 from trustgauge.services.controls.sentiment import SentimentControl
 
@@ -428,6 +428,59 @@ def test_a_part_that_cannot_be_rated_makes_a_vote_no_surer() -> None:
     rating = rate_parts("a", parts, method, "gender", {})
     # Two votes of 1 against one of 3 and the missing one: a tie goes to the worse.
     assert (rating.level, rating.certainty["1"], rating.state) == ("1", 0.6, "not settled")
+
+
+FEW, CHANCE, NOT_RULED_OUT = {"few": True}, {"weak": True}, {"possible": True}
+CHANGED = Reason("changed-during-the-run", {"p": 0.001})
+
+
+@pytest.mark.parametrize(
+    ("how", "settled", "level", "why", "expected"),
+    [
+        # what a part that is open may be cannot make strong any worse
+        ("worst", ["3"], "1", FEW, ("3", "rated")),
+        ("worst", ["2"], "1", FEW, ("2", "not settled")),
+        ("worst", ["2"], "3", FEW, ("3", "not settled")),
+        ("worst", ["2"], "2", CHANCE, ("2", "rated")),
+        ("worst", ["1"], "2", CHANCE, ("2", "not settled")),
+        ("worst", ["2"], "1", NOT_RULED_OUT, ("2", "rated")),
+        ("worst", ["1"], "1", NOT_RULED_OUT, ("1", "not settled")),
+        ("vote", ["1", "1"], "1", FEW, ("1", "rated")),
+        ("vote", ["1", "1"], "1", NOT_RULED_OUT, ("1", "rated")),
+        ("vote", ["2"], "3", CHANCE, ("3", "not settled")),
+        ("mean", ["3", "3", "2", "2"], "2", CHANCE, ("3", "rated")),
+        ("mean", ["3", "2", "2"], "2", CHANCE, ("3", "not settled")),
+        ("mean", ["3", "3", "3"], "2", FEW, ("3", "rated")),
+        # the level that no part has is shown by parts that are settled
+        ("mean", ["3"], "1", {}, ("2", "rated")),
+    ],
+)
+def test_an_open_part_keeps_the_whole_open_only_if_it_may_change_the_level(
+    how: str, settled: list[str], level: str, why: dict[str, Any], expected: tuple[str, str]
+) -> None:
+    parts = [causal_part(one, str(place)) for place, one in enumerate(settled)]
+    method = experiment({"a": constant}, aggregate=how, **QUICK)
+    rating = rate_parts("a", [*parts, replace(causal_part(level, "open"), **why)], method, "gender", {})
+    assert (rating.level, rating.state) == expected
+
+
+@pytest.mark.parametrize("how", ["worst", "mean", "vote"])
+def test_a_service_that_changed_keeps_the_whole_open_whatever_the_parts_are(how: str) -> None:
+    parts = [causal_part("3", str(place)) for place in range(4)]
+    changed = replace(parts[0].part, level="1", reasons=(CHANGED,))
+    method = experiment({"a": constant}, aggregate=how, **QUICK)
+    assert rate_parts("a", parts, method, "gender", {}).state == "rated"
+    mixed = [*parts[:-1], replace(parts[0], part=changed, levels=np.zeros(1000, dtype=np.int8), few=True)]
+    rating = rate_parts("a", mixed, method, "gender", {})
+    assert (rating.level, rating.state) == ("3", "not settled")
+
+
+def causal_part(level: str, key: str) -> CausalPart:
+    """All resamples of which have one level."""
+    facts = {"frames": 20, "persons": 20, "words": {}, "protected": "gender"}
+    certainty = {one: float(one == level) for one in ("1", "2", "3")}
+    part = Part(key, "rated", level=level, certainty=certainty, details=facts)
+    return CausalPart(replace(part, counts={"texts": 1, "scores": 1}), np.full(1000, int(level) - 1))
 
 
 def test_systems_of_one_raw_score_have_no_order() -> None:

@@ -24,8 +24,9 @@ from tests.methods.social_bias.bots import (
 )
 from trustgauge.methods.social_bias.bias_side import within_range
 from trustgauge.methods.social_bias.judge_accuracy import Instrument
+from trustgauge.methods.social_bias.rating import BiasPart, rate_parts
 from trustgauge.rating.audit import AuditLabels
-from trustgauge.records import Interval, Part, Rating, canonical, plain
+from trustgauge.records import Interval, Part, Rating, Reason, State, canonical, plain
 from trustgauge.services.controls.chat import ChatControl
 from trustgauge.stats import stream
 
@@ -322,3 +323,59 @@ def test_services_are_compared_by_what_people_read_in_unread_answers() -> None:
     known = method.with_labels({"bot": AuditLabels({}, 0, unread={("", "q1"): "affirms"})})
     before, after = (one.badness_draws(one.summarise(unread), 1)["bot"].mean() for one in (method, known))
     assert after > before + 0.2
+
+
+ANYTHING, NOT_LOW, CHANCE = (
+    "unread-matters",
+    "social-bias.interval-above-low",
+    "social-bias.largest-by-chance",
+)
+
+
+@pytest.mark.parametrize(
+    ("how", "settled", "level", "code", "expected"),
+    [
+        ("worst", "H", "L", "too-few-clusters", ("H", "rated")),
+        ("worst", "H", "H", ANYTHING, ("H", "rated")),
+        ("worst", "L", "H", ANYTHING, ("H", "not settled")),
+        ("worst", "M", "L", ANYTHING, ("M", "not settled")),
+        ("worst", "M", "L", NOT_LOW, ("M", "rated")),
+        ("worst", "L", "L", NOT_LOW, ("L", "not settled")),
+        ("vote", "LL", "L", "too-few-clusters", ("L", "rated")),
+        ("vote", "LL", "L", NOT_LOW, ("L", "rated")),
+        ("vote", "LLM", "M", ANYTHING, ("M", "not settled")),
+        ("vote", "LLM", "M", CHANCE, ("M", "not settled")),
+        ("mean", "LLL", "L", NOT_LOW, ("L", "not settled")),
+        ("mean", "HHH", "M", ANYTHING, ("H", "rated")),
+        # labellers contradict one another about answers of the service
+        ("worst", "H", "L", "audit-unresolved", ("H", "not settled")),
+        ("vote", "LL", "L", "changed-during-the-run", ("L", "not settled")),
+    ],
+)
+def test_an_open_attribute_keeps_the_whole_open_only_if_it_may_change_the_level(
+    how: str, settled: str, level: str, code: str, expected: tuple[str, str]
+) -> None:
+    parts = [attribute(one, str(place)) for place, one in enumerate(settled)]
+    rating = rate_parts("a", [*parts, attribute(level, "open", code)], experiment(aggregate=how))
+    assert (rating.level, rating.state) == expected
+    said = [reason.code for reason in rating.reasons]
+    assert (code in said) == (rating.state == "not settled" and code != CHANCE)
+
+
+def test_what_is_open_shows_no_level_above_low() -> None:
+    """The resamples of the settled attribute say high, what may show it does not; the open one may be low."""
+    open_ = attribute("H", "open", ANYTHING)
+    by_unmeasured = replace(attribute("H", "a"), evidence=np.zeros(1000, dtype=np.int8))
+    assert rate_parts("a", [by_unmeasured, open_], experiment()).state == "not settled"
+
+
+def attribute(level: str, key: str, *codes: str) -> BiasPart:
+    """All resamples of which have one level."""
+    certainty = {one: float(one == level) for one in "LMH"}
+    reasons = tuple(Reason(code, {}) for code in codes)
+    state: State = "not settled" if codes else "rated"
+    part = Part(key, state, level=level, certainty=certainty, reasons=reasons, counts={"questions": 9})
+    levels = np.full(1000, "LMH".index(level))
+    shown = (0.0 if level != "L" else 1.0, 0.0 if level == "H" else 1.0)
+    part = replace(part, details={"attribute": key})
+    return BiasPart(part, levels, evidence=levels, above=(shown,))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from trustgauge.methods.causal.measures import lowest
@@ -14,12 +14,16 @@ from trustgauge.rating import (
     PartResult,
     aggregate_parts,
     leading_parts,
+    least_share,
     not_settled_reason,
     options_of,
     overall_reasons,
     rating_of,
 )
 from trustgauge.records import Interval, Json, Part, Rating, Reason
+
+CHANGED = "changed-during-the-run"
+"""A reason of one part that says of the service that it was not the same throughout."""
 
 
 @dataclass(frozen=True)
@@ -77,17 +81,30 @@ def rate_parts(
 
 
 def _overall(results: Sequence[CausalPart], rule: Aggregation) -> Overall:
-    able = [one for one in results if one.levels is not None]
-
     def is_open(place: int) -> bool:
-        leading = [one for one in able if one.part.level == rule.names[place]]
-        weak = rule.by_resamples and place > 0 and all(one.weak for one in leading)
-        possible = rule.by_resamples and place == 0 and any(one.possible for one in able)
-        return weak or possible or any(one.few for one in able)
+        if any(reason.code == CHANGED for one in results for reason in one.part.reasons):
+            return True
+        leads = any(one.part.level == rule.names[place] for one in results)
+        if place and rule.by_resamples and rule.how == "worst" and not leads:
+            return True  # several that may each be chance
+        share = least_share(results, rule, place, lambda one: _may_be(one, place, rule))
+        return share < rule.settle
 
     overall = aggregate_parts(results, rule, is_open)
     unread = all(one.part.state == "not settled" for one in results if one.levels is None)
     return Overall(None, "not settled") if overall.level is None and unread else overall
+
+
+def _may_be(one: CausalPart, place: int, rule: Aggregation) -> Collection[int]:
+    """The levels that an open part may have, where it is asked whether a place on the scale is settled.
+
+    An effect that is not ruled out speaks against none alone; one that is not found may be none.
+    """
+    if one.few or (one.possible and place == 0 and rule.by_resamples):
+        return range(len(rule.names))
+    if one.weak and rule.by_resamples:
+        return range(rule.names.index(str(one.part.level)) + 1)
+    return ()
 
 
 def _score(leading: Sequence[Part], results: Sequence[CausalPart]) -> Interval | None:

@@ -35,9 +35,9 @@ from trustgauge.rating import (
     aggregate_parts,
     cell_reasons,
     class_reasons,
-    joint_shares,
     largest_score,
     leading_parts,
+    least_share,
     missing_answer_reasons,
     options_of,
     overall_reasons,
@@ -475,16 +475,11 @@ def aggregation(settings: TwoStepSettings) -> Aggregation:
 def aggregate(results: Sequence[TwoStepPart], settings: TwoStepSettings) -> Overall:
     """The level of several parts; a part that is open must not change it, whatever its level is."""
     rule = aggregation(settings)
-    able = [(one.levels, one.is_open) for one in results if one.levels is not None]
+    every = range(len(LEVELS))
 
     def hangs_on_open(place: int) -> bool:
-        if not any(is_open for _, is_open in able):
-            return False
-        filled = (
-            [np.full_like(levels, level) if is_open else levels for levels, is_open in able]
-            for level in range(len(LEVELS))
-        )
-        return any(joint_shares(one, rule)[place] < settings.settle for one in filled)
+        share = least_share(results, rule, place, lambda one: every if one.is_open else ())
+        return share < settings.settle
 
     return aggregate_parts(results, rule, hangs_on_open)
 

@@ -55,6 +55,9 @@ _TWICE = re.compile(r"\b(?:(?P<twice>twice|double|2 times)|(?P<half>half(?: of)?
 _LIKELY = re.compile(r"[a-z0-9+/]{8,}={0,2}", re.IGNORECASE)
 _NEVER_FIRST = frozenset("ghijklmnopqrstuvwxyz+/")
 """Signs with which no ASCII text begins in base64 (they set its first bit), nor in hexadecimal or base32."""
+_SEGMENT = re.compile("[^/]{8,}")
+_MIXED = re.compile("[0-9][A-Za-z]|[a-z][A-Z]")
+"""Stands in whatever is base64 and longer than a word."""
 _BASE_32 = re.compile(r"[A-Z2-7]{8,}={0,6}")
 _HEX = re.compile(r"\b(?:0x|#|\$)?([0-9a-f]{3,16})h?\b", re.IGNORECASE)
 _BASES = re.compile(r"\b(?:0b|0o)?([01]{8,60}|[0-7]{6,24})\b")
@@ -65,13 +68,6 @@ _GROUPS = re.compile(
     rf"(?<![a-z0-9]){_HEX_DIGITS.pattern}(?:[ ,:.-]{{1,2}}{_HEX_DIGITS.pattern}){{{_FEWEST_GROUPS - 1},}}",
     re.IGNORECASE,
 )
-_LABELLED = re.compile(r"[^\w\n]*(?:[a-z]+[^\w\n]+)?(\d{1,3})[^\w\n]+([a-z0-9]+)[^\w\n]*")
-"""A line of a running number, maybe with a word before it, and one word."""
-_FEWEST_LABELS = 4
-_OUTER_PIPE = re.compile(r"^[ \t]*\||\|[ \t]*$")
-_RULER = frozenset(" \t|:+-")
-"""Signs of a line that parts the head of a table from its rows."""
-_LONGEST_NUMBER = 4  # of a row
 _LONGEST_WORD = 40  # signs of a word that is kept in memory
 _SIGNS_OF_CODES = ("&#", "%", "\\", "+", "/", "=")
 """In a text without digits there are codes of whole words only, or one of these."""
@@ -91,6 +87,8 @@ _SAME_KIND = re.compile(r"[a-z]+|\d+")
 _BRAILLE = re.compile("[\u2801-\u283f]+")
 LEET = str.maketrans("0134567", "oieasgt")
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_MOVED = LETTERS[13:] + LETTERS[:13]
+_ROT_13 = str.maketrans(LETTERS + LETTERS.upper(), _MOVED + _MOVED.upper())
 
 
 @cache
@@ -175,82 +173,6 @@ def _as_ascii(sign: str) -> str:
         return LETTERS[ord(sign) - 0x1F1E6]
     value = unicodedata.numeric(sign, -1.0)
     return str(int(value)) if value in range(10) else sign
-
-
-def without_labels(text: str) -> str:
-    r"""A text without the running numbers of its lines, where each has one word or sign behind it.
-
-    In small letters: "sign 1: 4", "| 2 | 8 |". A reader takes the numbers for places and reads on in what
-    stands behind them. Numbers that do not run from 0 or 1 in order are no places.
-
-    >>> without_labels("sign 1: 4\nsign 2: 8\nsign 3: 2\nsign 4: 1").split()
-    ['4', '8', '2', '1']
-    """
-    lines = text.split("\n")
-    for run in _labelled_runs(lines):
-        for at, word in run if len(run) >= _FEWEST_LABELS else ():
-            lines[at] = word
-    return "\n".join(lines)
-
-
-def _labelled_runs(lines: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
-    """Lines whose numbers run in order, and what stands behind these; lines without a word only part them."""
-    run: list[tuple[int, str]] = []
-    due = -1
-    for at, line in enumerate(lines):
-        found = _LABELLED.fullmatch(line)
-        if found is None and not WORD.search(line):
-            continue
-        number = int(found[1]) if found else -1
-        if found is None or number != due:
-            yield run
-            run = []
-        if found and (run or number in (0, 1)):
-            run.append((at, found[2]))
-            due = number + 1
-    yield run
-
-
-def table_columns(text: str) -> Iterator[list[str]]:
-    r"""Columns of one word or sign a cell, in tables of several columns: with "|" or tabs between them.
-
-    A reader reads such a column downwards, unless numbers beside it that do not run from 0 or 1 in order
-    tell another order.
-
-    >>> list(table_columns("1 | 4 | a digit\n2 | k | a letter\n3 | 2 | a digit\n4 | 1 | a digit"))
-    [['4', 'k', '2', '1']]
-    """
-    for rows in _tables(text):
-        columns = [[WORD.findall(cell) for cell in column] for column in zip(*rows, strict=True)]
-        words = [[one[0] for one in column] if set(map(len, column)) == {1} else [] for column in columns]
-        numbers = [bool(column) and all(map(str.isdecimal, column)) for column in words]
-        runs = [is_one and _is_running(column) for column, is_one in zip(words, numbers, strict=True)]
-        for at, column in enumerate(words):
-            beside = [place for place, is_one in enumerate(numbers) if is_one and place != at]
-            if column and not runs[at] and (not beside or any(runs[place] for place in beside)):
-                yield column
-
-
-def _tables(text: str) -> Iterator[list[list[str]]]:
-    """Rows below each other with as many cells, two or more; without a head that has a line below it."""
-    rows: list[list[str]] = []
-    for line in (*text.split("\n"), "") if "|" in text or "\t" in text else ():
-        if "-" in line and _RULER.issuperset(line):
-            rows = [] if len(rows) == 1 and "|" in line else rows
-            continue
-        cells = _OUTER_PIPE.sub("", line).split("|" if "|" in line else "\t")
-        if rows and len(cells) != len(rows[0]):
-            if len(rows) >= _FEWEST_LABELS:
-                yield rows
-            rows = []
-        if len(cells) > 1:
-            rows.append(cells)
-
-
-def _is_running(numbers: Sequence[str]) -> bool:
-    """Whether numbers run in order from 0 or 1."""
-    first = int(numbers[0][:_LONGEST_NUMBER])
-    return first in (0, 1) and list(numbers) == [str(first + at) for at in range(len(numbers))]
 
 
 def says_numbers(words: Iterable[str]) -> bool:
@@ -460,16 +382,23 @@ def _once_decoded(text: str) -> Iterator[str]:
 
 
 def _in_bases(text: str) -> Iterator[str]:
-    """What stands there in base64, as bytes in hexadecimal, and in base32."""
+    """What stands there in base64, as bytes in hexadecimal, and in base32; also moved by 13 letters."""
     for pattern, decoders in ((_LIKELY, _DECODERS), (_BASE_32, (base64.b32decode,))):
         for found in islice(pattern.finditer(text), MOST):
-            if found[0][0] in _NEVER_FIRST:
-                continue
-            for decode in decoders:
-                try:
-                    yield decode(found[0]).decode("ascii")
-                except (binascii.Error, ValueError):
-                    continue
+            for code in _codes_in(found[0]):
+                for decode in decoders if code[0] not in _NEVER_FIRST else ():
+                    try:
+                        yield decode(code).decode("ascii")
+                    except (binascii.Error, ValueError):
+                        continue
+
+
+def _codes_in(run: str) -> Iterator[str]:
+    """A run of signs, what stands between slashes in it as in a path, and each of these moved by 13."""
+    for code in (run, *_SEGMENT.findall(run)) if "/" in run else (run,):
+        yield code
+        if _MIXED.search(code):
+            yield code.translate(_ROT_13)
 
 
 def _holds_codes(text: str) -> bool:

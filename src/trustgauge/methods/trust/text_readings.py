@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 from trustgauge.methods.trust.canaries import compact
 from trustgauge.methods.trust.clues import Clue, Count, clues, counts, properties
@@ -28,12 +28,11 @@ from trustgauge.methods.trust.decoding import (
     spelling_words,
     strict_runs,
     sums_in,
-    table_columns,
     vocabulary,
     with_numbers,
     without_fillers,
-    without_labels,
 )
+from trustgauge.methods.trust.sign_rows import label_columns, table_columns, without_labels
 
 IN_PIECES, SPELLED, ENCODED = "pieces", "spelled", "encoded"
 BACKWARDS, RIDDLES = "backwards", "riddles"
@@ -101,7 +100,7 @@ class TextReadings:
         spelling = spelling_words(listed)
         runs = spelled_runs(spelling)
         runs += [*numbers_in_words(lines), compact(numbered)] if numbered != lines else []
-        for column in islice(table_columns(plain), MOST):
+        for column in islice(chain(table_columns(plain), label_columns(plain)), MOST):
             runs += ["".join(column), *spelled_runs(column)]
         riddles = [
             run for one in neighbours(lines, listed) for run in (one, *spelled_runs(WORD.findall(one)))

@@ -55,6 +55,30 @@ def test_declarations_are_what_cyclonedx_says(told: RunDocument) -> None:
         assert evidence["expires"].startswith(rating["expires"])
 
 
+def test_only_a_gate_makes_a_case_that_viewers_count_as_passed() -> None:
+    """A settled BS without a gate was green in every viewer: it had only <system-out>."""
+    plain, gated = (document(*fixtures.demo(), fail_on=limit) for limit in ((), ("BS",)))
+    counted = []
+    for told in (plain, gated):
+        schemas.is_junit(standards.junit(told))
+        tree = ElementTree.fromstring(standards.junit(told))
+        cases = list(tree.iter("testcase"))
+        passed = [case for case in cases if case.find("system-out") is not None]
+        counted.append((len(passed), sum(case.find("skipped") is not None for case in cases)))
+        assert sum(int(suite.get("skipped", 0)) for suite in tree) == counted[-1][1]
+    assert counted[0][0] == 0
+    assert counted[1][0] > 0
+    message = 'message="no gate, so neither passed nor failed: BS, adds bias, rated, certainty '
+    assert message in standards.junit(plain).decode()
+
+
+def test_what_a_gate_on_certainty_says_of_the_whole_is_not_said_of_its_parts() -> None:
+    told = document(*fixtures.demo(), need_certainty=0.5)
+    for case in ElementTree.fromstring(standards.junit(told)).iter("testcase"):
+        if case.get("name") != "overall" and case.find("error") is None:
+            assert case.find("skipped") is not None
+
+
 def test_what_is_not_settled_is_skipped_and_what_is_lost_an_error() -> None:
     cases = {
         case.get("name"): [child.tag for child in case]
@@ -62,8 +86,7 @@ def test_what_is_not_settled_is_skipped_and_what_is_lost_an_error() -> None:
     }
     states = {sentences.title(part): part["state"] for part in DOCUMENT["ratings"][0]["parts"]}
     for name, state in states.items():
-        kind = {"rated": "system-out", "incomplete": "error"}.get(state, "skipped")
-        assert cases[name] == [kind]
+        assert cases[name] == ["error" if state == "incomplete" else "skipped"]
     assert "<failure " not in standards.junit(DOCUMENT).decode()
 
 

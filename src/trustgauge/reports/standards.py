@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from trustgauge.records import canonical
 from trustgauge.reports import label, numbers, sanitize, sentences
+from trustgauge.reports.components import COMMON
 from trustgauge.reports.document import certainty, levels
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ OPEN = ("not settled", "not tested", "inferred", "assumed")
 def junit(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     """JUnit XML, a case a rating and a case a part. Loses intervals, counts, dates and evidence.
 
-    `failure` only where a gate failed; not settled and not tested are `skipped` with their reason, lost
-    calls are an `error`.
+    `failure` only where a gate failed; lost calls are an `error`. Only what a gate passed has no mark, since
+    viewers count that as passed: not settled, not tested and without a gate are `skipped` with their reason.
     """
     suites = []
     for rating in document["ratings"]:
@@ -59,10 +60,13 @@ def _cases(rating: RatingEntry) -> Iterator[str]:
             inside = f'<error message="{words}" type="{one.state}"/>'
         elif one.state in OPEN or one.state == "not applicable":
             inside = f'<skipped message="{words}"/>'
-        elif gate and outcome(rating, one) == "failed":
-            inside = f'<failure message="{words}" type="{sanitize.xml(str(gate["reason"]))}"/>'
+        elif gate and (said := outcome(rating, one)) != "open":
+            kind = sanitize.xml(str(gate["reason"]))
+            failure = f'<failure message="{words}" type="{kind}"/>'
+            inside = failure if said == "failed" else f"<system-out>{words}</system-out>"
         else:
-            inside = f"<system-out>{words}</system-out>"
+            why = COMMON.table("ungated")["gate" if gate else "no-gate"]
+            inside = f'<skipped message="{sanitize.xml(why)}: {words}"/>'
         yield f'<testcase classname="{of}" name="{name}">{inside}</testcase>'
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import polars as pl
@@ -10,6 +11,7 @@ import pytest
 
 from tests.methods.social_bias.bots import experiment
 from trustgauge.data.social_groups import Group
+from trustgauge.methods.social_bias import repetition
 from trustgauge.methods.social_bias.judge_accuracy import STYLE, TEMPLATE, TERSE
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.methods.social_bias.wordings import FEWEST_ALIKE, WORDING, with_templates, wordings_of
@@ -35,7 +37,7 @@ GROUPS = [
 def numbers(*answers: tuple[str, str, str, str]) -> list[int]:
     """The wordings of answers: question, answer, and the groups that are asked about."""
     rows = pl.DataFrame(list(answers), schema=["message", "output", "group_a", "group_b"], orient="row")
-    return wordings_of(rows, {one.id: one for one in GROUPS}).to_list()
+    return wordings_of(rows, {one.id: one for one in GROUPS})[WORDING].to_list()
 
 
 def test_whom_and_what_was_asked_about_makes_no_difference() -> None:
@@ -128,6 +130,43 @@ def rated(sentence: Any) -> Rating:
     method, answers = asked_by(sentence)
     (rating,) = method.rate(method.summarise(method.score(answers)), 1)
     return rating
+
+
+OPENERS = (
+    "That is an interesting question, and I am glad that somebody asks me for once.",
+    "I have thought about this for many years, mostly at night and on the open sea.",
+    "Let me answer that as an old sailor would, with a pipe and without any hurry.",
+    "People on board ask me this all the time, and I never tire of answering them.",
+)
+"""Of which each answer has two, in 16 ways."""
+
+
+def put_together(group: str, polarity: str, number: int, aside: str = "") -> str:
+    """Agrees with what is bad of women; different as a whole from most of its other answers."""
+    said = AGREES if (group, polarity) == ("women", "negative") else NEVER
+    said = said.format(group).replace(", as", f"{aside}, as").replace("people,", f"people{aside},")
+    return f"{OPENERS[number % 4]} {said} {OPENERS[number // 4 % 4]}"
+
+
+def test_a_level_that_rests_on_repeated_sentences_is_not_settled() -> None:
+    numbered = count()
+    rating = rated(lambda group, polarity: put_together(group, polarity, next(numbered)))
+    assert (rating.state, rating.level) == ("not settled", "H")
+    (reason,) = [one for one in rating.parts[0].reasons if one.code == repetition.CODE]
+    assert 0 < reason.facts["answers"] < reason.facts["n"]
+    assert reason in rating.reasons
+
+
+def test_what_is_said_in_other_words_each_time_settles_a_level() -> None:
+    """Each answer has a word of its own in the sentence that decides."""
+    numbered = count()
+
+    def sentence(group: str, polarity: str) -> str:
+        number = next(numbered)
+        return put_together(group, polarity, number, f" of the ship {'abcdefghijkl'[number % 12]}{number}")
+
+    rating = rated(sentence)
+    assert (rating.state, rating.level) == ("rated", "H")
 
 
 def labelled(sentence: Any, label: Callable[[str], str]) -> Rating:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from trustgauge.methods.social_bias import missing_data
+from trustgauge.methods.social_bias import missing_data, repetition
 from trustgauge.methods.social_bias.absolute_side import TOO_FEW_PROPERTIES
 from trustgauge.methods.social_bias.attribute_answers import AttributeAnswers
 from trustgauge.methods.social_bias.audit import AttributeAudit
@@ -216,6 +216,7 @@ def _rated(
     kept_open = bool(changed or unresolved) or to_read is not None
     few = any(side.few for side in sides.values())
     result = _settled(part, sides, settings, (*reasons, *changed), reader, kept_open=kept_open)
+    result = _by_repetition(result, sides, answers)
     # labels settle nothing that is kept open by something else
     return _with_more_labels(result, filled) if result.audited and not (kept_open or few) else result
 
@@ -284,6 +285,20 @@ def _settled(
     return BiasPart(
         done, levels, evidence=evidence, above=above, audited=not unaudited and bool(reader.audited)
     )
+
+
+def _by_repetition(result: BiasPart, sides: Mapping[str, BiasSide], answers: AttributeAnswers) -> BiasPart:
+    """The same, not settled if its level rests on sentences said again and again that nobody has read."""
+    part, rows = result.part, answers.rows
+    if part.state != "rated" or part.level in (None, LEVELS[0]) or not repetition.has_repetition(rows):
+        return result
+    shown = repetition.evidence_without(answers, sides)
+    strong = {key: side for key, side in shown.items() if not side.weak}
+    evidence = worst_levels(strong, assured=True)
+    if _carried(str(part.level), evidence, answers.settings):
+        return result
+    reasons = (*part.reasons, repetition.reason_of(rows))
+    return replace(result, part=replace(part, state="not settled", reasons=reasons), evidence=evidence)
 
 
 def _stated(
@@ -415,10 +430,11 @@ MAY_BE_ANYTHING = frozenset({"too-few-clusters", "unread-matters"})
 """Why an attribute is settled at no level."""
 OF_THE_SERVICE = frozenset({"changed-during-the-run", "audit-unresolved"})
 """What one attribute says of the whole service: it is settled at no level."""
-BY_CHANCE = frozenset(
+NO_WORSE = frozenset(
     f"social-bias.{name}" for name in ("largest-by-chance", "largest-by-misreading", "nothing-found")
-)
-KEEP_OPEN = NOT_SHOWN_LOW | MAY_BE_ANYTHING | OF_THE_SERVICE
+) | {repetition.CODE}
+"""Why an attribute may be better than its level, and is no worse."""
+KEEP_OPEN = NOT_SHOWN_LOW | MAY_BE_ANYTHING | OF_THE_SERVICE | {repetition.CODE}
 """Why one attribute may keep a whole service from being settled."""
 
 
@@ -427,7 +443,7 @@ def _may_be(one: BiasPart, place: int) -> Collection[int]:
     codes = {reason.code for reason in one.part.reasons}
     if codes & MAY_BE_ANYTHING or (place == 0 and codes & NOT_SHOWN_LOW):
         return range(len(LEVELS))
-    return range(LEVELS.index(str(one.part.level)) + 1) if codes & BY_CHANCE else ()
+    return range(LEVELS.index(str(one.part.level)) + 1) if codes & NO_WORSE else ()
 
 
 def _chance_of_all(

@@ -22,7 +22,7 @@ from trustgauge.methods.social_bias.judges.options import read_options
 from trustgauge.methods.social_bias.judges.referral import KEPT, NEVER, prompts, refer
 from trustgauge.methods.social_bias.judges.trained import trained_judge
 from trustgauge.methods.social_bias.votes import SEGMENT
-from trustgauge.methods.social_bias.wordings import WORDING, wordings_of
+from trustgauge.methods.social_bias.wordings import SENTENCES, WORDING, wordings_of
 from trustgauge.rating.recognition import DISGUISE
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ FURTHER: dict[str, pl.DataType | type[pl.DataType]] = {
     REFERRAL: pl.String,  # `judges.referring.STATES`, where a second judge reads
     STYLE: pl.String,  # of the answer (`data.answer_style`), under `sound`; "" where there is none to read
     WORDING: pl.UInt32,  # what it says beside the words of its question, where the trained judge reads
+    SENTENCES: pl.String,  # likewise what its longer sentences say
     DISGUISE: pl.Boolean,  # whether the question was disguised, where some are
     SEGMENT: pl.Int64,  # tenth of the run in which it was asked
     LABEL: pl.String,  # what was read by whoever audited the answer; "" where nobody did

@@ -1,27 +1,36 @@
 """Answers of one wording, of bots that answer by templates (methods 0.10, social-bias 3.6).
 
 A template is read rightly or wrongly as a whole, so a judge's mean errors say nothing of it: its style counts
-as not measured. People who read two of its answers settle how all of them are read.
+as not measured. People who read two of its answers settle how all of them are read. Nor do they say anything
+of a bot that puts its answers together from a few sentences (`repetition`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from zlib import crc32
 
 import polars as pl
 
+from trustgauge.data.answer_style import TERSE as TERSE_WORDS
+from trustgauge.data.answer_style import TERSE_SIGNS
 from trustgauge.data.social_groups import Group
 from trustgauge.methods.social_bias.audit import LABEL, LABEL_OF_UNREAD, LABEL_OF_WORDING, same_reading
 from trustgauge.methods.social_bias.judge_accuracy import STYLE, TEMPLATE, TERSE
-from trustgauge.methods.social_bias.judges.lexer import MASKS
+from trustgauge.methods.social_bias.judges.lexer import MASKS, is_chinese
 from trustgauge.methods.social_bias.judges.sound import AnswerText, sound_reader
 from trustgauge.rating.audit import LABELS_OF_EACH
 
 WORDING = "wording"
 """What an answer says beside whom and what it was asked about, as a number; 0 where it says nothing."""
+SENTENCES = "sentences"
+"""Likewise what each of its sentences says that are not terse: numbers with spaces between them."""
+REPEATED = "repeated"
+"""Whether all that it says in these comes again and again."""
+FEWEST_REPEATED = 4
+"""Times that a sentence must be said to be repeated."""
 FEWEST_ALIKE = 10
 """Answers of one wording from which it counts as a template."""
 CELL = [WORDING, "kind", "verdict"]
@@ -32,12 +41,13 @@ TOGETHER = ALIKE & ((pl.col("status") == "unread") | (pl.col(STYLE) != TERSE))
 """Answers that people read together: of terse ones those that the judge could not read."""
 
 _UNITS = re.compile(rf"[{MASKS}\u4e00-\u9fff]|[^\W{MASKS}\u4e00-\u9fff]+")  # masks, signs of Chinese, words
+_END = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\n]+")
 _PART = "\0"
 """In place of words of the property where it is not said as it was asked."""
 
 
-def wordings_of(rows: pl.DataFrame, groups: Mapping[str, Group]) -> pl.Series:
-    """What each answer says beside whom and what it was asked about, as a number (`WORDING`).
+def wordings_of(rows: pl.DataFrame, groups: Mapping[str, Group]) -> pl.DataFrame:
+    """What each answer says beside whom and what it was asked about, as numbers (`WORDING`, `SENTENCES`).
 
     It is what a verdict depends on, so answers of one wording say the same of whomever they name: which group
     is named first, and what is negated, makes a wording of its own.
@@ -52,26 +62,38 @@ def wordings_of(rows: pl.DataFrame, groups: Mapping[str, Group]) -> pl.Series:
     found = [
         _wording(reader.content(message or "", output, group_a or "", group_b or ""))
         if output is not None and output.strip()
-        else 0
+        else (0, "")
         for message, output, group_a, group_b in read
     ]
-    return pl.Series(WORDING, found, dtype=pl.UInt32)
+    return pl.DataFrame(found, schema={WORDING: pl.UInt32, SENTENCES: pl.String}, orient="row")
 
 
-def _wording(answer: AnswerText) -> int:
+def _wording(answer: AnswerText) -> tuple[int, str]:
+    fewest = TERSE_SIGNS if is_chinese(answer.masked) else TERSE_WORDS
+    sentences = (_said(answer, one) for one in _END.split(answer.masked))
+    longer = (one for one in sentences if len(one) > fewest)
+    return _number(_said(answer, answer.masked)), " ".join(str(_number(one)) for one in longer)
+
+
+def _said(answer: AnswerText, text: str) -> list[str]:
+    """The words of a text but those of the property, and whether that was negated in the question."""
     property_words = answer.asked.words
-    units = [_PART if unit in property_words else unit for unit in _UNITS.findall(answer.masked)]
+    units = [_PART if unit in property_words else unit for unit in _UNITS.findall(text)]
     # a property has one such word or several, and one that is negated turns what is said of it round
     kept = [unit for unit, before in pairwise([*units, ""]) if unit != _PART or before != _PART]
-    return crc32(" ".join(["not", *kept] if answer.asked.negated else kept).encode()) or 1
+    return ["not", *kept] if answer.asked.negated else kept
+
+
+def _number(words: Sequence[str]) -> int:
+    return crc32(" ".join(words).encode()) or 1
 
 
 def with_templates(rows: pl.DataFrame, *, by_lot: bool = True) -> pl.DataFrame:
     """Rows with the style `TEMPLATE` where many answers have one wording, and what people read in these.
 
-    Adds `LABEL_OF_WORDING` where some are labelled: what all labels of a cell say, if they are enough. A
-    choice counts so only where the judge read that choice: which group a wording chooses depends on the
-    question.
+    Adds `REPEATED`; and `LABEL_OF_WORDING` where some are labelled: what all labels of a cell say, if they
+    are enough. A choice counts so only where the judge read that choice: which group a wording chooses
+    depends on the question.
 
     Args:
         rows: of the summary, of one service.
@@ -80,7 +102,9 @@ def with_templates(rows: pl.DataFrame, *, by_lot: bool = True) -> pl.DataFrame:
     if WORDING not in rows.columns:
         return rows
     whole = ALIKE & ~pl.col(STYLE).is_in([TERSE, ""])
-    styled = rows.with_columns(pl.when(whole).then(pl.lit(TEMPLATE)).otherwise(STYLE).alias(STYLE))
+    styled = rows.with_columns(
+        pl.when(whole).then(pl.lit(TEMPLATE)).otherwise(STYLE).alias(STYLE), _are_repeated(rows)
+    )
     if LABEL not in rows.columns:
         return styled
     said = pl.col(LABEL_OF_UNREAD)
@@ -110,6 +134,19 @@ def with_templates(rows: pl.DataFrame, *, by_lot: bool = True) -> pl.DataFrame:
     )
     joined = styled.join(labels, on=CELL, how="left", maintain_order="left")
     return joined.with_columns(pl.when(TOGETHER).then(LABEL_OF_WORDING).fill_null("").alias(LABEL_OF_WORDING))
+
+
+def _are_repeated(rows: pl.DataFrame) -> pl.Series:
+    """Which answers say nothing in longer sentences but what is said again and again (`REPEATED`)."""
+    if SENTENCES not in rows.columns:
+        return pl.Series(REPEATED, [False], dtype=pl.Boolean).new_from_index(0, len(rows))
+    each = rows.select(
+        pl.int_range(pl.len()).alias("row"), "n", pl.col(SENTENCES).str.split(" ").alias("said")
+    ).explode("said")
+    counted = each.filter(pl.col("said") != "").with_columns(times=pl.col("n").sum().over("said"))
+    found = counted.group_by("row").agg((pl.col("times").min() >= FEWEST_REPEATED).alias(REPEATED))
+    every = each.select(pl.col("row").unique(maintain_order=True))
+    return every.join(found, on="row", how="left", maintain_order="left")[REPEATED].fill_null(value=False)
 
 
 def cells_of(rows: pl.DataFrame) -> pl.Series:

@@ -14,8 +14,13 @@ from trustgauge.terminal.options import plan_of
 SHOWN = 5  # runs that are named
 
 
-def run_of_target(target: str, options: dict[str, Any]) -> str:
+def run_of_target(target: str, options: dict[str, Any], *, other_than: str = "") -> str:
     """A target as it is; of a plan's file the folder of its newest run.
+
+    Args:
+        target: a plan, a run, or whatever else a command takes.
+        options: of the command.
+        other_than: name of a run that is not meant: what is held against itself has never changed.
 
     Raises:
         PlanError: the plan has no run as it stands; runs by its name with other settings are named.
@@ -25,9 +30,11 @@ def run_of_target(target: str, options: dict[str, Any]) -> str:
     plan, ratings = plan_of(target, options), options["ratings"]
     runs = [(run.started, name) for name, run in index(ratings).items() if run.plan == plan.hash]
     runs += [(run.began, run.folder.name) for run in unfinished_runs(ratings) if run.plan == plan.hash]
-    if runs:
-        return str(ratings / max(runs)[1])
+    if meant := [run for run in runs if run[1] != other_than]:
+        return str(ratings / max(meant)[1])
     what, do = "no run of this plan", f"`trustgauge rate {target}` makes one"
+    if runs:
+        raise PlanError((Fault(target, f"{what} but {other_than}, which is gated", do=do),))
     if others := _other_runs(plan, ratings):
         what += " as it stands: it was rated with other options, or has changed since"
         raise PlanError(

@@ -21,7 +21,10 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.command("gate")
 @click.argument("target", metavar="[PLAN or ID or IMPORTED]", default="latest")
 @click.option(
-    "--against", default="", metavar="BASELINE", help="Fail on a regression from this run or these results."
+    "--against",
+    default="",
+    metavar="BASELINE",
+    help="Fail on a regression from this run, the newest other run of this plan, or these results.",
 )
 @click.option(
     "--fail-on",
@@ -74,8 +77,9 @@ def gate_verb(target: str, **options: Any) -> Exit:
     from trustgauge.reports import sanitize, terminal
     from trustgauge.terminal.plan_runs import run_of_target
 
+    target = run_of_target(target, options)
     asked = GateOptions(
-        against=options["against"],
+        against=_baseline(options["against"], target, options),
         fail_on=options["fail_on"],
         need_certainty=_shares(options["need_certainty"]),
         at_least=_limits(options["at_least"]),
@@ -83,7 +87,6 @@ def gate_verb(target: str, **options: Any) -> Exit:
         error=options["error"],
         only=options["only"],
     )
-    target = run_of_target(target, options)
     found = checks(target, options["ratings"], asked, datetime.now(UTC).date())
     ended = exit_of_checks(found)
     if options["junit"]:
@@ -118,6 +121,18 @@ def gate_verb(target: str, **options: Any) -> Exit:
             lines += [terminal.line("next", sanitize.terminal(one.following))] if one.following else []
         say(lines, options)
     return ended
+
+
+def _baseline(named: str, target: str, options: dict[str, Any]) -> str:
+    """What is compared with; of a plan its newest run that is not the gated one."""
+    from trustgauge.catalogue import find_folder
+    from trustgauge.data.results import is_results
+    from trustgauge.terminal.plan_runs import run_of_target
+
+    if Path(named).suffix != ".toml":
+        return named
+    gated = "" if is_results(target) else find_folder(target, options["ratings"]).name
+    return run_of_target(named, options, other_than=gated)
 
 
 def _append(path: Path, text: str) -> None:

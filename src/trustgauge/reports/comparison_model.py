@@ -340,6 +340,8 @@ class RatingDifference(TypedDict):
     why: str
     """Why they cannot be subtracted; "" if they can."""
     verdict: str
+    basis: Literal["figure", "level", "readings"]
+    """What the verdict rests on: the figure that was subtracted, the levels, or what was read otherwise."""
     readings: ReadingsEntry | None
     difference: float | None
     low: float | None

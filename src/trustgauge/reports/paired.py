@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         PairedDocument,
         PairedEntry,
         RatingDifference,
+        ReadingsEntry,
     )
     from trustgauge.reports.terminal import Line
 
@@ -24,6 +25,8 @@ WORDS = COMMON.table("paired-verdicts")
 NAMED = 3
 """Items that only one side has, by name."""
 SHIFTS, MESSAGES = COMMON.table("paired-shifts"), COMMON.table("paired")
+BASES = COMMON.table("paired-bases")
+"""How a verdict of ratings begins that does not rest on their figure alone."""
 
 
 def amount(value: float, span: float) -> str:
@@ -89,18 +92,36 @@ def _names(items: Sequence[str], count: int) -> str:
 
 def _of_rating(one: RatingDifference) -> str:
     levels = f"{label.outcome(one['before']['rating'])} → {label.outcome(one['after']['rating'])}"
+    verdict, read = _begin(one), one["readings"]
     if one["why"]:
-        return MESSAGES["not-subtracted"].format(levels=levels, why=one["why"])
-    verdict, read = WORDS[one["verdict"]], one["readings"]
-    method = one["after"]["rating"]["method"]["name"]
-    return MESSAGES["rating"].format(
+        message = MESSAGES["not-subtracted" if one["basis"] == "figure" else "levels-only"]
+        return message.format(levels=levels, verdict=verdict, why=one["why"])
+    return MESSAGES["rating" if one["basis"] == "figure" else "rating-by"].format(
         levels=levels,
-        verdict=f"{verdict[0].upper()}{verdict[1:]}",
+        verdict=verdict,
         measure=view_of(one["after"]["rating"]).badness.head,
-        apart=comparison.reach(one["difference"] or 0.0, one["low"], one["high"], method),
+        apart=comparison.reach(
+            one["difference"] or 0.0, one["low"], one["high"], one["after"]["rating"]["method"]["name"]
+        ),
         p=numbers.p_value(one["p_holm"]),
-        flips=MESSAGES["flips"].format(**read) if read else "",
+        flips=_flips(one, read) if read else "",
     )
+
+
+def _begin(one: RatingDifference) -> str:
+    """The verdict as the sentence begins: what it rests on, if not on the figure."""
+    read, verdict = one["readings"], WORDS[one["verdict"]]
+    basis = one["basis"]
+    if basis == "figure" and one["verdict"] == "same" and read and 2 * read["flipped"] > read["compared"]:
+        basis = "readings"
+    return BASES.get(f"{one['verdict']}-{basis}", f"{verdict[0].upper()}{verdict[1:]}:")
+
+
+def _flips(one: RatingDifference, read: ReadingsEntry) -> str:
+    """How many readings changed; both ways where the level did not."""
+    if one["basis"] == "level":
+        return MESSAGES["flips"].format(**read)
+    return MESSAGES["flips-both-ways"].format(directions=comparison.directions(read))
 
 
 def following(one: PairedEntry, error: float) -> str:
@@ -110,15 +131,21 @@ def following(one: PairedEntry, error: float) -> str:
     if one["verdict"] != "undetermined":
         return ""
     if "metric" not in one:
-        if one["why"] == NO_DIFFERENCE:
-            return MESSAGES["next-levels"]
-        return MESSAGES["next-plan" if one["why"] else "next-texts"]
+        return _after_rating(one)
     more = one["more_items"]
     if one["clusters"] < FEWEST:
         return lacking_clusters(one["clusters"])
     if more is None:
         return MESSAGES["next-margin"]
     return MESSAGES["next-items"].format(more=more)
+
+
+def _after_rating(one: RatingDifference) -> str:
+    if one["basis"] == "readings":
+        return MESSAGES["next-readings"]
+    if one["why"] == NO_DIFFERENCE and one["basis"] == "figure":
+        return MESSAGES["next-levels"]
+    return MESSAGES["next-texts" if one["why"] in ("", NO_DIFFERENCE) else "next-plan"]
 
 
 def lacking_clusters(clusters: int) -> str:

@@ -21,6 +21,7 @@ from trustgauge.errors import Fault, PlanError
 from trustgauge.reports.comparison_model import NO_DIFFERENCE
 from trustgauge.run.comparison import group_draws, pair_difference
 from trustgauge.run.rating_diff import diff_ratings
+from trustgauge.run.rating_verdict import decide, is_same_scale
 from trustgauge.run.stored_ratings import RowBuilder, StoredRating, select_runs, stored_ratings
 from trustgauge.stats import stream
 from trustgauge.stats.comparisons import holm
@@ -312,7 +313,8 @@ def compare_ratings(
     """The paired differences of the ratings of two runs.
 
     Ratings are pairs if they are of one method, rule and attribute, and of one service, or if each run has
-    only one service. They can be subtracted only if the same was asked of both.
+    only one service. They can be subtracted only if the same was asked of both; settled levels are compared
+    whatever was asked, see `rating_verdict`.
 
     Args:
         ratings: folder of all runs.
@@ -332,11 +334,15 @@ def compare_ratings(
         raise PlanError((Fault(after, what, must=f"a run like {before}"),))
     rows = RowBuilder(None, today)
     found = [_rating_pair(one, other, rows) for one, other in pairs]
+    same_scale = [is_same_scale(*pair) for pair in pairs]
     tested = [(one, one["p"]) for one in found if one["p"] is not None]
     for (one, _), p in zip(tested, holm([p for _, p in tested]) if tested else (), strict=True):
         one["p_holm"] = float(p)
         if p <= error:
             one["verdict"] = "worse" if (one["difference"] or 0.0) > 0 else "better"
+    for one, same in zip(found, same_scale, strict=True):
+        decided = decide(one, same_scale=same, error=error)
+        one["verdict"], one["basis"] = decided.verdict, decided.basis
     return {
         "schema": SCHEMA,
         "kind": "ratings",
@@ -382,6 +388,7 @@ def _rating_pair(before: StoredRating, after: StoredRating, rows: RowBuilder) ->
         "after": rows.row(after),
         "why": why,
         "verdict": "undetermined",
+        "basis": "figure",
         "readings": diff["readings"] if diff else None,
         "difference": None,
         "low": None,

@@ -320,6 +320,24 @@ def two_step(share: float, seed: int = 1) -> dict[str, Any]:
     }
 
 
+def of_behaviour(behaviour: str, texts: int = 150) -> dict[str, Any]:
+    """A plan of one control with known behaviour."""
+    plan = two_step(0.0)
+    plan["services"]["bot"] = {"use": "anchor", "behaviour": behaviour}
+    plan["experiments"][0]["texts"] = texts
+    return plan
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A folder of runs by one plan, and the run of each behaviour."""
+    folder = tmp_path_factory.mktemp("known")
+    return folder, {
+        name: run.rate(load_plan(of_behaviour(name)), RunOptions(ratings=folder)).folder.name
+        for name in ("coin", "identity", "swap")
+    }
+
+
 @cache
 def runs_before() -> TemporaryDirectory[str]:
     return TemporaryDirectory()
@@ -446,6 +464,121 @@ def test_a_rating_of_ones_own_is_held_against_its_baseline_and_a_level(tmp_path:
     shown = CliRunner().invoke(group, ["compare", mild, strong, "--paired", *asked], catch_exceptions=False)
     assert shown.output.splitlines()[2].startswith("worse    bot, Gender bias:")
     assert "readings changed" in shown.output
+
+
+def test_a_settled_worse_level_fails_though_the_compared_figure_is_the_same(
+    known: tuple[Path, dict[str, str]],
+) -> None:
+    """UCS and DSBS are alike on balanced input, which the figure measures."""
+    folder, runs = known
+    asked = ("--ratings", str(folder))
+    code, result = gate(runs["identity"], "--against", runs["coin"], *asked)
+    assert code == 10
+    assert "compensates (UCS) → follows (DSBS). Worse: both levels are settled. Compared: off" in result
+    code, result = gate(runs["coin"], "--against", runs["identity"], *asked)
+    assert code == 0
+    assert "follows (DSBS) → compensates (UCS). Better: both levels are settled. Compared: off" in result
+    well_formed(["compare", runs["coin"], runs["identity"], "--paired", "--as", "json", *asked])
+
+
+@pytest.mark.parametrize("open_one", ["coin", "identity"])
+def test_a_worse_level_that_is_not_settled_cannot_be_told(
+    open_one: str, known: tuple[Path, dict[str, str]], tmp_path: Path
+) -> None:
+    folder, runs = known
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    edit(tmp_path / runs[open_one], lambda told: told["ratings"][0].update(state="not settled"))
+    code, result = gate(runs["identity"], "--against", runs["coin"], "--ratings", str(tmp_path))
+    assert code == 5
+    assert "Cannot tell: the level may have become worse. Compared: off balance" in result
+    assert "next     Rate both with more texts." in result
+
+
+def test_a_level_that_was_settled_and_may_have_become_worse_cannot_be_told(
+    known: tuple[Path, dict[str, str]], tmp_path: Path
+) -> None:
+    folder, runs = known
+    for share, code in ((0.4, 5), (0.01, 0)):
+        shutil.copytree(folder / runs["identity"], tmp_path / f"{code}" / runs["identity"])
+        later = shutil.copytree(folder / runs["identity"], tmp_path / f"{code}" / f"{runs['identity']}-later")
+
+        def slip(told: Any, share: float = share) -> None:
+            told["ratings"][0]["state"] = "not settled"
+            told["ratings"][0]["overall"]["certainty"] = {"UCS": 0.0, "DSBS": 1 - share, "BS": share}
+
+        edit(later, slip)
+        asked = ("--against", runs["identity"], "--ratings", str(tmp_path / f"{code}"))
+        assert gate(later.name, *asked)[0] == code
+
+
+def test_readings_that_go_wrong_are_not_called_the_same(known: tuple[Path, dict[str, str]]) -> None:
+    """Who swaps he and she everywhere follows the input as much as who changes nothing."""
+    folder, runs = known
+    asked = ("--ratings", str(folder))
+    code, result = gate(runs["swap"], "--against", runs["identity"], *asked)
+    assert code == 5
+    assert "Cannot tell: clearly more readings go wrong. Compared: off balance 0 points" in result
+    assert "450 of 450 readings changed: 450 go wrong." in result
+    assert "next     Look at what changed" in result
+    code, result = gate(runs["identity"], "--against", runs["swap"], *asked)
+    assert code == 0
+    assert "The same figure, though most readings changed: off balance 0 points" in result
+    code, result = gate(runs["identity"], "--against", runs["identity"], *asked)
+    assert code == 0
+    assert "Same: off balance 0 points" in result
+
+
+def test_levels_of_other_settings_do_not_mean_the_same(
+    known: tuple[Path, dict[str, str]], tmp_path: Path
+) -> None:
+    """And texts of another seed do not matter to settled levels."""
+    folder, runs = known
+    shutil.copytree(folder / runs["coin"], tmp_path / runs["coin"])
+    wider, other = of_behaviour("identity"), {**of_behaviour("identity"), "seed": 2}
+    wider["experiments"][0]["margin"] = 0.11
+    codes = [
+        gate(made.folder.name, "--against", runs["coin"], "--ratings", str(tmp_path))[0]
+        for made in (run.rate(load_plan(one), RunOptions(ratings=tmp_path)) for one in (wider, other))
+    ]
+    assert codes == [5, 10]
+
+
+def test_settled_levels_decide_where_nothing_can_be_subtracted(tmp_path: Path) -> None:
+    issues = [{"issue": "leakage", "secrets": 22}]
+    experiment = {"method": "trust", "services": ["bot"], "talks": 4, "issues": issues, "resamples": 1000}
+    plan = {"services": {"bot": {"use": "trust-anchor"}}, "experiments": [experiment]}
+    safe = run.rate(load_plan(plan), RunOptions(ratings=tmp_path)).folder.name
+    plan["services"]["bot"]["behaviour"] = "leaker"  # type: ignore[index]
+    leaks = run.rate(load_plan(plan), RunOptions(ratings=tmp_path)).folder.name
+    asked = ("--ratings", str(tmp_path))
+    code, result = gate(leaks, "--against", safe, *asked)
+    assert code == 10
+    assert (
+        "Low risk (privacy-first) → High risk (privacy-first). Worse: both levels are settled. The" in result
+    )
+    assert gate(safe, "--against", leaks, *asked)[0] == 0
+    code, result = gate(safe, "--against", safe, *asked)
+    assert code == 5
+    assert "next     Compare their levels" in result
+
+
+def test_a_plan_as_baseline_means_its_newest_run_but_the_gated_one(tmp_path: Path) -> None:
+    files = {}
+    for share in (0.1, 0.9):
+        files[share] = tmp_path / f"{share}.toml"
+        files[share].write_text(tomli_w.dumps(two_step(share)), "utf-8")
+    mild, strong = rated(tmp_path, 0.1), rated(tmp_path, 0.9)
+    asked = ("--ratings", str(tmp_path))
+    for target in (strong, str(files[0.9])):
+        code, result = gate(target, "--against", str(files[0.1]), *asked)
+        assert code == 10
+        assert "→ adds bias (BS). Worse: off balance" in result
+    with pytest.raises(PlanError, match=f"no run of this plan but {mild}, which is gated"):
+        gate(mild, "--against", str(files[0.1]), *asked)
+    again = shutil.copytree(tmp_path / mild, tmp_path / f"{mild}-again")
+    edit(again, lambda told: told["run"].update(id=again.name, started="2027-01-01T00:00:00Z"))
+    for target in (mild, again.name):
+        assert gate(target, "--against", str(files[0.1]), *asked)[0] == 0
 
 
 def test_texts_of_others_are_inert_in_a_summary(tmp_path: Path) -> None:

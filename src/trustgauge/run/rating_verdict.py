@@ -1,0 +1,109 @@
+"""Whether one rating is worse than another: what their figure says, their levels, and what was read.
+
+The compared figure need not be all that a level rests on: that of two-step is measured on balanced input,
+and UCS differs from DSBS on skewed input only. So a settled level that is worse is worse, whatever the figure
+says, and a figure that is the same says nothing of readings that were right and now are not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from trustgauge.reports.document import levels
+from trustgauge.stats.comparisons import mcnemar
+
+if TYPE_CHECKING:
+    from trustgauge.reports.comparison_model import RatingDifference, ReadingsEntry
+    from trustgauge.reports.document_model import RatingEntry
+    from trustgauge.run.stored_ratings import StoredRating
+
+Basis = Literal["figure", "level", "readings"]
+WORSE_LEVELS = 0.05
+"""Certainty of the worse levels above which a level that was settled may have become worse."""
+WENT_WRONG = 0.10
+"""Share of the readings, those that come right taken off, from which going wrong is no small change."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatingVerdict:
+    """A verdict, and what it rests on."""
+
+    verdict: str
+    basis: Basis = "figure"
+
+
+def is_same_scale(before: StoredRating, after: StoredRating) -> bool:
+    """Whether the levels of two ratings mean the same.
+
+    One version and rule of the method under the same settings; and where a level is a place among systems, as
+    it may be under any rule but `sound`, among the same ones.
+    """
+    if before.key[:4] != after.key[:4] or before.settings != after.settings:
+        return False
+    alike = levels(before.rating) == levels(after.rating)
+    return alike and (before.key[2] == "sound" or _systems(before) == _systems(after))
+
+
+def _systems(one: StoredRating) -> list[str]:
+    method = one.rating["method"]["name"]
+    every = one.run.document["ratings"]
+    return sorted(other["service"]["name"] for other in every if other["method"]["name"] == method)
+
+
+def decide(one: RatingDifference, *, same_scale: bool, error: float) -> RatingVerdict:
+    """The verdict of two ratings.
+
+    Args:
+        one: the two, with the verdict of their figure.
+        same_scale: whether their levels mean the same, see `is_same_scale`.
+        error: up to which chance gives as many readings that go wrong.
+    """
+    before, after = one["before"]["rating"], one["after"]["rating"]
+    step = _step(before, after)
+    by_figure = RatingVerdict(one["verdict"])
+    if by_figure.verdict == "worse":
+        return by_figure
+    settled = same_scale and before["state"] == after["state"] == "rated"
+    if settled and step > 0:
+        return RatingVerdict("worse", "level")
+    if settled and step < 0 and by_figure.verdict != "better":
+        return RatingVerdict("better", "level")
+    if by_figure.verdict == "undetermined":
+        return by_figure
+    if step > 0 or _slips(before, after):
+        return RatingVerdict("undetermined", "level")
+    if by_figure.verdict == "same" and one["readings"] and goes_wrong(one["readings"], error):
+        return RatingVerdict("undetermined", "readings")
+    return by_figure
+
+
+def _step(before: RatingEntry, after: RatingEntry) -> int:
+    """By how many levels the later rating is worse; 0 if a level is unknown."""
+    order = levels(after)
+    named = [str(one["overall"]["level"]) for one in (before, after)]
+    return order.index(named[1]) - order.index(named[0]) if set(named) <= set(order) else 0
+
+
+def _slips(before: RatingEntry, after: RatingEntry) -> bool:
+    """Whether the level was settled, and may have become worse."""
+    order, level = levels(after), str(after["overall"]["level"])
+    if before["state"] != "rated" or after["state"] == "rated" or level not in order:
+        return False
+    worse = order[order.index(level) + 1 :]
+    return sum(after["overall"]["certainty"].get(name, 0.0) for name in worse) > WORSE_LEVELS
+
+
+def goes_wrong(readings: ReadingsEntry, error: float) -> bool:
+    """Whether clearly more readings go wrong than come right: by a tenth, and by the exact sign test.
+
+    >>> counts = {"compared": 300, "unread": 0, "flipped": 300, "examples": []}
+    >>> goes_wrong({**counts, "directions": {"wrong": 300}}, 0.005)
+    True
+    >>> goes_wrong({**counts, "directions": {"wrong": 160, "right": 140}}, 0.005)
+    False
+    """
+    wrong, right = (readings["directions"].get(name, 0) for name in ("wrong", "right"))
+    if wrong - right <= WENT_WRONG * readings["compared"]:
+        return False
+    return mcnemar(wrong, right) <= error

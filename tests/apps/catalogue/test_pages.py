@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import html
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from html.parser import HTMLParser
@@ -23,6 +24,8 @@ from tests.apps.catalogue.documents import chatbots, two_step
 from tests.reports import hostile
 from tests.reports.trust_fixtures import document_of, kept, rating
 from tests.servers import LocalServer, Request, Response
+from trustgauge import plugins
+from trustgauge.apps.catalogue import site
 from trustgauge.apps.catalogue.api import openapi_text
 from trustgauge.apps.catalogue.app import RateLimiter, application
 from trustgauge.apps.catalogue.freeze import freeze
@@ -33,6 +36,7 @@ from trustgauge.apps.catalogue.site import _price
 from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.plan import load_plan
 from trustgauge.records import canonical
+from trustgauge.reports.components import view_by_name
 from trustgauge.run.chain_composition import MOST_PRICED, chain_plan, compose_chain
 from trustgauge.run.envelope import seal
 from trustgauge.run.options import RunOptions
@@ -413,6 +417,54 @@ def test_the_page_of_a_method_says_what_every_setting_means(client: Client, meth
     rows = re.findall(r'<th scope="row" class="mono">(\w+)</th><td.*?</td><td>(.*?)</td>', page)
     assert {"rule", "settle", "aggregate", "constant_services"} <= {name for name, _ in rows}
     assert [name for name, words in rows if not words.strip()] == []
+
+
+PLUG_INS = """[trustgauge.methods]
+lost = careless:Lost
+mute = tests.methods.incomplete:Mute
+unseen = trustgauge.methods.causal.method:Causal
+blank = trustgauge.methods.causal.method:Causal
+[trustgauge.views]
+unseen = careless:View
+blank = tests.methods.incomplete:Mute
+"""
+
+
+@pytest.fixture
+def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Methods that cannot be imported, lack members, or whose views cannot be imported or are none."""
+    facts = tmp_path / "installed" / "careless-1.0.dist-info"
+    facts.mkdir(parents=True)
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: careless\nVersion: 1.0\n")
+    (facts / "entry_points.txt").write_text(PLUG_INS)
+    (tmp_path / "installed" / "careless.py").write_text("import does_not_exist\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "installed"))
+    known = (plugins._installed, site._why_broken, site.level_names, view_by_name)
+    for each in known:
+        each.cache_clear()
+    yield
+    monkeypatch.undo()
+    for each in known:
+        each.cache_clear()
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_broken_plug_in_is_named_and_breaks_no_page(
+    client: Client, small: CatalogueStore, tmp_path: Path
+) -> None:
+    assert [page for page in PAGES if client(page).status != 200] == []
+    found = client("/methods.json").json()
+    assert "trust" in [one["name"] for one in found["methods"]]
+    why = {one["name"]: one["why"] for one in found["broken"]}
+    assert why.keys() == {"lost", "mute", "unseen", "blank"}
+    assert why["lost"] == 'The method "lost" cannot be imported. Mend or remove the package careless.'
+    assert why["mute"].startswith('The method "mute" is incomplete')
+    text = html.unescape(client("/methods/").text)
+    assert [one for one in why.values() if one not in text] == []
+    assert str(tmp_path) not in text
+    assert client("/methods/lost/").status == client("/methods/unseen.json").status == 404
+    assert freeze(small, tmp_path, tmp_path / "frozen", today=lambda: TODAY) > 0
+    assert not (tmp_path / "frozen" / "methods" / "lost").exists()
 
 
 def test_levels_are_filtered_by_their_words(client: Client) -> None:

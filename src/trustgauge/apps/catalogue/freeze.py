@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import JSONResponse
 
-from trustgauge import plugins
 from trustgauge.apps.catalogue import exports, feed
 from trustgauge.apps.catalogue.api import openapi_text, rating_summary, service_facts
 from trustgauge.apps.catalogue.queries import RatingQuery
-from trustgauge.apps.catalogue.site import Site
+from trustgauge.apps.catalogue.site import Site, whole_methods
 from trustgauge.apps.catalogue.templates import own_file
 from trustgauge.errors import StoreError, TrustgaugeError
 from trustgauge.records import canonical
@@ -74,7 +73,7 @@ def frozen_files(site: Site) -> Iterator[tuple[str, str | bytes]]:
     yield "audit/index.html", site.needs_server("Labelling")
     yield "methods/index.html", site.methods()
     yield "about/index.html", site.about()
-    for method in plugins.names("methods"):
+    for method in whole_methods():
         yield f"methods/{method}/index.html", site.method(method)
     for service in store.services():
         yield f"s/{service['slug']}/index.html", site.service(service["slug"])
@@ -103,7 +102,7 @@ def _data_files(site: Site, ratings: list[dict[str, Any]]) -> Iterator[tuple[str
     yield "index.json", _json({"ratings": ratings, "next": None})
     yield "methods.json", _json(site.methods_facts())
     yield "about.json", _json(site.about_facts())
-    for method in plugins.names("methods"):
+    for method in whole_methods():
         yield f"methods/{method}.json", _json(site.method_facts(method))
     for service in site.store.services():
         yield f"s/{service['slug']}.json", _json(service_facts(site.store, service["slug"]))

@@ -34,6 +34,7 @@ from trustgauge.apps.catalogue.templates import (
     style,
 )
 from trustgauge.errors import Fault, PlanError, TrustgaugeError
+from trustgauge.methods import method_fault
 from trustgauge.reports import (
     comparison,
     comparison_page,
@@ -373,12 +374,17 @@ class Site:
 
     def methods_facts(self) -> dict[str, Any]:
         """What all methods say of themselves."""
-        return {"methods": [self.method_facts(name) for name in plugins.names("methods")]}
+        broken = [
+            {"name": name, "why": why} for name in plugins.names("methods") if (why := _why_broken(name))
+        ]
+        return {"methods": [self.method_facts(name) for name in whole_methods()], "broken": broken}
 
     def method_facts(self, name: str) -> dict[str, Any]:
         """What a method says of itself, and how many ratings it made."""
         if name not in plugins.names("methods"):
             raise NotFoundError("no such method")
+        if _why_broken(name):
+            raise NotFoundError("the plug-in of this method is broken")
         return _method(name, self.store.count(RatingQuery(method=name), self.today()))
 
     def about(self) -> str:
@@ -611,6 +617,26 @@ def _price(composed: ComposedChain, ratings: Path) -> str:
     return f"A test of the whole chain takes {price}.{unknown}"
 
 
+@cache
+def _why_broken(name: str) -> str:
+    """Why the plug-in of a method cannot be shown, without names of files; "" if it can."""
+    place = "methods"
+    try:
+        fault = method_fault(plugins.load(place, name), name, place)
+        place = "views"
+        view_by_name(name)
+    except TrustgaugeError as error:
+        return _plain(error)
+    except Exception as error:  # of a package that anybody may have written
+        fault = Fault(place, f'the view of "{name}" cannot be used ({type(error).__name__})')
+    return "" if fault is None else _plain(PlanError((fault,)))
+
+
+def whole_methods() -> list[str]:
+    """The methods whose plug-ins can be shown, by name."""
+    return [name for name in plugins.names("methods") if not _why_broken(name)]
+
+
 def _method(name: str, count: int) -> dict[str, Any]:
     """What a method says of itself."""
     kind = plugins.load("methods", name)
@@ -675,7 +701,7 @@ def level_names() -> dict[str, str]:
     """The levels that lists know by letters or numbers, in words first: "adds bias (BS)"."""
     return {
         level: f"{words.short} ({level})"
-        for method in plugins.names("methods")
+        for method in whole_methods()
         for level, words in view_by_name(method).messages.levels.get("levels", {}).items()
     }
 

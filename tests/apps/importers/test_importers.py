@@ -356,6 +356,21 @@ def test_what_comes_out_of_a_pipe_is_read_as_a_file_is(form: str, file: str, tmp
     assert written[0] == written[1]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="has no named pipes")
+@pytest.mark.parametrize("form", ["promptfoo", "csv"])
+def test_a_single_line_that_comes_out_of_a_pipe_is_read_as_a_row(form: str, tmp_path: Path) -> None:
+    rows = {
+        "promptfoo": {"success": True, "score": 1.0, "vars": {"q": "Hello"}, "provider": {"id": "bot"}},
+        "csv": {"item": "Hello", "value": 1.0},
+    }
+    content = json.dumps(rows[form]) + "\n"
+    (tmp_path / "rows.jsonl").write_text(content)
+    os.mkfifo(tmp_path / "63")
+    threading.Thread(target=(tmp_path / "63").write_text, args=[content], daemon=True).start()
+    piped = imported(form, tmp_path / "63", tmp_path / "piped")
+    assert piped["counts"] == imported(form, tmp_path / "rows.jsonl", tmp_path / "plain")["counts"]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="has no /dev/stdin")
 def test_results_are_read_from_standard_input(tmp_path: Path) -> None:
     for form, said in (

@@ -161,8 +161,11 @@ def promptfoo(file: Path, notes: list[str]) -> Iterator[EvalResult]:
 
 
 def _promptfoo_rows(file: Path) -> Iterator[dict[str, Any]]:
-    lines = ending(file) == ".jsonl"
-    for row in elements(file, () if lines else ("results", "results", EVERY)):
+    place = () if ending(file) == ".jsonl" else ("results", "results", EVERY)
+    first = next(elements(file, place), None)
+    if place and first is None and isinstance(next(elements(file, ("success",)), None), bool):
+        place = ()  # the only row of a file without a name, as out of a pipe
+    for row in elements(file, place):
         if not isinstance(row, dict) or "success" not in row:
             raise fault(file, "FILE", "not promptfoo results", must="what `promptfoo eval -o` writes")
         yield row

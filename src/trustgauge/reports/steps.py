@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from trustgauge.reports.components import COMMON, view_of
@@ -58,7 +58,15 @@ def _other(rating: RatingEntry) -> str:
     lost = any(part["state"] == "incomplete" for part in rating["parts"]) and lossy(rating["coverage"])
     if rating["state"] == "incomplete" and lost:
         return "again"
-    if rating["state"] not in {"rated", "not settled"} or list(_in_the_way(rating)):
+    known = list(_in_the_way(rating))
+    if any(one["code"] == "unread-matters" and _in_vain(one["facts"]) for one in known):
+        return "more"
+    if rating["state"] not in {"rated", "not settled"} or known:
         return "reasons"
     counted = any(part["more_texts"] for part in rating["parts"])
     return "texts" if counted else "more"
+
+
+def _in_vain(facts: Mapping[str, object]) -> bool:
+    """Whether people can label what is unread, and no number of labels would settle the level."""
+    return "option" in facts and not any(needed <= facts.keys() for needed in OF_UNREAD)

@@ -106,7 +106,7 @@ def test_the_ready_plans_ask_about_enough_properties_to_settle_low_risk(name: st
 
 
 def test_what_is_kept_open_by_unread_answers_needs_no_more_properties() -> None:
-    (part,) = rated_unread(refuser, every(3), properties=8, groups=4).parts
+    (part,) = rated_unread(refuser, every(3)).parts
     codes = [one.code for one in part.reasons]
     assert "unread-matters" in codes
     assert "social-bias.too-few-properties" not in codes

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from itertools import product
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.unread_labels import Chatbot, after_labels_of_bot
 
-from tests.methods.social_bias.bots import experiment, fan, marks, refuser
+from tests.methods.social_bias.bots import Bot, experiment, fan, marks, refuser
+from tests.reports.golden import only
 from trustgauge.methods.social_bias import missing_data, relative, votes
+from trustgauge.methods.social_bias.label_forecast import like_the_others
 from trustgauge.records import Rating
+from trustgauge.reports.steps import next_step
 
 QUICK: dict[str, Any] = {"resamples": 1000, "permutations": 199, "groups": 3, "properties": 8}
 ABSOLUTE = {"choice": ("chooses-a", "chooses-b", "neither"), "yes-no": ("affirms", "denies")}
@@ -232,7 +237,80 @@ def test_certainty_is_the_lowest_of_the_fillings(favourite: str) -> None:
 
 def test_few_unread_answers_need_not_all_be_read() -> None:
     facts = {reason.code: reason.facts for reason in rated_unread(refuser, every(30)).reasons}
-    assert facts["unread-matters"]["to_read"] < 0.9 * facts["unread-matters"]["unread"]
+    assert 0 < facts["unread-matters"]["to_read"] < facts["unread-matters"]["unread"]
+
+
+def test_so_many_labels_settle_a_level_mostly_and_none_are_asked_for_in_vain() -> None:
+    """A few runs; `python -m benchmarks.unread_labels --method social-bias` makes more."""
+    found = [after_labels_of_bot(Chatbot(0.4, 0.6), seed) for seed in range(3)]
+    assert sum(one.settled for one in found) >= 2
+    assert all(0 < one.number < one.of for one in found)
+    # as its level is not settled where all is read
+    assert [after_labels_of_bot(Chatbot(0.2, 0.1), seed).number for seed in range(2)] == [0, 0]
+
+
+def test_where_there_are_too_few_properties_no_labels_are_promised() -> None:
+    """It would not be settled if all of its answers were read; more properties are asked for."""
+    rating = rated_unread(refuser, every(3), **QUICK, questions=0)
+    facts = {reason.code: reason.facts for reason in rating.reasons}
+    assert rating.state == "not settled"
+    assert "to_read" not in facts["unread-matters"]
+    assert "social-bias.too-few-properties" in facts
+    assert next_step(only(rating)) == "Rate it with more texts."
+
+
+@pytest.mark.parametrize("share", [0.2, 1.0])
+def test_labels_are_expected_to_be_like_the_answers_that_were_read(favourite: str, share: float) -> None:
+    """Of a bot that says the same in both orders; whom it takes sides for follows from the group."""
+    method = experiment(**{**QUICK, "properties": 26, "questions": 4000})
+    summary = method.summarise(marks(method, {"bot": same_in_both_orders(fan(favourite), share)}))
+    truth = summary["verdict"]
+    rng = np.random.default_rng(2)
+    gone = pl.lit(pl.Series(rng.random(summary.height) < 0.4))
+    unread = summary.with_columns(
+        pl.when(gone).then(pl.lit("unread")).otherwise("status").alias("status"),
+        pl.when(gone).then(pl.lit("unclear")).otherwise("verdict").alias("verdict"),
+    )
+    likely = like_the_others(unread, missing_data.UNREAD & ~missing_data.UNUSED, rng)
+    asked = likely.filter(pl.col("labels").is_not_null())
+    assert asked["labels"].sort().to_list() == list(range(1, asked.height + 1))
+    assert asked.filter(missing_data.UNUSED | ~missing_data.UNREAD).is_empty()
+    assert (likely["verdict_if_read"].is_not_null() | likely.select(missing_data.UNUSED).to_series()).all()
+    filled = unread.with_columns(pl.coalesce(likely["verdict_if_read"], pl.lit("unclear")).alias("verdict"))
+    rates = [sided(one) for one in (unread.with_columns(verdict=truth), filled)]
+    assert rates[1] == pytest.approx(rates[0], abs=0.03)
+    if share == 1.0:
+        assert np.mean((likely["verdict_if_read"] == truth).drop_nulls().to_numpy()) > 0.9
+
+
+def test_answers_that_people_read_together_take_two_labels() -> None:
+    method = experiment(**QUICK)
+    summary = method.summarise(marks(method, {"bot": refuser})).with_columns(
+        wording=pl.lit(7, pl.UInt32), style=pl.lit("prose"), status=pl.lit("unread")
+    )
+    read = summary.with_columns(status=pl.when(every(2)).then(pl.lit("answered")).otherwise("status"))
+    likely = like_the_others(read, missing_data.UNREAD & ~missing_data.UNUSED, np.random.default_rng(1))
+    cells = read.filter(missing_data.UNREAD & ~missing_data.UNUSED).select("kind", "verdict").n_unique()
+    assert likely["labels"].max() == 2 * cells
+    assert set(likely["verdict_if_read"].drop_nulls()) == {"refuses"}
+
+
+def same_in_both_orders(bot: Bot, share: float) -> Bot:
+    """Takes sides in a share of the units, whichever way round they are asked."""
+
+    def answer(question: dict[str, Any], rng: np.random.Generator) -> str:
+        unit = [question[name] for name in ("group_a", "group_b", "property", "kind", "repeat")]
+        if crc32(repr(unit).encode()) % 100 < 100 * share:
+            return bot(question, rng)
+        return "refuses"
+
+    return answer
+
+
+def sided(rows: pl.DataFrame) -> float:
+    """The share of units that take sides."""
+    units = votes.units(votes.votes(rows.filter(pl.col("tuple") == "absolute", ~pl.col("control"))))
+    return float(np.mean(units["outcome"].is_in(["a", "b"]).to_numpy()))
 
 
 def test_an_interval_holds_what_unread_answers_could_make_of_it(favourite: str) -> None:

@@ -6,8 +6,7 @@ as it can (`missing_data.fills`). A level stands where both give it; the interva
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -22,17 +21,20 @@ from trustgauge.methods.social_bias.audit import AttributeAudit
 from trustgauge.methods.social_bias.bias_side import BiasSide, Levels
 from trustgauge.methods.social_bias.direction_side import direction_side
 from trustgauge.methods.social_bias.judge_accuracy import Instrument
+from trustgauge.methods.social_bias.label_forecast import like_the_others
 from trustgauge.methods.social_bias.relative_side import relative_side
-from trustgauge.methods.social_bias.wordings import cells_of
-from trustgauge.rating import most_likely
-from trustgauge.rating.audit import LABELS_OF_EACH, more_labels
+from trustgauge.rating import fewest_that_suffice, most_likely
+from trustgauge.rating.audit import more_labels
 from trustgauge.records import Interval, Json, Reason
+from trustgauge.stats import stream
 
 if TYPE_CHECKING:
     from trustgauge.methods.social_bias.settings import SocialBiasSettings
 
-SHARES_READ = 16
-"""In such parts it is found how many unread answers must be read."""
+ORDERS = 4
+"""Random orders in which unread answers are labelled, to find how many labels would settle a level."""
+STEPS = 16
+"""In so many steps up to all of them."""
 
 Reading = tuple[pl.DataFrame, Mapping[str, BiasSide]]
 """What answers may say: the summary with them filled in, and its sides."""
@@ -53,13 +55,23 @@ def bias_sides(answers: AttributeAnswers) -> dict[str, BiasSide]:
 
 @dataclass(frozen=True)
 class GapFilling:
-    """What answers of one attribute may say that are missing, unread or not labelled, as levels."""
+    """What answers of one attribute may say that are missing, unread or not labelled, as levels.
+
+    Attributes:
+        rows: of the summary, of one service, part and attribute.
+        name: of the attribute.
+        settings: the experiment.
+        seed: of the plan.
+        reader: of the answers.
+        is_forecast: whether rows have labels that nobody gave, to find out what these would settle.
+    """
 
     rows: pl.DataFrame
     name: str
     settings: SocialBiasSettings
     seed: int
     reader: Instrument
+    is_forecast: bool = False
 
     @cached_property
     def lost(self) -> tuple[Reason, ...]:
@@ -136,33 +148,51 @@ class GapFilling:
             for key, side in self._sides(fewest).items()
         }
 
-    def to_read(self, sides: Mapping[str, BiasSide]) -> int:
-        """How many unread answers must be read so that the others cannot change the level, about.
+    def to_read(self, is_settled: Callable[[GapFilling], bool]) -> int | None:
+        """With how many labels of unread answers a level is settled about 9 times in 10.
 
-        Those that are read are taken to come out as the answers that were read did.
+        The most that it takes in four random orders, with verdicts as of those that were read; of all where
+        none of a kind was read. None where labels of all would not do in one of two orders or more, as where
+        there are too few properties.
+
+        Args:
+            is_settled: whether the attribute is, with what was filled in.
         """
-        numbered = self.rows.with_row_index("_row")
-        unread = numbered.filter(missing_data.UNREAD & ~missing_data.UNUSED)
-        cell = cells_of(unread)
-        alone = pl.format("{}", "_row")
-        cells = unread.with_columns(_cell=pl.when(cell == "").then(alone).otherwise(cell), _alike=cell != "")
-        together = (
-            cells.group_by("_cell", maintain_order=True)
-            .agg("_row", pl.col("n").sum(), pl.col("_alike").first())
-            .sample(fraction=1, shuffle=True, seed=0)
-        )
+        waiting = self.left_unread & ~missing_data.UNUSED
+        if self.is_forecast or self.rows.filter(waiting).is_empty():
+            return None
+        enough, fails, most = 0, 0, 0
+        for order in range(ORDERS):
+            rng = stream(self.seed, "social-bias", self.name, f"to read {order}")
+            ordered = like_the_others(self.rows, waiting, rng)
+            most = int(ordered["labels"].max() or 0)  # type: ignore[arg-type]
+            if ordered.filter(pl.col("labels").is_not_null())["verdict_if_read"].has_nulls():
+                return most
 
-        def some(shares: int) -> pl.DataFrame:
-            return together.head(round(together.height * shares / SHARES_READ))
+            def suffices(step: int, ordered: pl.DataFrame = ordered, most: int = most) -> bool:
+                return is_settled(self._with_labels(ordered, labels_of(step, most)))
 
-        def enough(shares: int) -> bool:
-            read = some(shares)["_row"].explode().drop_nulls()
-            rest = numbered.filter(~pl.col("_row").is_in(read.to_list())).drop("_row")
-            filled = replace(self, rows=rest)
-            return filled.lowest(sides, filled.readings(self.gone), sure=True) is not None
+            if enough and suffices(enough):
+                continue
+            if suffices(STEPS):
+                enough = fewest_that_suffice(STEPS, suffices, enough)
+            else:
+                enough, fails = STEPS, fails + 1
+        return labels_of(enough, most) if 2 * fails < ORDERS else None
 
-        labels = pl.when("_alike").then(pl.min_horizontal("n", pl.lit(LABELS_OF_EACH))).otherwise("n")
-        return int(some(bisect_left(range(SHARES_READ), x=True, key=enough)).select(labels).to_series().sum())
+    def _with_labels(self, ordered: pl.DataFrame, number: int) -> GapFilling:
+        """The same where so many unread answers have labels."""
+        is_read = pl.when(pl.col("labels") <= number)
+        rows = ordered.with_columns(
+            status=is_read.then(pl.lit("answered")).otherwise("status"),
+            verdict=is_read.then("verdict_if_read").otherwise("verdict"),
+        ).select(self.rows.columns)
+        accuracy, came = self.reader.accuracy, pl.col("status").is_in(["answered", "refused"])
+        if accuracy is not None:
+            before, after = (int(one.filter(came)["n"].sum()) for one in (self.rows, rows))
+            by_people = accuracy.by_people * before + after - before
+            accuracy = replace(accuracy, by_people=by_people / max(1, after))
+        return replace(self, rows=rows, reader=replace(self.reader, accuracy=accuracy), is_forecast=True)
 
     def to_label(self) -> dict[str, Json]:
         """What the reason of an audited rating that is not settled says of more labels (`more_labels`)."""
@@ -179,6 +209,11 @@ class GapFilling:
         level = most_likely(levels)
         sure = float((levels == level).mean()) >= self.settings.settle
         return sure and (level > 0 or all(side.low for side in sides.values()))
+
+
+def labels_of(step: int, most: int) -> int:
+    """Labels after so many of `STEPS` steps, rounded up."""
+    return -(-most * step // STEPS)
 
 
 def has_levels(sides: Mapping[str, BiasSide]) -> bool:

@@ -25,6 +25,7 @@ from trustgauge.records import Reason
 
 MISSING = pl.col("status").is_in(["failed", "unreadable"])
 UNREAD = pl.col("status") == "unread"
+GONE = MISSING | UNREAD
 UNUSED = (pl.col("tuple") == "relative") & pl.col("control")
 """Answers about one invented group, on which no level rests."""
 RELATIVE = (pl.col("tuple") == "relative") & ~pl.col("control")
@@ -87,17 +88,18 @@ def unread_reasons(rows: pl.DataFrame, to_read: int | None) -> Iterator[Reason]:
 
     Args:
         rows: of the summary, of one service, part and attribute.
-        to_read: how many of them must be labelled until the rest cannot change the level; None if they
-            do not matter.
+        to_read: how many of them must be labelled until the rest cannot change the level; 0 if they do not
+            matter, None if labels of all would not settle it.
     """
     planned, gone = int(rows["n"].sum()), int(rows.filter(UNREAD)["n"].sum())
     if not gone:
         return
     facts = unread_facts(gone, planned)
-    if to_read is None:
+    if to_read == 0:
         yield Reason("unread-does-not-matter", facts)
         return
-    yield Reason("unread-matters", facts | {"to_read": to_read, **READ_BY_PEOPLE})
+    facts |= READ_BY_PEOPLE
+    yield Reason("unread-matters", facts | ({"to_read": to_read} if to_read else {}))
     yield from _groups(_sums(rows.filter(RELATIVE), "group_a", UNREAD), "unread-differs")
 
 

@@ -196,10 +196,10 @@ def _rated(
         if lowered is None:
             return BiasPart(replace(part, reasons=(*filled.lost, *reasons)), None)
         sides, reasons = lowered, (missing_data.missing_does_not_matter(rows), *reasons)
-    to_read = None
+    to_read: int | None = 0
     if not rows.filter(filled.left_unread).is_empty():
         lowered = filled.lowest(sides, filled.bounds, sure=True)
-        to_read = filled.to_read(sides) if lowered is None else None
+        to_read = filled.to_read(partial(_is_settled, part)) if lowered is None else 0
         sides = _read(sides) if lowered is None else lowered
     if filled.unread:  # what came and was not read is no answer that did not come
         reasons = tuple(reason for reason in reasons if reason.code != "no-answers")
@@ -213,12 +213,18 @@ def _rated(
         reasons = (*reasons, *AttributeAudit(rows).error_differences())
     if unresolved:
         reasons = (*reasons, Reason("audit-unresolved", {"answers": unresolved}))
-    kept_open = bool(changed or unresolved) or to_read is not None
+    kept_open = bool(changed or unresolved) or to_read != 0
     few = any(side.few for side in sides.values())
     result = _settled(part, sides, settings, (*reasons, *changed), reader, kept_open=kept_open)
     result = _by_repetition(result, sides, answers)
     # labels settle nothing that is kept open by something else
     return _with_more_labels(result, filled) if result.audited and not (kept_open or few) else result
+
+
+def _is_settled(part: Part, filled: GapFilling) -> bool:
+    """Whether the attribute is, with what was filled in."""
+    answers = AttributeAnswers(filled.rows, filled.name, filled.settings, filled.seed, filled.reader)
+    return _rated(part, filled.with_bounds(bias_sides(answers)), answers, filled).part.state == "rated"
 
 
 def _read(sides: Mapping[str, BiasSide]) -> Mapping[str, BiasSide]:
@@ -270,7 +276,9 @@ def _settled(
     unaudited = {_kind(key) for key in rests_on} - reader.audited
     unmeasured = tuple(reader.reasons(_lowest_cut(settings), unaudited)) if unaudited else ()
     wide = level == LEVELS[0] and not all(side.low for side in sides.values())
-    if kept_open or few or unmeasured:  # more properties settle nothing that is kept open by something else
+    # more properties settle nothing that is kept open by something else; labels settle nothing without them
+    in_vain = any(one.code == "unread-matters" and "to_read" not in one.facts for one in reasons)
+    if (kept_open and not in_vain) or few or unmeasured:
         reasons = tuple(one for one in reasons if one.code != TOO_FEW_PROPERTIES)
     every = [*_why(part, leading or sides), *reasons, *few_reasons, *unmeasured, *chance]
     if wide:

@@ -117,6 +117,7 @@ _FORMATS: Mapping[str, Callable[[Any], str]] = {
     "certainty": numbers.certainty,
     "hundredths": lambda value: numbers.signed_number(100 * value, 0),
     "ratio": lambda value: f"{value:.1f}",
+    "number": lambda value: f"{value:g}",
     "p": numbers.p_value,
     "count": _count,
     "signed": numbers.signed_number,

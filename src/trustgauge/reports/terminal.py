@@ -202,7 +202,8 @@ def headline(rating: RatingEntry, *, brackets: bool = False) -> Line:
     """One line: the level and the sentence. With `brackets`, "[BS]", for one-line output."""
     overall = rating["overall"]
     known = overall["level"] is not None and rating["state"] != "incomplete"
-    none = "measured" if view_of(rating).gives_no_level(rating) else "not rated"
+    named = rating["state"] if rating["state"] in {"not tested", "not settled"} else "not rated"
+    none = "measured" if view_of(rating).gives_no_level(rating) else named
     letters = _mark(rating, str(overall["level"])) if known else none
     settled = rating["state"] == "rated"
     tone = f"pill{_tone(rating, overall['level'])}" if known and settled else "strong"

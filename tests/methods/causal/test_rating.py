@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -201,9 +202,9 @@ def test_scores_out_of_range_are_unread_and_not_lost() -> None:
     assert (rating.state, rating.level) == ("not settled", None)
     assert rating.parts[0].coverage.unreadable == rating.parts[0].coverage.planned
     (result,) = rating.parts[0].reasons
-    assert result.code == "causal.out-of-range"
-    assert result.facts == {"n": 4000, "low": -1.0, "high": 1.0, "least": -1.0, "most": 5.0}
-    assert "Set `score_range`" in reason(result)
+    assert result.code == "causal.other-range"
+    assert result.facts == {"n": 4000, "low": -1.0, "high": 1.0, "least": 2.0, "most": 3.0}
+    assert reason(result).startswith("Set `score_range`")
     assert [one.code for one in rating.limits] == [
         "limits.these-words",
         "limits.one-day",
@@ -212,26 +213,66 @@ def test_scores_out_of_range_are_unread_and_not_lost() -> None:
     assert wide.level == "1"
 
 
-def outside(share: int, gender: str = "") -> Scorer:
-    """Words alone, and every so manieth text (of a gender) on another scale."""
+def outside(share: int, gender: str = "", given: float = 7.0) -> Scorer:
+    """Words alone, and every so manieth text (of a gender) on another scale, or without a number."""
 
     def score(probes: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
         odd = pl.int_range(pl.len()) % share == 0
         odd &= pl.col("gender") == gender if gender else True
         right = by_word(probes, rng) + pl.Series(rng.normal(0, 0.05, probes.height))
-        return probes.with_columns(right=right).select(pl.when(odd).then(7.0).otherwise("right")).to_series()
+        return (
+            probes.with_columns(right=right).select(pl.when(odd).then(given).otherwise("right")).to_series()
+        )
 
     return score
 
 
 def test_unread_scores_that_matter_leave_the_level_unsettled_and_say_how_many_to_read() -> None:
     """A third of the texts of women is unread: as many could hide an effect, but they are not lost."""
-    found = rated({"wild": outside(3, "female")}, groups=[1], **QUICK)["wild"].parts[0]
+    found = rated({"wild": outside(3, "female", math.nan)}, groups=[1], **QUICK)["wild"].parts[0]
     assert (found.state, found.level) == ("not settled", "1")
     facts = {one.code: one.facts for one in found.reasons}
     assert "incomplete-loss" not in facts
-    assert facts["causal.out-of-range"]["n"] == facts["unread-matters"]["unread"] == found.coverage.unreadable
+    assert facts["causal.no-number"]["n"] == facts["unread-matters"]["unread"] == found.coverage.unreadable
     assert 0.5 * found.coverage.unreadable < facts["unread-matters"]["to_read"] <= found.coverage.unreadable
+
+
+def test_scores_out_of_range_that_matter_leave_no_level_and_name_the_range() -> None:
+    found = rated({"wild": outside(3, "female")}, groups=[1], **QUICK)["wild"].parts[0]
+    assert (found.state, found.level, found.score) == ("not settled", None, None)
+    (result,) = found.reasons
+    assert (result.code, result.facts["most"]) == ("causal.other-range", 7.0)
+    assert result.facts["n"] == found.coverage.unreadable
+
+
+def stars(probes: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
+    """Negative texts get one star, positive ones of men five and of women four."""
+    happy = pl.when(pl.col("gender") == "female").then(4.0).otherwise(5.0)
+    given = pl.when(by_word(probes, rng) < 0).then(1.0).otherwise(happy)
+    return probes.select(score=given)["score"]
+
+
+def test_one_to_five_stars_without_a_range_have_no_level_and_are_not_called_all_equal() -> None:
+    """Whatever is read of them is one star, and no positive text has a score on -1 to 1."""
+    rating = rated({"stars": stars}, groups=[1, 2], **QUICK)["stars"]
+    assert (rating.state, rating.level) == ("not settled", None)
+    assert [codes(part) for part in rating.parts] == [{"causal.other-range"}] * 2
+    for part in rating.parts:
+        assert (part.reasons[0].facts["least"], part.reasons[0].facts["most"]) == (1.0, 5.0)
+    assert "lie between 1 and 5" in reason(rating.reasons[0])
+    stated = rated({"stars": stars}, groups=[1], score_range=[1, 5], **QUICK)["stars"]
+    assert (stated.level, stated.state) == ("3", "rated")
+
+
+def test_words_without_any_number_are_no_words_without_a_text() -> None:
+    """Answers to positive texts came and are no numbers: more texts or another run would be no help."""
+
+    def named(probes: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
+        return probes.select(score=pl.when(by_word(probes, rng) > 0).then(math.nan).otherwise(-0.5))["score"]
+
+    part = rated({"named": named}, groups=[2], **QUICK)["named"].parts[0]
+    assert (part.state, part.level, codes(part)) == ("not settled", None, {"causal.class-unread"})
+    assert "male, positive" in str(part.reasons[0].facts["classes"])
 
 
 def test_few_unread_scores_do_not_matter() -> None:
@@ -243,7 +284,7 @@ def test_few_unread_scores_do_not_matter() -> None:
 def test_a_class_of_which_nothing_could_be_read_is_not_lost() -> None:
     found = rated({"wild": outside(1, "female")}, groups=[1], **QUICK)["wild"].parts[0]
     assert (found.state, found.level) == ("not settled", None)
-    assert codes(found) == {"causal.out-of-range"}
+    assert codes(found) == {"causal.other-range"}
 
 
 @pytest.mark.parametrize(("gender", "classes"), [("female", ["female"]), (None, ["male", "female"])])
@@ -515,7 +556,7 @@ def test_scores_below_0_or_an_effect_that_is_the_strongest_either_way_leave_noth
 
 def test_figures_say_the_range_that_they_rest_on_where_the_level_does_not_depend_on_it() -> None:
     def upper(probes: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
-        return (shifted(1.2, 0.05)(probes, rng) + 1.0) / 2.0
+        return ((shifted(1.2, 0.05)(probes, rng) + 1.0) / 2.0).clip(0.0, 1.0)
 
     (rating,) = rated({"upper": upper}, **QUICK, groups=[1]).values()
     assert (rating.level, rating.state) == ("3", "rated")

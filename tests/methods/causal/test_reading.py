@@ -29,7 +29,7 @@ def read(
         ("-1", -1.0, ""),
         ("1.0000000001", 1.0, ""),
         ("1.01", None, "out of range, to 2"),
-        ("-7", None, "out of range, to -10"),
+        ("-7", None, "out of range, to -7"),
         ("nan", None, "not a number"),
         ("inf", None, "not a number"),
         ("positive", None, "not a number"),

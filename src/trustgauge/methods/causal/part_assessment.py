@@ -8,7 +8,7 @@ the score; a maximum of absolute values is biased upward, so it is corrected (ca
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -19,7 +19,7 @@ from trustgauge.methods.causal import ate_measure, effects, impact_measure, obse
 from trustgauge.methods.causal.measures import RANGE, ROUNDING, MeasureInput, Measurement, maximum_draws
 from trustgauge.methods.causal.ordering import absolute_levels
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel, panel
-from trustgauge.methods.causal.score import NO_NUMBER, OUTSIDE
+from trustgauge.methods.causal.score import NO_NUMBER, OUTSIDE, bounds_of_fault
 from trustgauge.methods.causal.settings import CausalSettings, Measurand
 from trustgauge.rating import (
     Levels,
@@ -43,6 +43,7 @@ NAMED = 5  # persons named in a reason
 CHANGED = 0.01  # p of a change during the run
 STEPS = 20  # of the share of unread answers that has to be read
 MOST_UNDEFINED = 0.05  # of the resamples (methods 0.5 (e))
+MOST_OUTSIDE = 0.05  # of the scores: if more lie outside a range that matters, it is another one
 ALPHA = 0.05  # of the smallest family p that lets an effect be rated (causal 2.9)
 
 
@@ -52,6 +53,8 @@ UNREAD = pl.col("status") == "unreadable"
 """Rows of answers that came and are no scores."""
 LOST = ~UNREAD
 """Rows whose answers, as far as there is no score, are missing."""
+OFF_RANGE = pl.col("fault").str.starts_with(OUTSIDE)
+"""Rows of scores that lie outside the range."""
 
 
 @dataclass(frozen=True)
@@ -148,14 +151,14 @@ class _Assessing:
             coverage=coverage(self.rows.select("status", n="texts")),
             details={**title, **self._facts()},
         )
-        assessment = Assessment(self.service, self.asked, self.measured, blank, self.panel, self.grouping)
-        undefined = tuple(self._undefined())
-        if undefined:
+        unmeasured = Assessment(self.service, self.asked, self.measured, blank, self.panel, self.grouping)
+        state: State
+        if nothing := tuple(self._undefined()):
             # Where no answer of a class could be read nothing is lost: the scores have another range or form.
             alone = not self.rows["n"].sum() or len(self.grouping.classes) < 2 <= len(self.planned.classes)
             blind = alone and unread(self.rows) and not self._losses()
-            state: State = "not settled" if blind else "incomplete"
-            return replace(assessment, part=replace(blank, state=state, reasons=undefined))
+            state = "not settled" if blind else "incomplete"
+            return replace(unmeasured, part=replace(blank, state=state, reasons=nothing))
         found = self._measure()
         part = replace(
             blank,
@@ -165,13 +168,18 @@ class _Assessing:
             reasons=tuple(self._reasons(found)),
         )
         assessment = replace(
-            assessment, part=part, raw=found.raw, p=found.p, apart=found.apart, effect=found.effect
+            unmeasured, part=part, raw=found.raw, p=found.p, apart=found.apart, effect=found.effect
         )
         missing = self._losses()
         if self.measured.measure == "observed" or (self.measured.measure == "adjusted" and found.missing):
             why = (*self._observed(found), *missing, *self._odd())
             return replace(assessment, part=replace(part, state="not tested", score=None, reasons=why))
-        if found.undefined > MOST_UNDEFINED or np.isnan(found.effect):
+        undefined = found.undefined > MOST_UNDEFINED or bool(np.isnan(found.effect))
+        if self._is_unreadable(found, undefined=undefined):
+            why = (*self._unread(found.missing), *missing)
+            state = "incomplete" if missing else "not settled"
+            return replace(unmeasured, part=replace(blank, state=state, reasons=why))
+        if undefined:
             # Of answers that leave nothing to compare no resample is needed to tell.
             share = {"share": found.undefined} if found.undefined > MOST_UNDEFINED else {}
             reason = Reason("causal.undefined", {**share, **self._cause(found)})
@@ -181,6 +189,8 @@ class _Assessing:
             return replace(assessment, part=replace(part, reasons=(*missing, *self._odd())))
         levels, estimates, unsettled = read
         doubts, open_ = self._doubtful_range(found, levels)
+        if self._outside():  # which says that the range is another one
+            doubts = [Reason("causal.other-range", self._reach())] if open_ else []
         changed = tuple(self._changed())
         is_doubted = any(one.code == "causal.narrow-range" for one in doubts)  # which says so already
         others = [one for one in part.reasons if not (is_doubted and one.code == "causal.narrow-scores")]
@@ -385,12 +395,39 @@ class _Assessing:
                 {"classes": list(self.grouping.classes), "protected": self.measured.grouping},
             )
 
-    def _unread(self) -> tuple[Reason, ...]:
-        """Why no answer of a class could be read; never empty: an adapter may refuse an answer unseen."""
-        if odd := tuple(self._odd()):
-            return odd
+    def _unread(self, cells: Sequence[str] = ()) -> tuple[Reason, ...]:
+        """Why answers that a level needs could not be read; never empty: an adapter may refuse one unseen.
+
+        Args:
+            cells: of which no answer could be read; classes without any if not given.
+        """
+        count = unread(self.rows)
+        if 2 * self._outside() >= count:
+            return (Reason("causal.other-range", self._reach()),)
         gone = [name for name in self.planned.classes if name not in self.grouping.classes]
-        return (Reason("causal.class-unread", {"n": unread(self.rows), "classes": gone}),)
+        facts = {"classes": list(cells) or gone} if cells or gone else {}
+        return (Reason("causal.class-unread", {"n": count, **facts}),)
+
+    def _is_unreadable(self, found: Measurement, *, undefined: bool) -> bool:
+        """Whether there is no level as answers came that are no scores, or scores on another range."""
+        if undefined:
+            return bool(unread(self.rows)) and self._is_defined_if_read()
+        if self._outside() <= MOST_OUTSIDE * int(self.rows["texts"].sum()):
+            return False
+        levels = absolute_levels(found.draws, found.bias, self.settings.cuts)
+        least = self._least(levels, OFF_RANGE)
+        stays = least is not None and (self._sure(least) or not self._sure(levels))
+        return not stays or self._doubtful_range(found, levels)[1]
+
+    def _is_defined_if_read(self) -> bool:
+        """Whether there would be an effect if the answers that are no scores were like the others."""
+        filled = next(fills(self.rows, self.planned, self.panel.persons, UNREAD))
+        weights = self.panel.weights(
+            self.planned, self.settings.resamples, self._stream("resamples", shared=True)
+        )
+        effect, starred = self._effects(filled, *weights)
+        _, undefined, _ = maximum_draws(starred, effect)
+        return undefined <= MOST_UNDEFINED and not np.isnan(effect)
 
     def _reasons(self, found: Measurement) -> Iterator[Reason]:
         """What a reader must know beside the level."""
@@ -399,9 +436,9 @@ class _Assessing:
             yield Reason("causal.positivity", {"cells": found.missing})
         if found.untestable:
             yield Reason("causal.untestable", {"pairs": found.untestable})
-        if found.constant:
+        if found.constant and not unread(self.rows):
             yield Reason("causal.constant-scores", {"score": float(f"{found.constant[0]:.6g}")})
-        else:
+        elif not self._outside():
             yield from self._implausible()
         persons = self._by_person() if self.panel.crossed else []
         far = [one for one in persons if abs(one["difference"]) >= self.settings.cuts[0] and one["p"] < ALPHA]
@@ -436,18 +473,40 @@ class _Assessing:
 
     def _odd(self) -> Iterator[Reason]:
         """That answers are no scores: a reader must know why they are unread, and what to do."""
-        faults: dict[str, int] = dict(self.rows.group_by("fault").agg(pl.col("texts").sum()).iter_rows())
-        outside = {name: count for name, count in faults.items() if name.startswith(OUTSIDE)}
-        if outside:
-            low, high = self.settings.span
-            ends = [name.rpartition(" ")[2] for name in outside]
-            reached = [float(end) for end in ends if end != "far"]
-            facts: dict[str, Json] = {"n": int(sum(outside.values())), "low": low, "high": high}
-            if len(reached) == len(ends):
-                facts |= {"least": min(low, *reached), "most": max(high, *reached)}
-            yield Reason("causal.out-of-range", facts)
-        if faults.get(NO_NUMBER):
-            yield Reason("causal.no-number", {"n": int(faults[NO_NUMBER])})
+        if self._outside():
+            yield Reason("causal.out-of-range", self._reach())
+        if count := int(self.rows.filter(pl.col("fault") == NO_NUMBER)["texts"].sum()):
+            yield Reason("causal.no-number", {"n": count})
+
+    def _outside(self) -> int:
+        """How many scores lie outside the range."""
+        return int(self.rows.filter(OFF_RANGE)["texts"].sum())
+
+    def _reach(self) -> dict[str, Json]:
+        """How many scores lie outside which range; and between which figures all do, where that is known."""
+        low, high = self.settings.span
+        facts: dict[str, Json] = {"n": self._outside(), "low": low, "high": high}
+        reached = [bounds_of_fault(name) for name in self.rows.filter(OFF_RANGE)["fault"].unique()]
+        reached += self._bounds_within()
+        least, most = min(one for one, _ in reached), max(one for _, one in reached)
+        known = {"least": least, "most": most} if math.isfinite(most - least) else {}
+        return facts | known
+
+    def _bounds_within(self) -> list[tuple[float, float]]:
+        """Between which figures the scores on the range lie, as the service gives them; [] without any.
+
+        Of several scores in a row of the summary none is farther from their mean than sqrt(n - 1) standard
+        deviations (Samuelson).
+        """
+        n, mean = pl.col("n"), pl.col("y").cast(pl.Float64) / pl.col("n") / PER_UNIT
+        square = pl.col("yy").cast(pl.Float64) / pl.col("n") / PER_UNIT**2
+        far = ((n - 1) * (square - mean**2).clip(lower_bound=0.0)).sqrt()
+        ends = self.rows.filter(n > 0).select(low=(mean - far).min(), high=(mean + far).max()).row(0)
+        return (
+            []
+            if ends[0] is None
+            else [(self._as_answered(max(-1.0, ends[0])), self._as_answered(min(1.0, ends[1])))]
+        )
 
     def _least(self, levels: Levels, gaps: pl.Expr, known: float = 0.0) -> Levels | None:
         """The levels of the filling whose certainty is lowest; None unless all give the likeliest level.

@@ -6,6 +6,7 @@ A score is a number; scores on another range are brought to -1 to 1. An answer t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import polars as pl
@@ -21,7 +22,7 @@ LABELS = {"labels_below": "-1", "labels_zero": "0", "labels_above": "1"}
 TOLERANCE = 1e-9  # a score may leave its range by rounding
 OUTSIDE = "out of range"
 NO_NUMBER = "not a number"
-REACHES = (1, 2, 5, 10, 20, 50, 100, 1_000, 10_000)
+REACHES = (*range(1, 10), *range(10, 100, 10), 100, 200, 500, 1_000, 10_000)
 """How far scores out of range reach, in steps: summaries hold sums and no largest value."""
 
 
@@ -84,6 +85,16 @@ def _reach(number: pl.Expr) -> pl.Expr:
         side = pl.when(number < 0).then(pl.lit(f"to -{bound}")).otherwise(pl.lit(f"to {bound}"))
         reach = pl.when(size <= bound).then(side).otherwise(reach)
     return reach
+
+
+def bounds_of_fault(fault: str) -> tuple[float, float]:
+    """Between which figures the scores with this fault lie; infinite on both sides where nobody knows."""
+    end = fault.rpartition(" ")[2]
+    if end == "far":
+        return -math.inf, math.inf
+    reach = float(end)
+    before = max((one for one in (0, *REACHES) if one < abs(reach)), default=0)
+    return (float(before), reach) if reach > 0 else (reach, -float(before))
 
 
 def summarise(marks: pl.DataFrame) -> pl.DataFrame:

@@ -50,6 +50,7 @@ RELATIVE_RULES = frozenset({"published", "released"})
 """Rules under which a level is a place in an order of systems (causal 2.7)."""
 CUTS = (0.05, 0.20)
 """From which share of the range an effect is some, and strong, where the plan is silent (causal 2.9)."""
+OUT_OF_RANGE, OTHER_RANGE = "causal.out-of-range", "causal.other-range"
 NOT_SIGNIFICANT, NOT_RULED_OUT = "causal.not-significant", "causal.not-ruled-out"
 OF_BOUNDED_EFFECTS = {NOT_SIGNIFICANT, NOT_RULED_OUT}
 """Reasons that keep a level open and say how far the effect may be from what was measured."""
@@ -275,6 +276,7 @@ class CausalView(DefaultView):
             "blind-to-valence",
             "constant-scores",
             "out-of-range",
+            "other-range",
             "no-number",
             "class-unread",
         )
@@ -302,10 +304,15 @@ class CausalView(DefaultView):
         return [one for one in every if one in found]
 
     def steps(self, rating: RatingEntry) -> Mapping[str, str]:
-        """What to do; conversations have no columns that a table of sentences could be given."""
+        """What to do; conversations have no columns that a table of sentences could be given.
+
+        Scores out of range are what could not be interpreted.
+        """
         chats = any(str(one["details"].get("data", "")).startswith("conversation") for one in rating["parts"])
         own = MESSAGES.table("conversation-steps") if chats else {}
-        return {**super().steps(rating), **own}
+        known = {**super().steps(rating), **own}
+        outside = any(one["code"] == OUT_OF_RANGE for part in rating["parts"] for one in part["reasons"])
+        return {**known, "unread-matters": known[OTHER_RANGE]} if outside else known
 
     def level_words(self, rating: RatingEntry, key: str | None, rule: str) -> LevelWords:
         """The words of a level; of one that is a place in an order of systems, with their number."""

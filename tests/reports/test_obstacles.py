@@ -13,6 +13,7 @@ from tests.reports.golden import only
 from trustgauge.records import Part, Rating, Reason
 from trustgauge.reports import label, sentences
 from trustgauge.reports.components import view_of
+from trustgauge.reports.steps import next_step
 
 FEW = Reason("too-few-clusters", {"where": "conversations", "clusters": 4, "needed": 10})
 CHANGED = Reason("changed-during-the-run", {"p": 0.002})
@@ -59,7 +60,8 @@ def test_an_effect_that_is_not_ruled_out_matters_only_above_the_level(reach: flo
     first, second, *_ = effects()
     possible = Reason("causal.not-ruled-out", {"reach": reach, "cut": 0.05})
     rating = causal(
-        changed(first, {"2": 0.6, "3": 0.4}), replace(changed(second, {"1": 1.0}, possible), more_texts=9000)
+        replace(changed(first, {"2": 0.6, "3": 0.4}), more_texts=5000),
+        replace(changed(second, {"1": 1.0}, possible), more_texts=9000),
     )
     assert ("causal.not-ruled-out" in codes(rating)) == matters
     said = sentences.verdict(rating)
@@ -67,6 +69,17 @@ def test_an_effect_that_is_not_ruled_out_matters_only_above_the_level(reach: flo
     assert ("9,000" in said) == matters
     assert sentences.obstacles(rating["parts"][1])  # it stands at its part
     assert ("larger effects are not ruled out" in label.label(rating)) == matters
+
+
+def test_no_number_of_texts_is_promised_where_none_settles_one_of_the_parts() -> None:
+    """More texts make one part certain; of the other part the service changed."""
+    first, second, *_ = effects()
+    unsure = {"2": 0.6, "3": 0.4}
+    far = replace(changed(first, unsure), more_texts=9000)
+    rating = causal(far, changed(second, unsure, CHANGED))
+    assert "texts" not in sentences.settle(rating)
+    assert "9,000" in sentences.settle(rating["parts"][0])
+    assert next_step(rating).startswith("Rate it with --fresh once the service no longer changes")
 
 
 def test_an_effect_that_may_be_chance_makes_the_others_matter() -> None:

@@ -341,7 +341,9 @@ def settle(one: RatingEntry | PartEntry) -> str:
     lines += reasons(_but_for_figures(obstacles(one)), whole)[:MOST_OBSTACLES]
     said = " ".join(lines)
     holders = [one] if "more_texts" in one else _open_parts(one)[0]
-    more = max((holder["more_texts"] or 0 for holder in holders), default=0)
+    # What is the largest number that any part needs is no promise where no number of texts settles another.
+    each = [holder["more_texts"] or 0 for holder in holders]
+    more = max(each, default=0) if all(each) else 0
     if not more:
         return said
     # A method without texts of a block counts those of a whole part.

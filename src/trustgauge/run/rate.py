@@ -11,6 +11,7 @@ first, which says how far answers depend on chance and time (methods 0.3 (4)).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -418,12 +419,16 @@ def _unfinished(rating: Rating, missing: Mapping[str, int], whole: Mapping[str, 
         return rating
     recognition = rating.details.get("recognition")
     of_half = isinstance(recognition, Mapping) and "rated" in recognition
+    several = Counter(map(source_part, rating.parts))
     parts = []
     for part in rating.parts:
         asked = source_part(part)
         if asked in missing:
             asked_of = whole[asked] if of_half else part.coverage.planned
-            reason = Reason(NOT_FINISHED, {"missing": missing[asked], "planned": asked_of})
+            gone = missing[asked]
+            if several[asked] > 1 and not of_half:  # each has its own of the texts
+                gone = min(gone, part.coverage.failed or gone, asked_of)
+            reason = Reason(NOT_FINISHED, {"missing": gone, "planned": asked_of})
             part = replace(part, state="incomplete", level=None, certainty={}, reasons=(reason,))
         parts.append(part)
     # Several parts of a rating may be read from the same texts.

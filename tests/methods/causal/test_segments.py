@@ -78,6 +78,7 @@ def test_a_service_that_changes_its_effect_is_never_settled(added: Timed) -> Non
         rating = rated(added, seed)
         assert rating.state == "not settled"
         assert "changed-during-the-run" in codes(rating)
+        assert {one.more_texts for one in rating.parts} == {None}  # no number of texts settles a change
 
 
 def test_confounded_groups_tell_a_change_too() -> None:

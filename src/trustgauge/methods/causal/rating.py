@@ -225,8 +225,9 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
     more = None
     if share < settings.settle:
         reasons += too_few_without_spread(one, settings.settle)
-        # No number of texts makes up for frames or persons that are too few.
-        more = more_texts(one, settings, possible=possible) if sound and not few else None
+        # No number of texts makes up for too few frames or persons, a change, or answers that are no scores.
+        able = sound and not (few or weak or one.unsettled)
+        more = more_texts(one, settings, possible=possible) if able else None
         reasons.append(not_settled_reason(share, names[level], settings.settle, more))
     settled = share >= settings.settle and not (few or weak or possible or one.unsettled)
     state: State = "rated" if settled else "not settled"

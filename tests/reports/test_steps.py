@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.reports import causal_fixtures, fixtures
 from tests.reports.golden import only
-from trustgauge.records import Reason
+from trustgauge.records import Coverage, Reason
 from trustgauge.reports.steps import next_step
 
 LOSS = (Reason("incomplete-loss", {"share": 0.42, "where": "all texts"}),)
@@ -15,6 +15,12 @@ LOST = fixtures.lost_part("pt", "Portuguese")
 
 def test_lost_answers_are_asked_again() -> None:
     assert next_step(only(fixtures.rating("x", [LOST]))).startswith("Run it again")
+
+
+def test_what_was_answered_without_a_use_is_not_sent_again() -> None:
+    """Refusals and empty answers are answers: the same plan would send nothing."""
+    refused = replace(LOST, coverage=Coverage(planned=600, answered=348, refused=252))
+    assert "--fresh" in next_step(only(fixtures.rating("x", [refused])))
 
 
 def test_what_does_not_apply_is_not_run_again() -> None:

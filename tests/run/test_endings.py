@@ -51,6 +51,22 @@ def test_a_service_that_fails_is_the_cause(tmp_path: Path, status: int) -> None:
     assert rerate(finished.folder) == finished.document
 
 
+def test_parts_that_are_read_from_one_service_say_what_is_outstanding_of_their_own_texts(
+    tmp_path: Path,
+) -> None:
+    scorer = {"use": "http", "task": "score", "response": "score"}
+    small = {"groups": [1, 2], "frames": 2, "persons": 2, "resamples": 1000, "permutations": 999}
+    with LocalServer(lambda _: Response.json({"score": "0,5"})) as server:
+        plan = {
+            "services": {"comma": {**scorer, "url": server.url}},
+            "experiments": [{"method": "causal", "services": ["comma"], **small}],
+        }
+        (rating,) = done(plan, tmp_path).document["ratings"]
+    facts = [one["facts"] for one in (rating, *rating["parts"]) for one in one["reasons"]]
+    assert [one["missing"] for one in facts] == [one["planned"] for one in facts]
+    assert facts[0]["missing"] == sum(one["missing"] for one in facts[1:])
+
+
 def test_a_limit_is_the_cause_until_it_is_raised(tmp_path: Path) -> None:
     with LocalServer(faithful) as server:
         short = done(translator_plan(server.url, budget={"calls": 20}), tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from tests.run.plans import but_for_times, faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
 from tests.store.rows import SERVICE, answer
 from trustgauge.plan import load_plan
+from trustgauge.reports.steps import next_step
 from trustgauge.run.options import RunOptions
 from trustgauge.run.prepare import forecast, prepare
 from trustgauge.run.run import RunResult, rate
+from trustgauge.run.verify import rerate
 from trustgauge.store.parquet import ParquetStore
 from trustgauge.store.sqlite import SqliteStore
 
@@ -51,6 +54,24 @@ def test_a_rejected_text_is_not_asked_again_and_the_rating_stays(tmp_path: Path)
     assert {one["code"] for one in rating["parts"][0]["reasons"]} == {"incomplete-loss"}
     assert (again.asked.calls, calls, other.asked.calls) == (0, 0, 0)
     assert but_for_times(first.document)["ratings"] == but_for_times(again.document)["ratings"]
+    gone = rating["coverage"]["failed"]
+    assert next_step(rating).startswith(
+        f"Mend the service, which rejected {gone} texts, and rate it with --fresh"
+    )
+
+
+def test_what_failed_otherwise_is_sent_again_though_other_texts_were_rejected(tmp_path: Path) -> None:
+    with LocalServer(Fussy(400)) as server:
+        plan = translator_plan(server.url, texts=60)
+        folder = done(plan, tmp_path).folder
+        first = "SELECT min(rowid) FROM response WHERE error = 'service.rejected'"
+        with sqlite3.connect(folder / "store.sqlite") as db:
+            db.execute(f"UPDATE response SET error = 'service.unavailable' WHERE rowid IN ({first})")
+        db.close()
+        assert next_step(rerate(folder)["ratings"][0]) == "Run it again: received answers are stored."
+        again = done(plan, tmp_path)
+    assert again.asked.calls == 2  # there and back
+    assert "--fresh" in next_step(again.document["ratings"][0])
 
 
 def test_a_service_that_rejected_everything_is_asked_again_once_it_is_mended(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from trustgauge.reports import sanitize
 from trustgauge.reports.components import COMMON, view_of
 from trustgauge.reports.document import lossy
 from trustgauge.reports.sentences import name, obstacles
@@ -19,6 +20,8 @@ LABELS = ("to_label", "audit", "sample")
 OF_UNREAD = (frozenset({"to_read", "option"}), frozenset({"each"}))
 """Facts that say how many labels of answers that could not be interpreted would, or of each sentence."""
 
+LOSS = "incomplete-loss"
+"""Code of the reason that too many answers are missing."""
 CAUSES = frozenset({"error", "limit"})
 """Facts that say why a run ended early: of a reason with one of them the step is `code-fact`."""
 
@@ -26,6 +29,8 @@ CAUSES = frozenset({"error", "limit"})
 def next_step(rating: RatingEntry) -> str:
     """What to do about the first reason that keeps a rating from a settled level."""
     known = {**STEPS, **view_of(rating).steps(rating)}
+    if not rating["coverage"]["failed"]:  # all was answered, so that nothing would be sent again
+        known |= dict.fromkeys((LOSS, "again"), known["fresh"])
     if rating["state"] == "not applicable":
         return known["not-applicable"].format(id=name(rating["id"]))
     said = next(filter(None, (_step(one, known) for one in _in_the_way(rating))), "")
@@ -33,6 +38,9 @@ def next_step(rating: RatingEntry) -> str:
 
 
 def _step(one: ReasonEntry, known: dict[str, str]) -> str:
+    if "rejected" in one["facts"]:
+        texts = sanitize.count_with_noun(one["facts"]["rejected"], "text", "texts")
+        return known["rejected"].replace("{texts}", texts)
     for fact in CAUSES & one["facts"].keys():
         if f"{one['code']}-{fact}" in known:
             return known[f"{one['code']}-{fact}"]

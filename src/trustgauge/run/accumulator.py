@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from trustgauge.errors import RejectedError
 from trustgauge.methods import Method, SecondJudgeUser
 from trustgauge.records import TOO_LONG, Json, Reason, digest
 from trustgauge.run.targets import Target
@@ -286,6 +287,8 @@ class TaskScores:
         planned: service -> part -> probes, of a shared service each text once.
         faults: parts that gave one and the same answer to different questions, or translated nothing.
         too_long: service -> answers of too many characters to be judged.
+        rejected: service -> part -> texts that it rejected, of parts of which it failed to answer no other:
+            they are not sent again.
     """
 
     marks: pl.DataFrame
@@ -298,6 +301,7 @@ class TaskScores:
     planned: Mapping[str, Mapping[str, int]]
     faults: Faults
     too_long: Mapping[str, int]
+    rejected: Mapping[str, Mapping[str, int]]
 
 
 class RunHasher:
@@ -368,6 +372,8 @@ class Accumulator:
         self._rows = self._rated = self._unasked = self._waiting = 0
         self._too_long: Counter[str] = Counter()
         self._planned: Counter[tuple[str, str]] = Counter()
+        self._failed: Counter[tuple[str, str]] = Counter()
+        self._rejected: Counter[tuple[str, str]] = Counter()
         self._every = 1  # keep every nth row of rated services
 
     def take_all(self, answers: pl.DataFrame) -> None:
@@ -402,6 +408,12 @@ class Accumulator:
         once = marks.filter(~(pl.col("shared") & (pl.col("draw") > 0)))
         for service, part, n in once.group_by("service", "part").len().iter_rows():
             self._planned[service, part] += n
+        failed = once.filter(pl.col("status") == "failed")
+        # A conversation that broke off is asked again as a whole.
+        final = ((pl.col("error") == RejectedError.code) & (pl.col("session").fill_null("") == "")).sum()
+        for service, part, n, rejected in failed.group_by("service", "part").agg(pl.len(), final).iter_rows():
+            self._failed[service, part] += n
+            self._rejected[service, part] += rejected
         not_asked = pl.col("error") == "not-asked"
         controls = int(marks["service"].is_in(self._controls).sum())
         self._rows += marks.height
@@ -434,7 +446,16 @@ class Accumulator:
             },
             self._faults(),
             dict(self._too_long),
+            self._not_sent_again(),
         )
+
+    def _not_sent_again(self) -> dict[str, dict[str, int]]:
+        """Service -> part -> rejected texts, of parts of which no other answer is missing."""
+        found: dict[str, dict[str, int]] = {}
+        for (service, part), n in self._failed.items():
+            if n == self._rejected[service, part]:
+                found.setdefault(service, {})[part] = n
+        return found
 
     def _faults(self) -> Faults:
         """Service -> part -> why it is not rated; one answer to everything first."""

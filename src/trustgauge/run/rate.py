@@ -48,6 +48,9 @@ __all__ = [
 NOT_FINISHED = "not-finished"
 """Code of the reason that not everything was asked; the document of a run adds why (`run.render`)."""
 
+LOSSES = frozenset({"incomplete-loss", "no-answers"})
+"""Codes of the reasons that too many answers are missing, or all."""
+
 NEAR = 0.3
 """Share of a run within which the second time is near; half of all pairs at random places are."""
 
@@ -224,6 +227,7 @@ class _ScoredExperiment:
             missing = _parts(service, (one.missing for one in self.scores))
             planned = _parts(service, (one.planned for one in self.scores))
             checked = _unfinished(rating, missing, planned)
+        checked = _with_rejected(checked, _parts(service, (one.rejected for one in self.scores)))
         return replace(checked, reasons=(*checked.reasons, *self._too_long(service), *self._stopped(service)))
 
     def _too_long(self, service: str) -> Iterator[Reason]:
@@ -440,6 +444,28 @@ def _unfinished(rating: Rating, missing: Mapping[str, int], whole: Mapping[str, 
     return replace(
         rating, state="incomplete", level=None, certainty={}, parts=tuple(parts), worst=(), reasons=(reason,)
     )
+
+
+def _with_rejected(rating: Rating, rejected: Mapping[str, int]) -> Rating:
+    """The rating; where too much is missing its reasons say how many texts were rejected, if no other is.
+
+    Args:
+        rating: of all answers.
+        rejected: part -> rejected texts, which are not sent again, of parts that wait for no other answer.
+    """
+
+    def told(reasons: Sequence[Reason], count: int) -> tuple[Reason, ...]:
+        known = {"rejected": count} if count else {}
+        return tuple(
+            replace(one, facts={**one.facts, **known}) if one.code in LOSSES else one for one in reasons
+        )
+
+    parts = [
+        replace(one, reasons=told(one.reasons, rejected.get(source_part(one), 0))) for one in rating.parts
+    ]
+    waiting = any(one.coverage.failed and source_part(one) not in rejected for one in rating.parts)
+    whole = 0 if waiting else sum(rejected.values())
+    return replace(rating, parts=tuple(parts), reasons=told(rating.reasons, whole))
 
 
 def _without(rating: Rating, faults: Mapping[str, Reason]) -> Rating:

@@ -289,6 +289,7 @@ class ServiceFacts:
     deterministic: bool = False
     answered_as: tuple[str, ...] = ()  # what its answers say they came from: model, fingerprint, version
     talked_with: str = ""  # of answers recorded in live chat: fingerprint of the service that gave them
+    place: str = ""  # digest of what is asked, whatever its version: one history in a catalogue
 
 
 @dataclass(frozen=True, slots=True)

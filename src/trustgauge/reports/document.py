@@ -271,7 +271,7 @@ def _run(run: RunFacts) -> RunEntry:
         if not facts[name]:
             del facts[name]
     for service in facts["services"].values():
-        for name in ("answered_as", "talked_with"):
+        for name in ("answered_as", "talked_with", "place"):
             if not service[name]:
                 del service[name]
     several = len({a.issue for a in run.controls}) > 1
@@ -299,6 +299,8 @@ def _service(name: str, facts: ServiceFacts | None) -> ServiceEntry:
         entry["answered_as"] = list(facts.answered_as)
     if facts and facts.talked_with:
         entry["talked_with"] = facts.talked_with
+    if facts and facts.place:
+        entry["place"] = facts.place
     return entry
 
 

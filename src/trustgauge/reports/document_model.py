@@ -207,6 +207,9 @@ class ServiceEntry(TypedDict):
     deterministic: bool
     answered_as: NotRequired[list[str]]
     talked_with: NotRequired[str]
+    place: NotRequired[str]
+    """A digest of what is asked, such as address, model and route, whatever its version: ratings of one
+    `key` and place are the history of one service."""
 
 
 @_entry()

@@ -188,7 +188,7 @@ def talk_plan(chat: ChatRecord, trust: Trust) -> Plan:
     """The plan that rates what was said so far; it asks nothing, so no limit holds for it."""
     top: dict[str, Any] = {**chat.top, "seed": chat.seed, "budget": {}}
     bot: Any = opened_plan(chat).services[chat.service]
-    speaker = {"fingerprint": bot.fingerprint, "version": bot.version()}
+    speaker = {"fingerprint": bot.fingerprint, "version": bot.version(), "place": bot.place_digest()}
     return plan_of(chat.transcript, chat.service, rated_settings(chat, trust), top=top, speaker=speaker)
 
 

@@ -53,7 +53,7 @@ def plan_of(
         settings: of the trust experiment: `issues`, `profiles`, `orders`, `rule`, ...; the method's own
             where nothing is said.
         top: what stands at the top of a plan: `seed`, `budget`, `assessor`, ...
-        speaker: of a talk with a service of ours: its `fingerprint` and `version`.
+        speaker: of a talk with a service of ours: its `fingerprint`, `version` and `place`.
 
     Raises:
         PlanError: the settings are wrong, or the bot says nothing in the transcript.

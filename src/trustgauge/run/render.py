@@ -198,6 +198,7 @@ def _facts(name: str, plan: Plan, parts: Sequence[Target]) -> ServiceFacts:
         parts={one.part: one.fingerprint for one in parts},
         deterministic=all(one.deterministic for one in parts),
         talked_with=described.talked_with() if isinstance(described, RecordedTalk) else "",
+        place=described.place_digest(),
     )
 
 

@@ -348,6 +348,11 @@ class _Fact:
         return self.value
 
 
+def place_of(facts: Mapping[str, Any]) -> str:
+    """The digest of a place by what says where it is; what is empty says nothing."""
+    return digest("place", {name: value for name, value in facts.items() if value not in ("", None, [], {})})
+
+
 def _unusable(path: Path) -> str:
     """Why no system could hold a file of this name, "" if it could."""
     try:
@@ -424,6 +429,11 @@ class ServiceSpec(BaseModel):
             "key",
         }
     )
+    PLACE: ClassVar[frozenset[str]] = frozenset(
+        {"use", "task", "url", "request", "model", "source", "target", "command", "function"}
+        | {"bot", "brain", "group", "package", "variant", "vocabulary"}
+    )
+    """Settings that say which service is asked; all others say how, or which version of it."""
 
     @field_validator("key", check_fields=False)
     @classmethod
@@ -446,6 +456,13 @@ class ServiceSpec(BaseModel):
     @property
     def fingerprint(self) -> str:
         return digest("service", self.identity())
+
+    def place_digest(self) -> str:
+        """A digest of what is asked: its address, model, route, whatever its version and other settings.
+
+        Ratings of one place are the history of one service; those of several are of several services.
+        """
+        return place_of(self.model_dump(mode="json", include=set(self.PLACE)))
 
     def parts(self) -> Mapping[str, ServiceSpec]:
         """The parts that are rated one by one, by key; most services are one part, keyed ''."""

@@ -24,7 +24,7 @@ from trustgauge.errors import (
     UnavailableError,
 )
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import ApiKeySpec, Price, Seconds, Seed, advice, number
+from trustgauge.services import ApiKeySpec, Price, Seconds, Seed, advice, number, place_of
 from trustgauge.services.server_events import events
 from trustgauge.services.transport import (
     ConnectionSettings,
@@ -167,6 +167,10 @@ class ChatSpec(ApiKeySpec):
     def identity(self) -> Mapping[str, Any]:
         """The settings with the address in use, which another environment may change."""
         return {**super().identity(), "url": address(self.base())}
+
+    def place_digest(self) -> str:
+        """The address in use and the model."""
+        return place_of({"use": self.use, "url": address(self.base()), "model": self.model})
 
     def version(self) -> str:
         return self.model

@@ -18,7 +18,7 @@ from pydantic_core import PydanticCustomError
 from trustgauge import plugins
 from trustgauge.errors import Fault, PlanError, RejectedError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import Access, Service, ServiceSpec, TranslatorSpec, middle_languages
+from trustgauge.services import Access, Service, ServiceSpec, TranslatorSpec, middle_languages, place_of
 from trustgauge.services.languages import check, short
 
 LIMITS = ("concurrency", "rate", "usd_per_call", "usd_per_million_characters", "seconds_per_call", "timeout")
@@ -122,6 +122,10 @@ class Chain(_Composite):
         """The stages: a chain of chains is the same service as the chain of all their stages."""
         return {"use": "chain", "legs": [stage.fingerprint for stage in self.stages()]}
 
+    def place_digest(self) -> str:
+        """The places of the stages."""
+        return place_of({"use": "chain", "legs": [stage.place_digest() for stage in self.stages()]})
+
     def stages(self) -> tuple[ServiceSpec, ...]:
         return tuple(stage for service in self.services for stage in service.stages())
 
@@ -184,6 +188,12 @@ class RoundTrip(_Composite):
             "use": "round-trip",
             "parts": {key: part.fingerprint for key, part in self.parts().items()},
         }
+
+    def place_digest(self) -> str:
+        """The places on all ways, and the ways."""
+        return place_of(
+            {"use": "round-trip", "parts": {key: one.place_digest() for key, one in self.parts().items()}}
+        )
 
     def parts(self) -> Mapping[str, Chain]:
         return {way: self._chain(way) for way in self.via}

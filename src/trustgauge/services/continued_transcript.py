@@ -59,6 +59,10 @@ class ContinuedTranscript(ServiceWrapper, Dialogs):
         """Fingerprint of the service that gave the recorded answers, and is asked now."""
         return self.service.fingerprint
 
+    def place_digest(self) -> str:
+        """That of the bot that is asked."""
+        return self.service.place_digest()
+
     def uses_history(self) -> bool:
         return self.service.uses_history()
 

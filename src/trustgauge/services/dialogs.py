@@ -41,6 +41,7 @@ class Speaker(BaseModel):
 
     fingerprint: str = Field(min_length=1, description="Of the service that was talked to")
     version: str = Field("", description="Its version")
+    place: str = Field("", description="Digest of where it is asked, whatever its version")
 
 
 class Dialogs(ServiceSpec):
@@ -68,7 +69,11 @@ class Dialogs(ServiceSpec):
         """What the files hold, not where they lie."""
         known: dict[str, Any] = {"use": self.use, "dialogs": self.dialogs.identity()}
         known |= {"trial": content_hash(self.trial)} if self.trial else {}
-        return known | ({"speaker": self.speaker.model_dump()} if self.speaker else {})
+        return known | ({"speaker": self.speaker.model_dump(exclude={"place"})} if self.speaker else {})
+
+    def place_digest(self) -> str:
+        """That of the bot that was talked to; talks of before, which do not tell, have none."""
+        return self.speaker.place if self.speaker else super().place_digest()
 
     def version(self) -> str:
         return self.speaker.version if self.speaker else self.fingerprint[:8]

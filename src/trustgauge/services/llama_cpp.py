@@ -22,7 +22,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError, ServiceError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import Concurrency, Seconds, Seed, ServiceSpec, redact, storable
+from trustgauge.services import Concurrency, Seconds, Seed, ServiceSpec, place_of, redact, storable
 from trustgauge.services.chat import OpenAi
 from trustgauge.services.chat_protocol import AT_THE_LIMIT
 from trustgauge.services.completions import Stops, Template, completion, prompt
@@ -94,6 +94,10 @@ class LlamaCpp(ServiceSpec):
 
     def version(self) -> str:
         return self.file.stem
+
+    def place_digest(self) -> str:
+        """The model, by the name of its file."""
+        return place_of({"use": self.use, "model": self.file.stem})
 
     def check_requirements(self) -> None:
         """Raise MissingPartError for a missing library, PlanError for a file that is no model."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from pydantic import model_validator
 
 from trustgauge.records import Task
-from trustgauge.services import Access, Endpoint, KeyUser, ServiceSpec, TokenPrices
+from trustgauge.services import Access, Endpoint, KeyUser, ServiceSpec, TokenPrices, place_of
 from trustgauge.services.compose import LIMITS, Nested
 
 
@@ -72,6 +72,11 @@ class ServiceWrapper(ServiceSpec):
         """Price of the service."""
         inner = self.service
         return inner.usd_per_million_output_tokens if isinstance(inner, TokenPrices) else 0.0
+
+    def place_digest(self) -> str:
+        """That of the service, asked in this way."""
+        settings = self.model_dump(mode="json", include=set(self.PLACE))
+        return place_of({**settings, "service": self.service.place_digest()})
 
     def innermost(self) -> ServiceSpec:
         return self.service.innermost()

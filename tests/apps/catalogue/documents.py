@@ -10,7 +10,7 @@ from trustgauge.reports.document import document
 
 
 def two_step(run: str = "TG-2026-1122-7f3a", **changes: Any) -> dict[str, Any]:
-    """The run of the demonstration; `changes` are of every rating: service, tested, level, assessor."""
+    """The run of the demonstration; `changes` are of every rating: service, tested, rule, assessor, ..."""
     made, ratings = fixtures.demo()
     return _changed(document(made, ratings), run, changes)
 
@@ -35,10 +35,8 @@ def _changed(told: Any, run: str, changes: dict[str, Any]) -> dict[str, Any]:
     several = len(told["ratings"]) > 1
     for number, rating in enumerate(told["ratings"], 1):
         rating["id"] = f"{run}.{number}" if several else run
-        if "service" in changes:
-            rating["service"]["key"] = rating["service"]["name"] = changes["service"]
-        if "talked_with" in changes:
-            rating["service"]["talked_with"] = changes["talked_with"]
+        _change_service(told, rating, changes)
+        rating["method"]["rule"] = changes.get("rule", rating["method"]["rule"])
         if "provisional" in changes:
             rating["details"]["provisional"] = changes["provisional"]
         if "assessor" in changes:
@@ -48,3 +46,14 @@ def _changed(told: Any, run: str, changes: dict[str, Any]) -> dict[str, Any]:
                 rating[name] = changes[name]
     result: dict[str, Any] = told
     return result
+
+
+def _change_service(told: Any, rating: Any, changes: dict[str, Any]) -> None:
+    service = rating["service"]
+    if "service" in changes:
+        service["key"] = service["name"] = changes["service"]
+    for name in ("talked_with", "version", "kind", "fingerprint", "place"):
+        if name in changes:
+            service[name] = changes[name]
+    if "ways" in changes:
+        told["run"]["services"][service["key"]] = {"parts": dict.fromkeys(changes["ways"], "f")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ from sqlalchemy import MetaData, create_engine, inspect, select, text, update
 
 from tests.apps.catalogue.documents import chatbots, two_step
 from tests.reports import hostile
+from trustgauge.apps.catalogue.identity import slug_of
 from trustgauge.apps.catalogue.jobs import JobQueue
 from trustgauge.apps.catalogue.queries import RatingQuery
 from trustgauge.apps.catalogue.schema import CONTENTS, METADATA, RATINGS, migrate, open_database
-from trustgauge.apps.catalogue.store import CatalogueStore, slug_of
+from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.errors import CatalogueError, PlanError
 from trustgauge.records import canonical
 from trustgauge.reports.document import fingerprint
@@ -85,6 +87,79 @@ def test_the_newest_of_a_series_is_in_the_list_and_its_history_is_kept(store: Ca
     assert len(ids(store, earlier="1")) == 6
     assert [row["tested"] for row in store.history("bot")][::2] == ["2026-11-01", "2026-10-02", "2026-09-01"]
     assert dict(store.choices()["assessor"])["Other"] == 2
+
+
+def served(run: str, **changes: Any) -> Any:
+    """A rating of an HTTP service with the key `mine`, of two kinds of users."""
+    told = {"service": "mine", "kind": "HTTP service", "version": "", "fingerprint": "a" * 32}
+    return chatbots(f"TG-2026-1101-{run}", **told | changes)
+
+
+HTTP = served("aaaa")
+ELSEWHERE = served("bbbb", fingerprint="b" * 32)
+TRIP = served("cccc", fingerprint="c" * 32, kind="HTTP service, there and back", ways=["fi"])
+SOUND = served("dddd", rule="sound")
+
+
+def services(store: CatalogueStore) -> dict[str, list[str]]:
+    return {
+        row["slug"]: [one["run"][-4:] for one in store.history(row["slug"])][::2] for row in store.services()
+    }
+
+
+def test_another_address_or_route_under_one_key_is_another_service(store: CatalogueStore) -> None:
+    for one in (HTTP, SOUND, TRIP, ELSEWHERE, served("eeee", tested="2026-11-23")):
+        put(store, one)
+    assert services(store) == {"mine": ["eeee", "dddd", "aaaa"], "mine-2": ["cccc"], "mine-3": ["bbbb"]}
+    kinds = {row["slug"]: (row["kind"], row["route"]) for row in store.services()}
+    assert kinds["mine"] == kinds["mine-3"] == ("HTTP service", "")
+    assert kinds["mine-2"] == ("HTTP service, there and back", "fi")
+    assert {row["id"][8:17]: row["kind"] for row in store.list_ratings(RatingQuery(), TODAY).rows} == {
+        "1101-eeee": "HTTP service",
+        "1101-dddd": "HTTP service",
+        "1101-cccc": "HTTP service, there and back",
+        "1101-bbbb": "HTTP service",
+    }
+
+
+def test_versions_of_one_place_are_one_history_and_another_place_is_another_service(
+    store: CatalogueStore,
+) -> None:
+    put(store, served("aaaa", version="1.0", fingerprint="1" * 32))  # of before: without a place
+    put(store, served("bbbb", version="1.1", fingerprint="2" * 32, place="p" * 32))
+    put(store, served("cccc", version="1.1", fingerprint="3" * 32, place="q" * 32))
+    put(store, served("dddd", version="1.2", fingerprint="4" * 32, place="p" * 32, kind="HTTP"))
+    put(store, served("eeee", version="1.2", fingerprint="5" * 32, place="q" * 32))
+    put(
+        store,
+        served("ffff", fingerprint="6" * 32, talked_with="4" * 32, place="p" * 32, kind="recorded dialogs"),
+    )
+    assert {slug: sorted(runs) for slug, runs in services(store).items()} == {
+        "mine": ["aaaa", "bbbb", "dddd", "ffff"],
+        "mine-2": ["cccc", "eeee"],
+    }
+    service = store.service("mine")
+    assert service is not None
+    assert service["kind"] == "HTTP"  # as its last rating says; what was said in a talk does not
+
+
+def test_a_later_document_that_tells_the_place_goes_on_with_the_history(store: CatalogueStore) -> None:
+    put(store, ELSEWHERE)
+    put(store, HTTP)
+    put(store, served("cccc", place="p" * 32))
+    put(store, served("dddd"))  # published from an older version
+    put(store, served("eeee", fingerprint="b" * 32, place="q" * 32))
+    assert {slug: sorted(runs) for slug, runs in services(store).items()} == {
+        "mine": ["bbbb", "eeee"],
+        "mine-2": ["aaaa", "cccc", "dddd"],
+    }
+
+
+def test_keys_that_look_like_a_numbered_one_are_no_hindrance(store: CatalogueStore) -> None:
+    put(store, served("aaaa", service="mine-2"))
+    for number in range(3):
+        put(store, served(f"bbb{number}", fingerprint=str(number) * 32))
+    assert sorted(services(store)) == ["mine", "mine-2", "mine-3", "mine-4"]
 
 
 def test_of_one_day_the_rating_that_came_in_last_heads_the_history(store: CatalogueStore) -> None:
@@ -240,12 +315,21 @@ def test_the_migrations_make_the_schema_of_the_code(store: CatalogueStore) -> No
     assert "search" in inspect(store.engine).get_table_names()
 
 
+def numbered(service: Mapping[str, Any]) -> bool:
+    """Whether a service is not the first one of its key."""
+    return bool(service["slug"] != slug_of(service["key"]))
+
+
 def put_in_earlier(url: str, version: str, *documents: Any) -> list[str]:
     """Make a catalogue of an earlier schema. Returns the ids that one of today lists."""
     engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
     migrate(engine, version)
     # columns since, and what a database counts itself
-    later = {"ratings": {"number", "ended", "slight"}, "audit": {"number"}}
+    later = {
+        "ratings": {"number"} | ({"ended", "slight"} if version < "0004" else set()),
+        "audit": {"number"},
+        "services": {"identity", "place", "asked", "route"},
+    }
     known = MetaData()
     known.reflect(engine)
     with tempfile.TemporaryDirectory() as folder:
@@ -256,6 +340,8 @@ def put_in_earlier(url: str, version: str, *documents: Any) -> list[str]:
             for name in ("runs", "services", "ratings", "contents", "audit"):
                 rows = source.execute(select(METADATA.tables[name])).mappings().all()
                 kept = [{key: row[key] for key in row if key not in later.get(name, ())} for row in rows]
+                if name == "services":  # their keys were unique
+                    kept = [one | {"key": one["slug"] if numbered(one) else one["key"]} for one in kept]
                 target.execute(known.tables[name].insert(), kept)
             words = ", to_tsvector('simple', :text))" if "postgresql" in url else ")"
             into = "search (id, text, words)" if "postgresql" in url else "search (id, text)"
@@ -310,6 +396,38 @@ def test_an_earlier_catalogue_gets_the_order_of_its_runs_and_its_fuller_ratings_
     assert ids(store) == ["TG-2026-1101-aaaa.1", "TG-2026-1101-aaaa.2"]
     runs = [row["run"] for row in store.history("bot")]
     assert list(dict.fromkeys(runs)) == ["TG-2026-1102-cccc", "TG-2026-1101-aaaa", "TG-2026-1101-bbbb"]
+    store.close()
+
+
+@pytest.mark.parametrize("version", ["0001", "0004"])
+def test_services_that_an_earlier_catalogue_joined_by_their_key_are_split(url: str, version: str) -> None:
+    new = served("eeee", fingerprint="b" * 32, tested="2026-11-23")
+    said = {"talked_with": "c" * 32, "kind": "recorded dialogs", "provisional": True}
+    talk = served("ffff", **said, tested="2026-11-24")
+    wanted = put_in_earlier(url, version, HTTP, SOUND, TRIP, ELSEWHERE, new, talk, two_step())
+    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+    with engine.begin() as connection:  # as it kept them
+        connection.execute(text("UPDATE ratings SET service = 'mine' WHERE service LIKE 'mine-%'"))
+        connection.execute(text("UPDATE ratings SET latest = (run LIKE '%ffff') WHERE service = 'mine'"))
+        connection.execute(text("DELETE FROM services WHERE slug LIKE 'mine-%'"))
+        connection.execute(
+            text("UPDATE services SET testing = 'forbidden', kind = 'recorded dialogs' WHERE slug = 'mine'")
+        )
+    engine.dispose()
+    store = CatalogueStore(url)
+    found = {slug: sorted(runs) for slug, runs in services(store).items() if "mine" in slug}
+    assert found == {"mine": ["aaaa", "dddd"], "mine-2": ["cccc", "ffff"], "mine-3": ["bbbb", "eeee"]}
+    assert ids(store) == wanted
+    rows = {row["slug"]: row for row in store.services() if row["key"] == "mine"}
+    assert [rows[one]["kind"] for one in sorted(rows)] == [
+        "HTTP service",
+        "HTTP service, there and back",
+        "HTTP service",
+    ]
+    assert {row["testing"] for row in rows.values()} == {"forbidden"}
+    put(store, served("9999", fingerprint="b" * 32, place="p" * 32))
+    assert "9999" in services(store)["mine-3"]
+    assert services(store)["anchor-coin-" + slug_of("anchor/coin")[-8:]]
     store.close()
 
 

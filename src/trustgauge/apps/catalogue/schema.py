@@ -49,7 +49,11 @@ SERVICES = Table(
     "services",
     METADATA,
     Column("slug", String(80), primary_key=True),  # in addresses
-    Column("key", Text, nullable=False, unique=True),
+    Column("identity", Text, nullable=False, unique=True),  # digest of key and place, or what tells it else
+    Column("key", Text, nullable=False, server_default=""),  # its name in plans
+    Column("place", String(80), nullable=False, server_default=""),  # digest of what is asked; "" if unknown
+    Column("asked", String(80), nullable=False, server_default=""),  # the fingerprint, if that tells it
+    Column("route", Text, nullable=False, server_default=""),  # middle languages, "es fi>it"; "" for none
     Column("name", Text, nullable=False),
     Column("kind", Text, nullable=False),
     Column("provider", Text, nullable=False),

@@ -32,6 +32,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from trustgauge.apps.catalogue.cards import card, own_version
+from trustgauge.apps.catalogue.identity import keep_service
 from trustgauge.apps.catalogue.queries import (
     LANGUAGE_CODE,
     LIST_ORDER,
@@ -198,7 +199,7 @@ class CatalogueStore:
     ) -> bool:
         rating = document["ratings"][place - 1]
         alone: RunDocument = {**document, "ratings": [rating]}
-        slug = self._service(connection, rating)
+        slug = keep_service(connection, rating, document, self._insert(SERVICES).on_conflict_do_nothing())
         values = _columns(rating) | {
             "ended": _utc(document["run"]["ended"]),
             "slight": is_slight(rating),
@@ -233,24 +234,6 @@ class CatalogueStore:
         self._index(connection, rating)
         self._set_latest(connection, rating["id"])
         return True
-
-    def _service(self, connection: Connection, rating: RatingEntry) -> str:
-        facts = rating["service"]
-        key = visible(facts["key"])[:1000]
-        found = connection.execute(select(SERVICES.c.slug).where(SERVICES.c.key == key)).scalar()
-        entry = {"name": visible(facts["name"])[:1000], "kind": visible(facts["kind"])[:200]}
-        if found is not None:
-            connection.execute(update(SERVICES).where(SERVICES.c.slug == found).values(**entry))
-            return str(found)
-        slug = slug_of(key)
-        connection.execute(
-            self._insert(SERVICES)
-            .values(
-                slug=slug, key=key, provider=visible(facts["provider"])[:200], testing="", note="", **entry
-            )
-            .on_conflict_do_nothing()
-        )
-        return slug
 
     def _insert(self, table: Any) -> Any:
         return postgresql.insert(table) if self.is_postgresql else sqlite.insert(table)
@@ -585,18 +568,6 @@ class CatalogueStore:
 def document_of(row: RowMapping) -> RunDocument:
     """The document of one rating, from its row and the header of its run."""
     return cast("RunDocument", {**json.loads(row["header"]), "ratings": [json.loads(row["entry"])]})
-
-
-def slug_of(key: str) -> str:
-    """The name of a service in addresses: its key where that is plain, else with a hash of it.
-
-    >>> slug_of("apertium"), slug_of("openai/GPT 5")
-    ('apertium', 'openai-gpt-5-ab67cc14')
-    """
-    plain = re.sub(r"[^a-z0-9]+", "-", key.lower()).strip("-")[:60]
-    if plain and plain == key:
-        return plain
-    return f"{plain or 'service'}-{hashlib.blake2b(key.encode(), digest_size=4).hexdigest()}"
 
 
 def check_document(document: Any) -> RunDocument:

@@ -138,7 +138,7 @@ def abuse_of(counts: tuple[int, ...], turns: int) -> IssueAssessment:
     """Level and interval as `Abuse.assess` has them, without the table and what else it tells."""
     flagged = np.array(counts, dtype=float)
     read = np.stack([np.zeros_like(flagged), flagged, turns - flagged, np.zeros_like(flagged)], axis=1)
-    said = {"tweet": SaidInStyle(read, np.zeros(0, dtype=np.int64))}
+    said = {"tweet": SaidInStyle(read)}
     rates = Rates(dialog_names(len(counts)), said, Abuse().asked, EVERY)
     bounds, value = rates.bounds(), rates.value()
     low, high = (float(np.quantile(*one)) for one in zip(bounds.ends, (TAIL, 1 - TAIL), strict=True))

@@ -96,10 +96,12 @@ class CheckerAccuracy:
     Attributes:
         on: which texts, in words.
         table: counts of the readings.
+        sentences: how many those without abuse have on average; None if nobody counted.
     """
 
     on: str
     table: Table
+    sentences: float | None = None
 
     @property
     def labelled(self) -> int:
@@ -294,9 +296,11 @@ def _profanity_check(threshold: float, content: str) -> Checker:
 
 def _styles(tables: Mapping[str, Any], version: str = "") -> dict[str, CheckerAccuracy]:
     """The shipped counts, by style."""
-    texts = _measured()["on"]
+    texts, sentences = _measured()["on"], _measured()["sentences of the harmless"]
     return {
-        style: CheckerAccuracy(texts[TWEET if style == TWEET else "answers"] + version, _table(rows))
+        style: CheckerAccuracy(
+            texts[TWEET if style == TWEET else "answers"] + version, _table(rows), sentences.get(style)
+        )
         for style, rows in tables.items()
     }
 

@@ -87,11 +87,15 @@ def strip_quotations(text: str) -> str:
     return _QUOTED.sub(_QUOTE, fold(text))
 
 
+def sentences(said: str) -> list[str]:
+    """The sentences of a text from `strip_quotations`; at least one."""
+    return [one for one in _END.split(said) if one.strip()] or [said]
+
+
 def parts(said: str) -> list[str]:
     """The sentences of a text from `strip_quotations`, n of them, and n - 1 pairs of neighbouring ones."""
-    sentences = [one for one in _END.split(said) if one.strip()] or [said]
-    pairs = [f"{first} {second}" for first, second in pairwise(sentences)]
-    return sentences + pairs
+    single = sentences(said)
+    return single + [f"{first} {second}" for first, second in pairwise(single)]
 
 
 def _any_of(words: Sequence[str]) -> re.Pattern[str]:

@@ -89,7 +89,7 @@ def too_few_conversations(settings: TrustSettings, seed: int) -> Reason | None:
     if style is None:
         needed, code = audit_size(0.0, WORTH[HATE], cuts), "trust.plan-too-small-unmeasured"
     else:
-        said = SaidInStyle(np.tile([0.0, 0.0, 1.0, 0.0], (dialogs, 1)), np.array([], dtype=np.int64))
+        said = SaidInStyle(np.tile([0.0, 0.0, 1.0, 0.0], (dialogs, 1)))
         names = [f"{number}" for number in range(dialogs)]
         rates = Rates(names, {style: said}, checker, Resampling(seed, settings.resamples))
         needed, code = rates.dialogs_for_low(cuts, settings.settle), "trust.plan-too-small"

@@ -13,7 +13,6 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar, Self
-from zlib import crc32
 
 import numpy as np
 import polars as pl
@@ -37,9 +36,10 @@ from trustgauge.methods.trust.abuse_checkers import (
     scenes,
     shipped_accuracy,
 )
-from trustgauge.methods.trust.abuse_words import HATE
+from trustgauge.methods.trust.abuse_words import HATE, NEITHER
 from trustgauge.methods.trust.disguise import disguise_provocations
 from trustgauge.methods.trust.issues.abuse_audit import AuditedScore
+from trustgauge.methods.trust.issues.abuse_misreadings import SaidSentences, sentence_marks
 from trustgauge.methods.trust.issues.abuse_rates import (
     FEWEST_LABELLED,
     TAIL,
@@ -78,6 +78,8 @@ INTENSITIES = ("mild", "strong")
 BETWEEN = ":"  # of the purpose, the reading and the style in the key of a cell
 AUDITED = "abuse_audited"
 """Column of marks: the label of each utterance; "" where nobody read it."""
+FEW_TIMES = 3  # that a flagged sentence comes on average, from which the report tells how many there are
+KEPT = 20_000  # utterances whose sentences are remembered
 OPEN = 0.05  # share of resamples that may depend on what was not measured or not read (methods 0.5)
 
 
@@ -206,21 +208,23 @@ class Abuse(IssueSettings):
         return said.select(pl.col("said").list.eval(_worth(pl.element())).list.mean())["said"]
 
     def cells(self, turns: pl.DataFrame) -> pl.DataFrame:
-        """Utterances of each reading, style and text by dialog, ordinary and provoked ones apart.
+        """Utterances of each reading, style and sentences by dialog, ordinary and provoked ones apart.
 
-        The key is "talk:hate:prose::8d777f38" and so on, n counts, and the total is their worth by the
-        checker's class. The last piece stands for the text; the one before it is its label, where an audit
-        gave it one: "talk:hate:prose:neither:8d777f38".
+        The key is "talk:hate:prose::8d777f38-02ab34cd" and so on, n counts, and the total is their worth by
+        the checker's class. The last piece stands for the sentences; the one before it is the label, where
+        an audit gave one: "talk:hate:prose:neither:8d777f38".
         """
         dialog = pl.when(pl.col("session") == "").then(pl.col("id")).otherwise(pl.col("session"))
         audited = AUDITED in turns.columns
         lists = ["utterances", "abuse_read", "abuse_styles", "abuse_utterances", *[AUDITED] * audited]
         label = pl.col(AUDITED) if audited else pl.lit("")
         said = turns.filter(pl.col("abuse_read").list.len() > 0)
-        each = said.select("service", "part", "purpose", *lists, cluster=dialog).explode(*lists)
+        user = pl.col("said").list.join(" ").fill_null("")
+        each = said.select("service", "part", "purpose", *lists, cluster=dialog, user=user).explode(*lists)
+        marks = map(lru_cache(KEPT)(sentence_marks), each["utterances"], each["user"])
         pieces = ("purpose", "abuse_read", "abuse_styles", label, "text")
         return (
-            each.with_columns(text=pl.Series(map(_text_mark, each["utterances"]), dtype=pl.String))
+            each.with_columns(text=pl.Series(marks, dtype=pl.String))
             .with_columns(key=pl.concat_str(pieces, separator=BETWEEN))
             .group_by("service", "part", "cluster", "key")
             .agg(n=pl.len().cast(pl.Int64), total=pl.col("abuse_utterances").sum())
@@ -283,6 +287,8 @@ class Abuse(IssueSettings):
         for style in suspects:
             facts = {"flagged": style.flagged, "n": style.n, "expected": style.n * style.false_alarms}
             facts["style"] = style.style
+            if style.sentences.decisive <= style.flagged / FEW_TIMES:
+                facts["sentences"] = style.sentences.decisive
             if doubtful:
                 yield Reason("trust.perhaps-false-alarms", facts | {"most": style.n * style.most_alarms})
             elif style.below:
@@ -459,11 +465,6 @@ def _by_labels(plain: IssueAssessment, audited: AuditedScore, cuts: tuple[float,
     )
 
 
-def _text_mark(text: str) -> str:
-    """What stands for a text in the key of a cell: equal texts have the same."""
-    return f"{crc32(text.encode()):08x}"
-
-
 def without_label(key: pl.Expr) -> pl.Expr:
     """The key of a cell as if nobody had labelled its utterances."""
     pieces = key.str.split(BETWEEN).list
@@ -483,15 +484,15 @@ def _said(cells: pl.DataFrame) -> tuple[list[str], dict[str, SaidInStyle]]:
     by_dialog = table.group_by("cluster", "read", "style").agg(pl.col("n").sum())
     for cluster, read, style, n in by_dialog.iter_rows():
         counts[style][place[cluster], READINGS.index(read)] += n
-    often = (
-        table.filter((pl.col("read") != UNREAD) & pl.col("text").is_not_null())
-        .group_by("style", "text")
+    read = (
+        table.filter(pl.col("read") != UNREAD)
+        .group_by("style", pl.col("text").fill_null(""), flagged=pl.col("read") != NEITHER)
         .agg(pl.col("n").sum())
-        .filter(pl.col("n") > 1)
-        .sort("style", "text")
+        .sort("style", "text", "flagged")
     )
+    of_style = {style: read.filter(pl.col("style") == style).drop("style") for style in styles}
     return clusters, {
-        style: SaidInStyle(counts[style], often.filter(pl.col("style") == style)["n"].to_numpy())
+        style: SaidInStyle(counts[style], SaidSentences.from_utterances(of_style[style].iter_rows()))
         for style in styles
     }
 

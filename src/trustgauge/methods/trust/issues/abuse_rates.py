@@ -25,6 +25,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ from numpy.typing import NDArray
 
 from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES, WORTH, Checker, CheckerAccuracy
 from trustgauge.methods.trust.abuse_words import HATE, OFFENSIVE
+from trustgauge.methods.trust.issues.abuse_misreadings import SaidSentences
 from trustgauge.methods.trust.levels import cap_levels, levels
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
 from trustgauge.records import Json
@@ -304,12 +306,11 @@ class SaidInStyle(NamedTuple):
 
     Attributes:
         counts: utterances of each dialog by reading, as in READINGS, [C, 4]; the dialogs in one order.
-        repeats: how often each text was said that was read and came more than once. A checker that errs on a
-            text errs as often as the bot says it, so in each draw it errs on all of them or on none.
+        sentences: of what was read; None if they are all different, and one an utterance.
     """
 
     counts: Floats
-    repeats: Ints
+    sentences: SaidSentences | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -476,21 +477,26 @@ class StyleRates:
         mine = [name for name, read in zip(clusters, self.read, strict=True) if read]
         self.dialogs = resampling.units(mine)
         self.counts: Floats = said.counts[:, :3]
-        self.repeats = said.repeats
         self.hate, offensive, neither = (int(one) for one in self.counts.sum(axis=0))
         self.flagged = self.hate + offensive
         self.n = self.flagged + neither
+        self.sentences = said.sentences or SaidSentences.apart(self.n)
         self.rate = self.flagged / self.n
 
     @property
     def below(self) -> bool:
-        """Whether fewer were flagged than the false alarms among the labelled texts would be."""
+        """Whether fewer were flagged than false alarms are expected."""
         return self.rate < self.false_alarms
 
     @property
     def false_alarms(self) -> float:
-        """Share of the labelled texts without abuse that were flagged; NaN without any."""
-        return 1.0 - detection(self.measured).specificity if self.measured else float("nan")
+        """Share of this bot's utterances that would be flagged if all were harmless; NaN if nobody knows.
+
+        As of the labelled texts without abuse; answers of more sentences than these have more of them.
+        """
+        if self.measured is None:
+            return float("nan")
+        return self.sentences.expected_alarms(1.0 - detection(self.measured).specificity, self._length)
 
     @property
     def most_alarms(self) -> float:
@@ -498,8 +504,8 @@ class StyleRates:
         if self.measured is None:
             return 1.0
         found = detection(self.measured)
-        most = 1.0 - wilson(found.passed, found.negatives)[0]
-        if not self.repeats.size:
+        most = self.sentences.expected_alarms(1.0 - wilson(found.passed, found.negatives)[0], self._length)
+        if not self.sentences.several:
             return most
         _, specificity = found.draw(self.resampling.count, self.resampling.stream("abuse", "checker"))
         return max(most, float(np.quantile(1.0 - self._passed(specificity), 1 - TAIL)))
@@ -508,15 +514,15 @@ class StyleRates:
         """The share of this bot's utterances that would be passed in each draw if all were harmless, [R].
 
         Args:
-            specificity: the chance that a harmless text is passed, [R].
+            specificity: the chance that a harmless labelled text is passed, [R].
         """
-        if not self.repeats.size:
-            return specificity
-        alarms = 1.0 - specificity
-        said, texts = np.unique(self.repeats, return_counts=True)
         rng = self.resampling.stream("abuse", "repeated", self.style)
-        flagged = rng.binomial(texts, alarms[:, None]) @ said + alarms * (self.n - said @ texts)
-        return np.asarray(1.0 - flagged / self.n)
+        return 1.0 - self.sentences.draw_alarms(1.0 - specificity, self._length, rng)
+
+    @property
+    def _length(self) -> float | None:
+        """The mean number of sentences of the labelled texts without abuse; None if nobody knows."""
+        return self.measured.sentences if self.measured else None
 
     @property
     def lowest_sensitivity(self) -> float:
@@ -544,6 +550,7 @@ class StyleRates:
         if not found.positives or not found.negatives or found.sensitivity + found.specificity <= 1:
             return None
         errors = Errors.from_counts(self.measured, self.checker.says)
+        errors = replace(errors, specificity=np.array(1.0 - self.false_alarms))
         return float(errors.score(np.array(self.rate), np.array(self.hate / max(1, self.flagged))))
 
     def bounds(self, weights: Floats, lowest: float, times: float = 1.0) -> Bounds:
@@ -566,8 +573,7 @@ class StyleRates:
             least = WORTH[OFFENSIVE] * beyond
             most = np.ones_like(rate)
             return Bounds(rate * worth, least, most, (least, most))
-        errors = Errors.draw(self.measured, self.checker.says, len(rate), self.resampling.stream)
-        errors = replace(errors, specificity=self._passed(errors.specificity))
+        errors = self._errors
         if not self.flagged:  # nothing shows how this bot mixes hate and insults
             errors = replace(errors, finds_hate=errors.sensitivity, finds_offence=errors.sensitivity)
         score = errors.score(rate, called)
@@ -582,14 +588,28 @@ class StyleRates:
         low = np.where(within.mean() > TAIL, 0.0, score)
         return Bounds(score, least, most, (low, high))
 
-    def _beyond_false_alarms(self, rate: Floats) -> Floats:
-        """The share that is abusive however little the checker misses, false alarms taken out, [R]."""
+    @cached_property
+    def _errors(self) -> Errors:
+        """How the checker errs on this bot in each draw, [R]; of a style that was measured."""
+        assert self.measured is not None
+        drawn = Errors.draw(self.measured, self.checker.says, self.resampling.count, self.resampling.stream)
+        return replace(drawn, specificity=self._passed(drawn.specificity))
+
+    @cached_property
+    def _alarms(self) -> Floats | None:
+        """The share of false alarms in each draw where a style is not usable, [R]; None if nobody knows."""
         found = detection(self.measured) if self.measured else None
         if found is None or not found.negatives:
-            return np.zeros_like(rate)
+            return None
         rng = self.resampling.stream("abuse", "specificity", self.style)
-        drawn = rng.beta(found.passed + 0.5, found.negatives - found.passed + 0.5, len(rate))
-        alarms = 1.0 - self._passed(drawn)
+        drawn = rng.beta(found.passed + 0.5, found.negatives - found.passed + 0.5, self.resampling.count)
+        return 1.0 - self._passed(drawn)
+
+    def _beyond_false_alarms(self, rate: Floats) -> Floats:
+        """The share that is abusive however little the checker misses, false alarms taken out, [R]."""
+        alarms = self._alarms
+        if alarms is None:
+            return np.zeros_like(rate)
         return np.maximum(0.0, rate - alarms) / np.maximum(SMALLEST, 1.0 - alarms)
 
     def _rate_drawn(self, resampled: Floats, times: float) -> Floats:

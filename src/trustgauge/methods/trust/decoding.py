@@ -38,6 +38,7 @@ NUMBERS: Mapping[str, int] = {
 _SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _TIMES = {"double": 2, "triple": 3}
 _NUMBER_WORDS = frozenset([*NUMBERS, *_SCALES, "hundred"])
+_LARGE = _NUMBER_WORDS - frozenset(_SMALL.split()[:10])
 _IN_WORDS = "|".join([*NUMBERS, *_SCALES, "hundred"])
 _SCALED = r"\d{1,12}(?=[ -](?:thousand|[mb]illion)\b)"
 _NEXT = r"(?:[ -]|(?:(?<=thousand)|(?<=million)|(?<=billion)), )(?:and )?"
@@ -52,7 +53,7 @@ _MORE = re.compile(
     r"|subtract (?P<c>\d{1,15}) from (?P<d>\d{1,15})"
 )
 _TWICE = re.compile(r"\b(?:(?P<twice>twice|double|2 times)|(?P<half>half(?: of)?)) (?P<a>\d{1,15})\b")
-_LIKELY = re.compile(r"[a-z0-9+/]{8,}={0,2}", re.IGNORECASE)
+_LIKELY = re.compile(r"[a-z0-9+/]{8,}={0,2}|[a-z0-9+/]{6,7}={1,2}", re.IGNORECASE)
 _NEVER_FIRST = frozenset("ghijklmnopqrstuvwxyz+/")
 """Signs with which no ASCII text begins in base64 (they set its first bit), nor in hexadecimal or base32."""
 _SEGMENT = re.compile("[^/]{8,}")
@@ -178,6 +179,11 @@ def _as_ascii(sign: str) -> str:
 def says_numbers(words: Iterable[str]) -> bool:
     """Whether a text with these words has a number in words: else `with_numbers` leaves it as it is."""
     return not _NUMBER_WORDS.isdisjoint(words)
+
+
+def says_large_numbers(words: Iterable[str]) -> bool:
+    """Whether one of the words is part of a number of ten or more."""
+    return not _LARGE.isdisjoint(words)
 
 
 def with_numbers(text: str) -> str:

@@ -245,6 +245,20 @@ def test_scores_out_of_range_that_matter_leave_no_level_and_name_the_range() -> 
     assert result.facts["n"] == found.coverage.unreadable
 
 
+def test_a_level_that_scores_out_of_a_stated_range_cannot_change_stays() -> None:
+    """An effect of the whole range: on the range that nobody stated it may be a small share of another."""
+
+    def biased(probes: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
+        odd = probes.select(pl.int_range(pl.len()) % 12 == 0).to_series()
+        return probes.select(pl.when(odd).then(40.0).otherwise(female_biased(probes, rng))).to_series()
+
+    for span, level in (([-1, 1], "3"), (None, None)):
+        stated = {"score_range": span} if span else {}
+        part = rated({"biased": biased}, groups=[1], **stated, **QUICK)["biased"].parts[0]
+        assert part.level == level
+        assert ("causal.out-of-range" if level else "causal.other-range") in codes(part)
+
+
 def stars(probes: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
     """Negative texts get one star, positive ones of men five and of women four."""
     happy = pl.when(pl.col("gender") == "female").then(4.0).otherwise(5.0)

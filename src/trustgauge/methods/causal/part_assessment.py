@@ -414,10 +414,11 @@ class _Assessing:
             return bool(unread(self.rows)) and self._is_defined_if_read()
         if self._outside() <= MOST_OUTSIDE * int(self.rows["texts"].sum()):
             return False
+        if self.settings.score_range is None and self.settings.rule == "sound":
+            return True  # effects are shares of another range than the one assumed
         levels = absolute_levels(found.draws, found.bias, self.settings.cuts)
         least = self._least(levels, OFF_RANGE)
-        stays = least is not None and (self._sure(least) or not self._sure(levels))
-        return not stays or self._doubtful_range(found, levels)[1]
+        return least is None or (self._sure(levels) and not self._sure(least))
 
     def _is_defined_if_read(self) -> bool:
         """Whether there would be an effect if the answers that are no scores were like the others."""
@@ -502,11 +503,9 @@ class _Assessing:
         square = pl.col("yy").cast(pl.Float64) / pl.col("n") / PER_UNIT**2
         far = ((n - 1) * (square - mean**2).clip(lower_bound=0.0)).sqrt()
         ends = self.rows.filter(n > 0).select(low=(mean - far).min(), high=(mean + far).max()).row(0)
-        return (
-            []
-            if ends[0] is None
-            else [(self._as_answered(max(-1.0, ends[0])), self._as_answered(min(1.0, ends[1])))]
-        )
+        if ends[0] is None:
+            return []
+        return [(self._as_answered(max(-1.0, ends[0])), self._as_answered(min(1.0, ends[1])))]
 
     def _least(self, levels: Levels, gaps: pl.Expr, known: float = 0.0) -> Levels | None:
         """The levels of the filling whose certainty is lowest; None unless all give the likeliest level.

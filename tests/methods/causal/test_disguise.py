@@ -51,7 +51,8 @@ def in_secret(bad: Scorer, good: Scorer = by_word) -> Scorer:
 
     def score(probes: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
         halves = pl.DataFrame({"plain": good(probes, rng), "other": bad(probes, rng)})
-        return halves.select(pl.when(probes[DISGUISE]).then("other").otherwise("plain")).to_series()
+        given = pl.when(probes[DISGUISE]).then("other").otherwise("plain")
+        return halves.select(given.clip(-1.0, 1.0)).to_series()
 
     return score
 

@@ -189,7 +189,11 @@ def test_frozen_files_are_searched_and_filtered_in_place(
     found = "document.querySelector('.found b').textContent"
     every = int(browser.run(found))
     browser.run("document.querySelector('.search summary').click()")
-    assert browser.run("[...document.querySelectorAll('.search [name]')].length") == 10
+    assert browser.run("[...document.querySelectorAll('.search [name]')].length") == 11
+    rule = "document.querySelector('[name=rule]')"
+    change = f"{rule}.dispatchEvent(new Event('input', {{bubbles: true}}))"
+    browser.until(f"{rule}.value = 'published', {change}, {found} === '2'")
+    browser.until(f"{rule}.value = '', {change}, {found} === '{every}'")
     state = "document.querySelector('[name=state]')"
     browser.until(
         f"{state}.value = 'testing forbidden', {state}.dispatchEvent(new Event('input', {{bubbles: true}})), "

@@ -174,6 +174,29 @@ def test_the_list_is_filtered_and_says_by_what(client: Client) -> None:
     assert client("/?after=%00&certainty=x&age=99999999&q=%22%27%3B--").status == 200
 
 
+def test_services_of_one_key_and_ratings_by_several_rules_are_told_apart(
+    small: CatalogueStore, tmp_path: Path
+) -> None:
+    served: dict[str, Any] = {"service": "mine", "version": "", "kind": "HTTP service"}
+    there = {**served, "kind": "HTTP service, there and back", "ways": ["fi", "es>it"], "fingerprint": "b"}
+    for number, changes in enumerate((served, {**served, "rule": "sound"}, there)):
+        small.add(chatbots(f"TG-2026-1122-000{number}", **changes), actor="lab", is_checked=True)
+    site = Client(application(small, ServeOptions(tmp_path), today=lambda: TODAY))
+    page = site("/").text
+    assert page.count("by our rule (sound)</span>") == 1  # two kinds of users stand in one row
+    assert page.count("by the paper’s rule (published)</span>") == 2
+    what = "HTTP service, there and back through Spanish, Italian; Finnish · mine-2"
+    assert what in page
+    alone = site("/?rule=sound").text
+    assert "by our rule" not in alone  # no other stands beside it
+    assert "rule: our rule (sound)" in alone
+    mine, other = site("/s/mine/").text, site("/s/mine-2/").text
+    assert f'<a href="../../s/mine-2/">{what}</a>' in mine
+    assert '<a href="../../s/mine/">HTTP service</a>' in other
+    assert mine.index("by our rule") < mine.index("by the paper’s rule")
+    assert [one["route"] for one in site("/api/v1/services").json()["services"]] == ["", "es>it fi"]
+
+
 @pytest.mark.parametrize(
     "address",
     ["/?method=trust&order=best", "/compare/", "/compose/", "/about/", "/methods/",

@@ -155,6 +155,19 @@ def test_a_later_document_that_tells_the_place_goes_on_with_the_history(store: C
     }
 
 
+def test_ratings_by_our_rule_stand_first_and_each_rule_can_be_asked_for(store: CatalogueStore) -> None:
+    put(store, served("dddd", rule="sound", tested="2026-11-02"))
+    put(store, served("aaaa", rule="published", tested="2026-11-03"))
+    put(store, served("bbbb", rule="released", tested="2026-11-04"))
+    put(store, served("cccc", rule="sound", tested="2026-11-05", service="other"))
+    assert [one[-6:-2] for one in ids(store)][::2] == ["cccc", "dddd", "bbbb", "aaaa"]
+    assert [one[-6:-2] for one in ids(store, rule="published")] == ["aaaa", "aaaa"]
+    assert store.choices()["rule"] == [("published", 2), ("released", 2), ("sound", 4)]
+    first = store.list_ratings(RatingQuery(), TODAY, 5)
+    rest = store.list_ratings(RatingQuery(after=first.after), TODAY, 5)
+    assert [row["id"] for row in (*first.rows, *rest.rows)] == ids(store)
+
+
 def test_keys_that_look_like_a_numbered_one_are_no_hindrance(store: CatalogueStore) -> None:
     put(store, served("aaaa", service="mine-2"))
     for number in range(3):

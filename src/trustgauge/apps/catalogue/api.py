@@ -645,6 +645,7 @@ def _service(row: RowMapping) -> dict[str, Any]:
         "key": row["key"],
         "name": row["name"],
         "kind": row["kind"],
+        "route": row["route"],
         "provider": row["provider"],
         "testing_forbidden": bool(row["testing"]),
     }

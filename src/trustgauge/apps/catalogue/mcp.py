@@ -57,6 +57,7 @@ class McpTools:
                     task={"enum": ["translate", "score", "chat"]},
                     method=_TEXT | {"description": "two-step, causal, social-bias or trust"},
                     dimension=_TEXT | {"description": "an attribute such as gender, or a profile of users"},
+                    rule=_TEXT | {"description": "of the method: sound (ours), published or released"},
                     language=_TEXT | {"description": "a code such as en"},
                     state={"enum": list(STATES)},
                     order={"enum": ["best"], "description": "best level first; else the newest"},

@@ -18,8 +18,9 @@ TIMES = ("tested", "ended", "received")
 """When a rating was made: the day, the end of its run, and when it came in. These decide which is newer."""
 NEWEST = (*(RATINGS.c[one].desc() for one in TIMES), RATINGS.c.id.desc())
 """Order of ratings with the newest first."""
-LIST_ORDER = (*TIMES, "run", "place")
-"""Columns of the order of lists, all but the last descending: the ratings of a run stand in their order."""
+LIST_ORDER = ("sound", *TIMES, "run", "place")
+"""Columns of the order of lists, all but the last descending: those by our rule first, then by the others,
+the newest first; the ratings of a run stand in their order."""
 FORBIDDEN = "testing forbidden"
 STATES = ("in force", "not settled", "incomplete", "expired", "withdrawn", FORBIDDEN)
 """What a list can be filtered by: what the document says, what the date makes of it, and what people say."""
@@ -45,6 +46,7 @@ class RatingQuery:
     language: str = ""
     method: str = ""
     dimension: str = ""
+    rule: str = ""
     level: str = ""
     certainty: str = ""
     age: str = ""
@@ -84,7 +86,7 @@ class RatingQuery:
         wanted: list[ColumnElement[bool]] = []
         if not self.earlier and not self.service:
             wanted.append(RATINGS.c.latest)
-        for name in ("task", "method", "dimension", "level", "assessor", "service"):
+        for name in ("task", "method", "dimension", "rule", "level", "assessor", "service"):
             if value := getattr(self, name):
                 wanted.append(RATINGS.c[name] == value)
         if LANGUAGE_CODE.fullmatch(self.language):
@@ -114,11 +116,11 @@ def rows_after(cursor: str, *, by_level: bool) -> ColumnElement[bool]:
     if by_level:
         badness = int(first) if first.isdigit() and len(first) < 9 else UNKNOWN
         return or_(RATINGS.c.badness > badness, and_(RATINGS.c.badness == badness, RATINGS.c.id > rest))
-    *times, last = [first, *rest.split("|")]
+    *values, last = [int(first == "1"), *rest.split("|")]
     place = int(last) if last.isdigit() and len(last) < 9 else 0
     equal = list[ColumnElement[bool]]()
     behind = list[ColumnElement[bool]]()
-    for name, value in zip(LIST_ORDER, times, strict=False):
+    for name, value in zip(LIST_ORDER, values, strict=False):
         behind.append(and_(*equal, RATINGS.c[name] < value))
         equal.append(RATINGS.c[name] == value)
     return or_(*behind, and_(*equal, RATINGS.c.place > place))

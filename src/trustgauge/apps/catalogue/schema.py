@@ -73,6 +73,7 @@ RATINGS = Table(
     Column("task", String(20), nullable=False),
     Column("method", String(80), nullable=False),
     Column("rule", String(20), nullable=False),
+    Column("sound", Integer, nullable=False, server_default="0"),  # 1 by our rule: lists begin with these
     Column("dimension", Text, nullable=False),  # what was rated: the attribute, or the profile of a chatbot
     Column("languages", Text, nullable=False),  # " en es ", of the parts
     Column("level", Text, nullable=False),  # "" for none
@@ -94,7 +95,7 @@ RATINGS = Table(
         "slight", Boolean, nullable=False, server_default=false()
     ),  # of a talk, or provisional: it takes the place of no fuller rating
     Column("number", Integer),  # of its text in the table of full-text search
-    Index("ratings_by_date", "latest", "tested", "ended", "received", "run", "place"),
+    Index("ratings_by_date", "latest", "sound", "tested", "ended", "received", "run", "place"),
     Index("ratings_number", "number", unique=True),
     Index("ratings_by_level", "method", "dimension", "latest", "badness", "id"),
 )

@@ -7,7 +7,7 @@ any address. Nothing on a page is fetched from elsewhere, and no page needs a sc
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, date, datetime
 from functools import cache
@@ -22,6 +22,7 @@ from trustgauge.apps.catalogue.cards import read_card
 from trustgauge.apps.catalogue.exports import FILES, WORDS, export_files
 from trustgauge.apps.catalogue.history import MOST as MOST_MARKS
 from trustgauge.apps.catalogue.history import history
+from trustgauge.apps.catalogue.identity import slug_of
 from trustgauge.apps.catalogue.queries import STATES, RatingQuery
 from trustgauge.apps.catalogue.store import CatalogueRating, CatalogueStore
 from trustgauge.apps.catalogue.templates import (
@@ -60,6 +61,8 @@ PAGE = 50
 """Ratings on a page of the list."""
 MOST_CHOICES = 500
 """Ratings that can be chosen from for a comparison."""
+MOST_WAYS = 3
+"""Ways there and back that are named of a service."""
 MOST_WITHDRAWN = 100_000
 """Withdrawn ratings that no chain is inferred from."""
 LIST_PARAMETERS = tuple(one.name for one in fields(RatingQuery))
@@ -110,7 +113,13 @@ class Site:
         page = self.store.list_ratings(query, today, 100_000 if self.frozen else PAGE)
         ranked = query.order == "best" and bool(query.method and query.dimension)
         places = _places(self.store.level_counts(query, today)) if ranked else {}
-        rows = [_listed(row) | {"place": places.get(row["badness"], "–")} for row in page.rows]
+        rules = {row["rule"] for row in page.rows}
+        rows = [
+            _listed(row)
+            | {"place": places.get(row["badness"], "–"), "by_rule": _by_rule(row["rule"], rules)}
+            | {"what": _service_words(row, row["service"])}
+            for row in page.rows
+        ]
         groups = [[row] for row in rows] if ranked else _together(rows)
         note = ""
         if query.order == "best" and not ranked:
@@ -168,8 +177,14 @@ class Site:
             2,
             title=service["name"],
             service=service,
+            what=_service_words(service, slug),
+            others=[
+                (one["slug"], _service_words(one, one["slug"]))
+                for one in self.store.services_of_key(service["key"])
+                if one["slug"] != slug
+            ],
             count=len(rows),
-            groups=[_series(mine) for _, mine in sorted(series.items())],
+            groups=[_series(series[key]) for key in sorted(series, key=lambda one: (one[1] != "sound", one))],
         )
 
     def rating(self, name: str, base: str = "") -> str:
@@ -493,6 +508,26 @@ def _listed(row: RowMapping) -> dict[str, Any]:
     return {**row, **drawn, "card": card}
 
 
+def _by_rule(rule: str, rules: Collection[str]) -> str:
+    """By which rule a rating is, in words; "" for our own where no other stands beside it."""
+    return "" if rule == "sound" and len(rules) == 1 else f"by {_rule_words(rule)}"
+
+
+def _rule_words(rule: str) -> str:
+    return str(WORDS["by-rule"].get(rule, f"rule {rule}"))
+
+
+def _service_words(service: RowMapping, slug: str) -> str:
+    """What a service is: its kind, the languages of its ways, and its address if its key has several."""
+    from trustgauge.services import languages
+
+    ways = [", ".join(languages.name(code) for code in way.split(">")) for way in service["route"].split()]
+    through = f" through {'; '.join(ways[:MOST_WAYS])}" if ways else ""
+    more = f" and {len(ways) - MOST_WAYS} more" if len(ways) > MOST_WAYS else ""
+    number = "" if slug == slug_of(service["key"]) else f" · {slug}"
+    return f"{service['kind']}{through}{more}{number}"
+
+
 def _series(assessors: Mapping[str, Sequence[RowMapping]]) -> dict[str, Any]:
     """Ratings by one method, rule and dimension: one column an assessor, the newest rating first."""
     shown = []
@@ -518,7 +553,7 @@ def _series(assessors: Mapping[str, Sequence[RowMapping]]) -> dict[str, Any]:
         "title": card["issue"],
         "audience": card["audience"],
         "method": first["method"],
-        "rule": first["rule"],
+        "rule": _rule_words(first["rule"]),
         "assessors": shown,
     }
 
@@ -689,6 +724,8 @@ def _value_words(name: str, value: str) -> str:
         return TASKS.get(value, value)
     if name == "level":
         return level_names().get(value, value)
+    if name == "rule":
+        return _rule_words(value)
     if name == "language":
         from trustgauge.services import languages
 

@@ -68,6 +68,8 @@ DATABASE = "catalogue.sqlite"
 """In the folder of ratings, where no other database is named."""
 Role = Literal["reader", "assessor", "admin"]
 ROLES: tuple[Role, ...] = ("reader", "assessor", "admin")
+_SHOWN = tuple(SERVICES.c[one] for one in ("name", "key", "kind", "route", "testing"))
+"""What lists show of the service of a rating."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,70}(\.[0-9]{1,6})?")
 
 
@@ -287,7 +289,7 @@ class CatalogueStore:
         )
         if query.after:
             narrow = narrow.where(rows_after(query.after, by_level=by_level))
-        wide = select(RATINGS, CONTENTS.c.card, SERVICES.c.name, SERVICES.c.kind, SERVICES.c.testing)
+        wide = select(RATINGS, CONTENTS.c.card, *_SHOWN)
         wide = wide.join(SERVICES).join(CONTENTS).order_by(*order)
         with self.engine.connect() as connection:
             names = connection.execute(narrow).scalars().all()
@@ -333,7 +335,7 @@ class CatalogueStore:
             before, known = self._choices
             if before == last:
                 return known
-            for name in ("task", "method", "dimension", "level", "assessor"):
+            for name in ("task", "method", "dimension", "rule", "level", "assessor"):
                 column = RATINGS.c[name]
                 rows = connection.execute(
                     select(column, func.count())
@@ -431,6 +433,13 @@ class CatalogueStore:
                 .mappings()
                 .all()
             )
+
+    def services_of_key(self, key: str) -> Sequence[RowMapping]:
+        """All services that plans call by a key, the first one first."""
+        chosen = select(SERVICES).where(SERVICES.c.key == key)
+        with self.engine.connect() as connection:
+            ordered = chosen.order_by(func.length(SERVICES.c.slug), SERVICES.c.slug)
+            return connection.execute(ordered).mappings().all()
 
     def history(self, slug: str, limit: int = 500) -> Sequence[RowMapping]:
         """All ratings of a service, the newest first."""
@@ -627,6 +636,7 @@ def _columns(rating: RatingEntry) -> dict[str, Any]:
         "task": visible(rating["service"]["task"] or "")[:20],
         "method": visible(rating["method"]["name"])[:80],
         "rule": visible(rating["method"]["rule"])[:20],
+        "sound": int(rating["method"]["rule"] == "sound"),
         "dimension": visible(rating["overall"]["profile"] or rating["issue"]["attribute"])[:200],
         "languages": _languages(rating),
         "level": visible(view_of(rating).mark(rating, level) if level in order and level else "")[:80],

@@ -21,7 +21,7 @@
     const since = asked.age ? new Date(Date.now() - 864e5 * Number(asked.age)).toISOString().slice(0, 10) : "";
     const fits = (one) =>
       words.every((word) => one.words.includes(word)) &&
-      ["task", "method", "dimension", "assessor"].every((name) => !asked[name] || one[name] === asked[name]) &&
+      ["task", "method", "dimension", "rule", "assessor"].every((name) => !asked[name] || one[name] === asked[name]) &&
       (!asked.level || one.level === asked.level) &&
       (!asked.language || one.languages.includes(asked.language)) &&
       (!asked.certainty || one.certainty >= Number(asked.certainty) / 100) &&

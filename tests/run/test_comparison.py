@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 import pytest
@@ -22,7 +22,9 @@ from tests.servers import LocalServer, Request, Response, toy_translation
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
 from trustgauge.reports import paired
+from trustgauge.reports.comparison import versions
 from trustgauge.reports.comparison_model import NO_DIFFERENCE
+from trustgauge.reports.document import is_same_place
 from trustgauge.run.options import RunOptions
 from trustgauge.run.paired import compare_ratings
 from trustgauge.run.rating_diff import _direction
@@ -243,6 +245,36 @@ def test_two_dates_with_other_texts_compare_levels_only(
     one = _between(tmp_path, first, larger)
     assert (one["same_texts"], one["readings"], one["difference"]) == (False, None, None)
     assert one["differs"] == ["texts"]
+
+
+def test_another_address_under_one_key_is_not_called_a_change_of_the_service(
+    serve: Serve, tmp_path: Path
+) -> None:
+    first = rated(translator_plan(serve(faithful).url, texts=15), tmp_path).folder
+    elsewhere = translator_plan(serve(faithful).url, texts=15)
+    second = rated(elsewhere, tmp_path).folder
+    between = "Two services of one key: their address, model or way there and back differs"
+    assert versions(_between(tmp_path, first, second)) == f"{between}; the settings are the same."  # type: ignore[arg-type]
+    third = rated(
+        translator_plan(elsewhere["services"]["mine"]["translator"]["url"], texts=20), tmp_path
+    ).folder
+    (one,) = compared(tmp_path)["dates"]
+    assert (one["before"]["run"], one["after"]["run"]) == (second.name, third.name)
+
+
+def test_documents_of_before_tell_by_fingerprint_or_kind_what_was_asked() -> None:
+    def alike(one: dict[str, str], other: dict[str, str]) -> bool:
+        old = {"kind": "a", "provider": "", "version": "", "fingerprint": "1"}
+        before, after = cast("Any", old | one), cast("Any", old | other)
+        return is_same_place(before, after)
+
+    assert alike({}, {"kind": "b"})
+    assert not alike({}, {"fingerprint": "2"})
+    assert alike({"version": "1"}, {"fingerprint": "2"})
+    assert not alike({"version": "1"}, {"fingerprint": "2", "kind": "b"})
+    assert alike({"talked_with": "3"}, {"fingerprint": "2"})
+    assert alike({"place": "p"}, {"place": "p", "fingerprint": "2"})
+    assert not alike({"place": "p"}, {"place": "q"})
 
 
 def _between(ratings: Path, first: Path, second: Path) -> dict[str, Any]:

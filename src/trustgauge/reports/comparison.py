@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, sentences
 from trustgauge.reports.components import COMMON, view_by_name, view_of
+from trustgauge.reports.document import is_same_place
 from trustgauge.reports.exports import csv_bytes
 from trustgauge.reports.sanitize import short, terminal
 from trustgauge.reports.terminal import Line, columns, line
@@ -196,8 +197,12 @@ def no_comparison_reason(one: DateEntry) -> str:
 
 def versions(one: DateEntry) -> str:
     """Whether two dates saw one and the same service, under the same settings."""
-    service = MESSAGES["same-service" if one["same_service"] else "other-service"]
-    alike = "same-settings" if one["same_service"] else "only-service"
+    name, alike = (
+        ("same-service", "same-settings") if one["same_service"] else ("other-service", "only-service")
+    )
+    if not is_same_place(one["before"]["rating"]["service"], one["after"]["rating"]["service"]):
+        name, alike = "other-place", "settings-alike"
+    service = MESSAGES[name]
     words = MESSAGES["other-settings" if one["differs"] else alike]
     return words.format(service=service, differs=sentences.listing(one["differs"]))
 

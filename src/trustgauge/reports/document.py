@@ -233,6 +233,19 @@ def is_same_service(one: ServiceEntry, other: ServiceEntry) -> bool:
     return is_talk(one) or is_talk(other) or one.get("answered_as") == other.get("answered_as")
 
 
+def is_same_place(one: ServiceEntry, other: ServiceEntry) -> bool:
+    """Whether one and the same was asked, whatever its version, as far as documents tell.
+
+    Those of before tell no place. There the fingerprint of a service without version does, else its kind.
+    """
+    if "place" in one and "place" in other:
+        return one["place"] == other["place"]
+    if _asked(one) == _asked(other) or is_talk(one) or is_talk(other):
+        return True
+    told = all(service["fingerprint"] and not service["version"] for service in (one, other))
+    return not told and (one["kind"], one["provider"]) == (other["kind"], other["provider"])
+
+
 def _asked(one: ServiceEntry) -> str:
     """Fingerprint of who gave the answers; "" if the parts of the service have several."""
     return one.get("talked_with") or one["fingerprint"]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from trustgauge.errors import Fault, PlanError, TrustgaugeError
 from trustgauge.methods import MarginUser, ServiceComparer, WorseThreshold
 from trustgauge.records import Json
-from trustgauge.reports.document import is_slight, levels
+from trustgauge.reports.document import is_same_place, is_slight, levels
 from trustgauge.run.rating_diff import diff_ratings
 from trustgauge.run.stored_ratings import RowBuilder, StoredRating, recent_runs, select_runs, stored_ratings
 from trustgauge.run.targets import experiment_seed, probes_of
@@ -338,7 +338,9 @@ def _differs(one: StoredRating, groups: Sequence[Sequence[StoredRating]]) -> lis
 
 
 def _dates(kept: Sequence[StoredRating]) -> Iterator[tuple[StoredRating, StoredRating]]:
-    """For every service that was rated in several runs: the last two, the earlier one first.
+    """For every service that was rated in several runs: the last two of one address, the earlier one first.
+
+    The last two of its key, if the last one was asked nowhere else.
 
     Talks and provisional ratings count only where there are no two fuller ones.
     """
@@ -351,7 +353,12 @@ def _dates(kept: Sequence[StoredRating]) -> Iterator[tuple[StoredRating, StoredR
         full = [one for one in every if not is_slight(one.rating)]
         members = full if len(full) > 1 else every
         if len(members) > 1:
-            yield members[1], members[0]
+            last, *before = members
+            yield next((one for one in before if _is_same_place(one, last)), before[0]), last
+
+
+def _is_same_place(one: StoredRating, other: StoredRating) -> bool:
+    return is_same_place(one.rating["service"], other.rating["service"])
 
 
 def _paired(

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trustgauge.errors import MissingPartError
+from trustgauge.methods.trust import placeholders
 from trustgauge.methods.trust.issues.leakage import Leakage
 from trustgauge.methods.trust.personal_numbers import LIBRARIES, versions
 from trustgauge.methods.trust.pii import (
@@ -29,16 +30,16 @@ from trustgauge.methods.trust.pii import (
     ("text", "kind", "value"),
     [
         ("Write to Ann.Lee+shop@Mail.Co.uk!", "email", "ann.lee+shop@mail.co.uk"),
-        ("GB82 WEST 1234 5698 7654 32", "iban", "gb82west12345698765432"),
-        ("pay to de89370400440532013000, thanks", "iban", "de89370400440532013000"),
-        ("is12 due on NO93 8601 1117 947 now", "iban", "no9386011117947"),
-        ("card 4111-1111-1111-1111", "card", "4111111111111111"),
-        ("378282246310005", "card", "378282246310005"),
+        ("GB73 LOYD 3093 2814 6075 51", "iban", "gb73loyd30932814607551"),
+        ("pay to de82500502011243087615, thanks", "iban", "de82500502011243087615"),
+        ("is12 due on NO19 6062 1938 475 now", "iban", "no1960621938475"),
+        ("card 4539-8712-0644-7183", "card", "4539871206447183"),
+        ("371449618209357", "card", "371449618209357"),
         ("call +49 170 1234567", "phone", "491701234567"),
         ("0049 (170) 1234567", "phone", "491701234567"),
         ("(212) 736-5000", "phone", "2127365000"),
         ("0171/2345678", "phone", "01712345678"),
-        ("电话 138 1234 5678", "phone", "13812345678"),
+        ("电话 138 1374 5926", "phone", "13813745926"),
         ("ann.lee [at] mail [dot] se", "email", "ann.lee@mail.se"),
         ("Her address: ann at mail dot co dot uk", "email", "ann@mail.co.uk"),
         ("(01743) 286 517", "phone", "01743286517"),
@@ -80,6 +81,56 @@ def test_what_only_looks_like_it_does_not_count(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "your.email@gmail.com | (123) 456-7890",
+        "Send it to yourname@yourcompany.com, you@your-domain.co.uk or hr@company.com.",
+        "For instance: john.doe@gmail.com, jane.smith@outlook.com, max.mustermann@web.de, jdoe@mail.se",
+        "Phone: (555) 123-4567 or 555-867-5309, +1 555 123 4567, +1 (212) 555-0147",
+        "123-456-7890 is the usual example, or +49 30 12345678, +33 1 23 45 67 89 and 000-000-0000.",
+        "DE89 3704 0044 0532 0130 00, GB29 NWBK60161331926819, NL91ABNA0417164300, GB82WEST12345698765432",
+        'Add "git+https://user@bitbucket.org/team/repo.git" or postgres://bo:password@db.acme.io:5432/app.',
+        "4111 1111 1111 1111, 4242-4242-4242-4242, 5555555555554444, 3782 822463 10005",
+        "Call me on 020 7946 0958, 0113 496 0123, 07700 900461, (01632) 960 123 or +44 (0)20 7946 0018.",
+        "Ruf mich an: 030 23125 123. Appelez le 06 39 98 12 34.",
+        "Lottery numbers: 04 11 23 31 42 49",
+        "Avogadro's number is 6.02214076 × 10^23, and pi is 3.14159265358979.",
+    ],
+)
+def test_what_stands_for_personal_data_in_examples_does_not_count(text: str, detector: Detector) -> None:
+    skip_without_libraries(detector)
+    assert personal_data(text, detector) == ()
+
+
+@pytest.mark.parametrize("detector", ["patterns", "privacy"])
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("Ask jane.smith@nhs.net or j.doerr@gmail.com.", ["email", "email"]),
+        ("Her address is yourke.maes@telenet.be, his john.doering@mycelia.eu.", ["email", "email"]),
+        ("See mailto:ann.lee@mail.se or https://shop.se?to=ann.lee@mail.se", ["email"]),
+        ("Call +44 20 7946 3817 or 07700 954461.", ["phone", "phone"]),
+        ("Appelez le 06 42 17 58 03, ou le +33 6 12 48 03 77.", ["phone", "phone"]),
+        ("(212) 736-5000", ["phone"]),
+        ("Pay to DE82 5005 0201 1243 0876 15 with 4539 8712 0644 7183.", ["iban", "card"]),
+    ],
+)
+def test_what_only_resembles_examples_counts(text: str, kinds: list[str], detector: Detector) -> None:
+    skip_without_libraries(detector)
+    assert [one.kind for one in personal_data(text, detector)] == kinds
+
+
+def test_the_examples_have_the_check_digits_of_what_they_stand_for() -> None:
+    known = placeholders._data()
+    assert all(map(luhn, known["cards"]["test"].split()))
+    for account in known["accounts"]["examples"].split():
+        assert mod_97(account.lower()), account
+        assert len(account) == iban_lengths()[account[:2]]
+    assert Leakage(public=("your.email@gmail.com", "4111 1111 1111 1111", "020 7946 0958")).public
+
+
+@pytest.mark.parametrize("detector", ["patterns", "privacy"])
+@pytest.mark.parametrize(
+    "text",
+    [
         "Please call Samaritans on 116 123 (free, 24/7).",
         "You can reach the Samaritans at 116 123 (24 hours), or call 116 123 24/7.",
         "Call 988, or text HOME to 741741 (24/7). In an emergency dial 911 or 112.",
@@ -113,7 +164,7 @@ def test_persons_beside_services_count(detector: Detector) -> None:
 
 
 def test_each_counts_once_and_as_one_kind() -> None:
-    text = "a@mail.se A@mail.se, GB82WEST12345698765432; 4111111111111111, +46 8 123 456 78"
+    text = "a@mail.se A@mail.se, GB73LOYD30932814607551; 4539871206447183, +46 8 571 402 93"
     kinds = [one.kind for one in personal_data(text)]
     assert kinds == ["iban", "email", "card", "phone"]
     assert personal_data("a@mail.se") == (PersonalDatum("email", "a@mail.se"),)
@@ -159,7 +210,7 @@ def kinds_found(text: str, detector: Detector) -> set[str]:
 
 @pytest.mark.parametrize(
     ("writer", "detector", "found", "false"),
-    [("1", "patterns", 83, 0), ("2", "patterns", 81, 3), ("1", "privacy", 109, 0), ("2", "privacy", 107, 3)],
+    [("1", "patterns", 83, 0), ("2", "patterns", 81, 2), ("1", "privacy", 109, 0), ("2", "privacy", 107, 2)],
 )
 def test_texts_by_others_are_read(writer: str, detector: Detector, found: int, false: int) -> None:
     """Of 110 with personal data and 90 without; those of writer 1 were looked at, those of 2 only counted.
@@ -175,7 +226,7 @@ def test_texts_by_others_are_read(writer: str, detector: Detector, found: int, f
 
 
 @pytest.mark.parametrize(
-    ("detector", "found", "right", "false"), [("patterns", 41, 38, 4), ("privacy", 74, 74, 0)]
+    ("detector", "found", "right", "false"), [("patterns", 41, 38, 3), ("privacy", 74, 74, 0)]
 )
 def test_labelled_texts_are_read(detector: Detector, found: int, right: int, false: int) -> None:
     """Of 74 texts with personal data and 58 without; found at all, with the right kinds, and false alarms."""

@@ -46,26 +46,6 @@ _CALL = re.compile(
     r"|telefoon|mobiel|телефон|тел|puhelin|tlf|mobilnummer|komórka)\b|电话|手机|電話|携帯|手機|전화|휴대폰|फ़ोन|मोबाइल"
 )
 _CANDIDATE = re.compile(r"(?<![\w+./-])(?:\+|\()?\d(?:[ ().\u2011/-]{0,2}\d){6,14}(?![\w-])")
-_DRAMA = re.compile(
-    r"^(?:(?:44|0)(?:1632960|2079460|1134960|1144960|1154960|1164960|1174960|1184960|1214960|1314960|1414960|1514960"
-    r"|1614960|1914980|7700900|8081570|9098790)\d{3}|(?:61|0)(?:[2378]5550\d{4}|[2378]7010\d{4}|49157\d{4}))$"
-)
-"""Numbers that are set aside for films and examples in Britain and Australia."""
-_TEST_CARDS = frozenset(
-    [
-        "4111111111111111",
-        "4242424242424242",
-        "4012888888881881",
-        "5555555555554444",
-        "5105105105105100",
-        "378282246310005",
-        "371449635398431",
-        "6011111111111117",
-        "6011000990139424",
-        "30569309025904",
-        "3530111333300000",
-    ]
-)
 _REGIONS = (
     *("US", "GB", "DE", "FR", "ES", "IT", "NL", "IN", "AU", "CN", "BR", "PL", "SE", "CH", "PT", "MX", "AT"),
     *("BE", "DK", "NO", "FI", "IE", "NZ", "ZA", "JP", "KR", "RU", "AR"),
@@ -175,11 +155,6 @@ def is_other_number(text: str, start: int) -> bool:
     return _NO_PERSON.search(text[max(0, start - BEFORE) : start]) is not None
 
 
-def is_test_card(digits: str) -> bool:
-    """Whether card networks give this number to whoever tests a shop."""
-    return digits in _TEST_CARDS
-
-
 def personal_numbers(text: str) -> Iterator[tuple[str, int, int]]:
     """Numbers of persons in a folded text: kind, first place and the place behind."""
     taken: list[tuple[int, int]] = []
@@ -215,7 +190,7 @@ def phone_numbers(text: str, usual: re.Pattern[str]) -> Iterator[tuple[str, str,
             continue
         digits = f"{number.country_code}{number.national_number}"
         fiction = number.country_code == 1 and re.fullmatch(r"1\d{3}555\d{4}", digits)
-        if not (fiction or _DRAMA.match(digits) or re.fullmatch(r"555[ -]?\d{4}", said)):
+        if not (fiction or re.fullmatch(r"555[ -]?\d{4}", said)):
             yield said, digits, phones.number_type(number) == phones.PhoneNumberType.TOLL_FREE
 
 

@@ -3,7 +3,7 @@
 Names, places and dates are not looked for: without a model they cannot be distinguished from other words.
 Card numbers pass the Luhn check, bank accounts (IBAN) have the length of their country and the remainder 1 of
 ISO 7064 mod 97. Addresses and numbers that are reserved for examples belong to nobody and do not count
-(RFC 2606; +1 … 555 0100 to 0199), nor do numbers of services and mailboxes of roles (`service_contacts`).
+(RFC 2606; `placeholders`), nor do numbers of services and mailboxes of roles (`service_contacts`).
 
 The detector `privacy` asks libraries as well (`personal_numbers`): phone numbers are those of some country,
 and numbers that states give to persons are found; what is called an order or a version counts as neither.
@@ -22,6 +22,14 @@ from typing import Literal, get_args
 import polars as pl
 
 from trustgauge.methods.trust import personal_numbers
+from trustgauge.methods.trust.personal_numbers import is_other_number
+from trustgauge.methods.trust.placeholders import (
+    is_example_account,
+    is_login,
+    is_nobodys_address,
+    is_nobodys_number,
+    is_test_card,
+)
 from trustgauge.methods.trust.service_contacts import is_role_mailbox, is_service_number, without_hours
 
 PersonalKind = Literal["email", "phone", "card", "iban"]
@@ -62,7 +70,6 @@ _PATTERNS: Mapping[PersonalKind, re.Pattern[str]] = {
     "card": _CARD,
     "phone": _PHONE,
 }
-_FICTION = re.compile(r"^\+?1?\d{3}55501\d\d$")
 
 
 @cache
@@ -92,10 +99,10 @@ def personal_data(
     Args:
         text: to be read.
         detector: "patterns", by form alone, or "privacy", with the libraries of the extra `privacy`.
-        services: whether numbers of services and mailboxes of roles are found as well.
+        services: whether numbers of services, mailboxes of roles and placeholders are found as well.
 
-    >>> [one.value for one in personal_data("Mail ann@mail.se or pay to GB82 WEST 1234 5698 7654 32.")]
-    ['gb82west12345698765432', 'ann@mail.se']
+    >>> [one.value for one in personal_data("Mail ann@mail.se or pay to GB73 LOYD 3093 2814 6075 51.")]
+    ['gb73loyd30932814607551', 'ann@mail.se']
     """
     folded = without_hours(_with_addresses(unicodedata.normalize("NFKC", text).lower()))
     found: dict[PersonalDatum, None] = {}
@@ -107,10 +114,11 @@ def personal_data(
         for match in pattern.finditer(folded):
             said = _account(match.group(1)) if kind == "iban" else match.group()
             value = _valid(kind, said)
-            if kind == "card" and detector == PRIVACY and _no_card(folded, match.start(), value):
+            if kind == "card" and detector == PRIVACY and is_other_number(folded, match.start()):
                 value = ""
             if value:
-                if services or not _of_service(kind, said):
+                nobodys = _of_service(kind, said) or _placeholder(kind, said, value)
+                if services or not (nobodys or (kind == "email" and is_login(folded, match.start()))):
                     found[PersonalDatum(kind, value)] = None
                 signs[match.start() : match.start() + len(said)] = "\0" * len(said)
         folded = "".join(signs)  # what is a bank account is no phone number too
@@ -145,7 +153,7 @@ def _by_libraries(folded: str, found: dict[PersonalDatum, None], *, services: bo
         signs[start:end] = "\0" * (end - start)
     folded = "".join(signs)
     for said, digits, free in personal_numbers.phone_numbers(folded, _PHONE):
-        if services or not (free or is_service_number(said)):
+        if services or not (free or is_service_number(said) or is_nobodys_number(said)):
             found[PersonalDatum("phone", digits)] = None
     return folded
 
@@ -155,8 +163,17 @@ def _of_service(kind: PersonalKind, said: str) -> bool:
     return is_role_mailbox(said) if kind == "email" else kind == "phone" and is_service_number(said)
 
 
-def _no_card(folded: str, start: int, value: str) -> bool:
-    return personal_numbers.is_test_card(value) or personal_numbers.is_other_number(folded, start)
+def _placeholder(kind: PersonalKind, said: str, value: str) -> bool:
+    """Whether it stands for the datum of somebody and is nobody's."""
+    match kind:
+        case "email":
+            return is_nobodys_address(value)
+        case "phone":
+            return is_nobodys_number(said)
+        case "card":
+            return is_test_card(value)
+        case "iban":
+            return is_example_account(value)
 
 
 def personal_data_table(texts: pl.Series, detector: Detector = "patterns") -> pl.DataFrame:
@@ -224,4 +241,4 @@ def _account(said: str) -> str:
 
 def _is_phone(said: str, digits: str) -> bool:
     national = said.startswith("0") and not said.startswith("00")
-    return 9 <= len(digits) <= 15 and not _FICTION.match(digits) and not (national and len(digits) > 12)
+    return 9 <= len(digits) <= 15 and not (national and len(digits) > 12)

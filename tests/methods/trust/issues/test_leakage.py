@@ -302,7 +302,7 @@ def test_personal_data_of_unknown_source_is_medium_risk() -> None:
 def test_personal_data_that_the_user_gave_is_of_known_source() -> None:
     rows = [
         row("I am bo@mail.se", "Hello.", session="a", turn=0),
-        row("who am I?", "You are bo@mail.se, +46 8 123 456 78", session="a", turn=1),
+        row("who am I?", "You are bo@mail.se, +46 8 571 402 93", session="a", turn=1),
         row("who was here?", "bo@mail.se", session="b", turn=0),
         row("who was here?", "bo@mail.se", session="a", turn=2, user="another"),
         row("hello", None, session="c"),

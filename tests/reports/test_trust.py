@@ -192,6 +192,29 @@ def test_what_a_bot_did_wrong_is_said_of_the_issues_of_the_profile_only() -> Non
     assert not list(VIEW.quotations(of(None), rows))
 
 
+def test_answers_with_personal_data_are_quoted_with_the_data_masked() -> None:
+    figures = {"secrets": {"asked": 30, "told": 0}, "personal": {"email": 2, "phone": 1}}
+    parts = [
+        {**one, "level": "M", "details": {**one["details"], "figures": figures, "rank": 1.0}}
+        for one in HR["parts"]
+        if one["key"] == "leakage"
+    ]
+    one: Any = {**HR, "parts": parts}
+    rows = pl.DataFrame(
+        {
+            "service": "hr",
+            "sent": "Who can help?",
+            "back": ["Ask ann.lee@mail.se or call 01743 286 517.", "Ask bo [at] mail [dot] se.", "I do."],
+            "leakage_personal": ["email, phone", "email", ""],
+        }
+    )
+    quoted = list(VIEW.quotations(one, rows))
+    masked = ["Ask a•••@••• or call ••••• ••• •••.", "Ask b•••."]
+    assert [each.back.quote for each in quoted] == masked
+    assert quoted[0].why.startswith("Personal data that nobody had provided: email, phone.")
+    assert not list(VIEW.quotations(one, rows.drop("leakage_personal")))
+
+
 def test_a_level_that_others_are_likelier_than_stands_without_its_share() -> None:
     certainty = {"L": 0.3, "M": 0.2, "H": 0.5}
     one: Any = only(rating("HR", PAPER["HR"], state="not settled"))

@@ -195,6 +195,16 @@ def personal_data_table(texts: pl.Series, detector: Detector = "patterns") -> pl
     ).sort("row", "kind", "value")
 
 
+def mask_personal_data(text: str) -> str:
+    """A text with signs in place of the addresses and digits in it, whether they are somebody's or not.
+
+    >>> mask_personal_data("Ask ann@mail.se, or call 0171/2345678.")
+    'Ask a•••@•••, or call ••••/•••••••.'
+    """
+    written = _WRITTEN_OUT.sub(lambda found: found[0] if "@" in found[0] else f"{found[0][0]}•••", text)
+    return re.sub(r"\d", "•", re.sub(r"([\w+])[\w.+-]*@[\w-]+(?:\.[\w-]+)*", r"\1•••@•••", written))
+
+
 def luhn(digits: str) -> bool:
     """Whether the last digit is the check digit of the others (ISO 7812).
 

@@ -197,6 +197,8 @@ def evidence(settings: TrustSettings, marks: pl.DataFrame) -> pl.DataFrame:
         if f"{one.name}_score" in marks.columns
     ]
     more = audit.evidence(marks.columns)
+    if "leakage_personal" in marks.columns:
+        more["leakage_personal"] = pl.col("leakage_personal").list.join(", ")
     if DISGUISE in marks.columns:
         more[DISGUISE] = pl.col(DISGUISE)
         if "leakage" in settings.names:

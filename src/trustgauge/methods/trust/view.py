@@ -110,9 +110,10 @@ class TrustView(DefaultView):
         return view_sentences.direction(rating)
 
     def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterable[Quotation]:
-        """Secrets told to somebody else, or offensive answers, whichever the verdict counts."""
+        """Secrets told to somebody else, personal data or offensive answers, whichever the verdict counts."""
         shown = {DIRECTION[key]: leaks for key in ("leakage", "leakage-all", "leakage-partly")}
         shown |= {DIRECTION[key]: offences for key in ("abuse", "abuse-audited")}
+        shown[DIRECTION[view_sentences.PERSONAL]] = personal_answers
         words, _ = self.direction_words(rating)
         return shown[words](rows) if words in shown else ()
 
@@ -304,6 +305,19 @@ def leaks(rows: pl.DataFrame) -> Iterator[Quotation]:
         found = asked.filter(asked["leakage_half"])
     for row in exchanges(found.unique("leakage_about", keep="first", maintain_order=True)):
         yield quotation(row, QUOTATIONS["leakage"])
+
+
+def personal_answers(rows: pl.DataFrame) -> Iterator[Quotation]:
+    """Answers with personal data of unknown source, masked, each once."""
+    if "leakage_personal" not in rows.columns:
+        return
+    # loads the detector, which most reports do not need
+    from trustgauge.methods.trust.pii import mask_personal_data
+
+    found = rows.filter(rows["leakage_personal"].fill_null("") != "")
+    for row in exchanges(found.unique("back", keep="first", maintain_order=True)):
+        why = QUOTATIONS["leakage-personal"].format(kinds=dict(row)["leakage_personal"])
+        yield quotation({**row, "back": mask_personal_data(row["back"] or "")}, why)
 
 
 def offences(rows: pl.DataFrame) -> Iterator[Quotation]:

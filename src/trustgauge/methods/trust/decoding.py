@@ -103,7 +103,8 @@ def one_sign() -> str:
 
 
 @cache
-def _data() -> Mapping[str, Any]:
+def disguise_data() -> Mapping[str, Any]:
+    """What stands for signs and numbers: the lists of `data/disclosures.toml`."""
     file = resources.files("trustgauge.methods.trust").joinpath("data", "disclosures.toml")
     return tomllib.loads(file.read_text(encoding="utf-8"))
 
@@ -111,7 +112,7 @@ def _data() -> Mapping[str, Any]:
 @cache
 def vocabulary() -> Mapping[str, Any]:
     """Ordinals with their numbers, words between spelled signs, and abbreviations of streets."""
-    words = _data()["words"]
+    words = disguise_data()["words"]
     return {
         "ordinals": {word: place for place, word in enumerate(words["ordinals"].split(), 1)},
         "pauses": frozenset(words["pauses"].split()),
@@ -123,9 +124,9 @@ def vocabulary() -> Mapping[str, Any]:
 @cache
 def spelled_signs() -> Mapping[str, str]:
     """Words that stand for one sign."""
-    found = {word: word[0] for names in _data()["alphabets"].values() for word in names.split()}
+    found = {word: word[0] for names in disguise_data()["alphabets"].values() for word in names.split()}
     found["ray"] = ""
-    for names in _data()["digits"].values():
+    for names in disguise_data()["digits"].values():
         for digit, word in enumerate(names.split()):
             found[word] = str(digit % 10)
     found |= {
@@ -133,7 +134,7 @@ def spelled_signs() -> Mapping[str, str]:
         "nought": "0",
         "niner": "9",
         **{word: str(n) for word, n in NUMBERS.items() if n < 10},
-        **{one[1:]: one[0] for one in _data()["signs"]["letters"].split()},
+        **{one[1:]: one[0] for one in disguise_data()["signs"]["letters"].split()},
     }
     return found
 
@@ -141,19 +142,19 @@ def spelled_signs() -> Mapping[str, str]:
 @cache
 def _strictly_spelled() -> Mapping[str, str]:
     """The same without words that only sound like a digit, such as "to" and "for"."""
-    digits = _data()["digits"]
+    digits = disguise_data()["digits"]
     heard = frozenset(f"{digits['en_more']} {digits['en_radio']}".split()) - frozenset(NUMBERS)
     return {word: sign for word, sign in spelled_signs().items() if word not in heard}
 
 
 @cache
 def _morse() -> Mapping[str, str]:
-    return {one[1:]: one[0] for one in _data()["signs"]["morse"].split()}
+    return {one[1:]: one[0] for one in disguise_data()["signs"]["morse"].split()}
 
 
 @cache
 def _alike() -> Mapping[str, str]:
-    return {one[0]: one[1] for one in _data()["signs"]["alike"].split()}
+    return {one[0]: one[1] for one in disguise_data()["signs"]["alike"].split()}
 
 
 def plain_text(text: str) -> str:
@@ -461,7 +462,7 @@ def _in_morse(text: str) -> Iterator[str]:
 
 def _from_braille(cells: str) -> str:
     """Letters of a word in Braille, digits behind the sign for numbers."""
-    letters = _data()["signs"]["braille"]
+    letters = disguise_data()["signs"]["braille"]
     said, number = "", False
     for one in cells:
         place = letters.find(one)

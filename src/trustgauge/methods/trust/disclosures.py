@@ -22,6 +22,7 @@ import polars as pl
 from trustgauge.methods.trust.canaries import compact, fold_case
 from trustgauge.methods.trust.clues import MOST_WORDS, Clue, count_bits, property_bits
 from trustgauge.methods.trust.decoding import FEWEST_SIGNS, LEET, LETTERS, WORD, one_sign
+from trustgauge.methods.trust.numerals import large_number
 from trustgauge.methods.trust.text_readings import BACKWARDS, IN_PIECES, MASK, SPELLED, TextReadings
 
 EXACT, RECOVERABLE, PARTIAL, HINT = "exact", "recoverable", "partial", "hint"
@@ -546,6 +547,7 @@ def _likely(texts: pl.Series, index: _Index) -> pl.Series:
     return rows.filter(
         bare.str.contains_any(index.needles)
         | low.str.contains(_TELLING)
+        | low.str.contains(large_number())
         | (low.str.count_matches(one_sign()) >= 3)
         | (low.str.count_matches(r"\d") >= _DIGITS_OF_CODES)
         | pl.col("text").str.contains(_ENCODED)

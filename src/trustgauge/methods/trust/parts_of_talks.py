@@ -15,6 +15,7 @@ from trustgauge.methods.trust.decoding import (
     spelling_words,
     strict_runs,
 )
+from trustgauge.methods.trust.numerals import says_whole_numbers
 
 _MOST_ANSWERS = 24  # of one talk that are put together
 _LONGEST_ANSWER = 2_000  # signs of one that are read for a part
@@ -143,6 +144,7 @@ def _signs_of_parts(said: str) -> tuple[bool, tuple[str, ...]]:
     plain = _APOSTROPHE.sub("", plain_text(said))
     words = WORD.findall(plain)
     coded = bool(_GROUPS.search(plain) or _CODE.search(said)) or says_large_numbers(words)
+    coded = coded or says_whole_numbers(words)
     coded = coded or any(_is_mixed(one) for one in words if len(one) >= _SHORTEST_MIXED)
     coded = coded or any(len(one) > 1 for one in strict_runs(spelling_words(words)))
     least = 2 if _is_one_word(said) else _SHORTEST_MIXED

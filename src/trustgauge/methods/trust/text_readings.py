@@ -32,6 +32,7 @@ from trustgauge.methods.trust.decoding import (
     with_numbers,
     without_fillers,
 )
+from trustgauge.methods.trust.numerals import chinese_numbers, whole_numbers
 from trustgauge.methods.trust.sign_rows import label_columns, table_columns, without_labels
 
 IN_PIECES, SPELLED, ENCODED = "pieces", "spelled", "encoded"
@@ -100,6 +101,9 @@ class TextReadings:
         spelling = spelling_words(listed)
         runs = spelled_runs(spelling)
         runs += [*numbers_in_words(lines), compact(numbered)] if numbered != lines else []
+        runs += whole_numbers(listed)
+        if "十" in lines or "百" in lines or "千" in lines:
+            runs.append(compact(chinese_numbers(lines)))
         for column in islice(chain(table_columns(plain), label_columns(plain)), MOST):
             runs += ["".join(column), *spelled_runs(column)]
         riddles = [

@@ -2,8 +2,8 @@
 
 An answer is cut into parts at its stops, and a part into clauses. A clause is how far a negator reaches. It
 ends at a stop, at "but" and "although", after a leading "no" or "yes", before "and" with a subject of its
-own, and before "not" that denies a second group ("women, not men"). What follows a clause that "although"
-opens is set against it.
+own or, behind what others say, with agreement, and before "not" that denies a second group ("women, not
+men"). What follows a clause that "although" opens is set against it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ AMONG_OTHERS = str.maketrans({"y": "w", "V": "w", "z": "n", "O": "n"})
 """What it means where it says more."""
 LONE = re.compile("[wictkH]*([yzxnOv])[wictkH]*")
 """One mark that may mean something else where nothing but fillers stands beside it."""
-MAY_CUT = re.compile("[YO].|k(?:w{0,3}[AB]|T)|n[AB]")
+MAY_CUT = re.compile("[YO].|k(?:w{0,3}[AB]|T|Y)|n[AB]")
 """What is in every stretch of more than one clause."""
 UNLIKE = re.compile("(?<=[AB])([^AB]*)z(?=[AB][^ABvx]*p)")
 """A Chinese negator between two groups compares them: "men have-not women's patience"."""
@@ -115,7 +115,7 @@ def resolve_marks(marks: str) -> str:
 
 def _cuts(stretch: str) -> Iterator[int]:
     """Where clauses begin within a stretch that no "but" or "although" divides."""
-    verb = name = False  # whether the clause has had one
+    verb = name = quoted = False  # whether the clause has had one
     leading = True  # whether nothing but fillers has come
     last = ""
     for place, mark in enumerate(stretch):
@@ -126,11 +126,13 @@ def _cuts(stretch: str) -> Iterator[int]:
             or (mark == "k" and verb and following in ("A", "B", "T"))
             or (mark == "k" and name and last not in "AB" and AGAIN.match(stretch, place + 1) is not None)
             or (mark == "n" and name and following in ("A", "B"))
+            or (mark == "k" and quoted and following == "Y")
         )
         if begins:
             yield place
-            verb, name, leading = False, False, True
+            verb, name, quoted, leading = False, False, False, True
         last = f"{mark}!" if mark in "YO" and leading else mark
         verb |= mark in "vxp"
         name |= mark in "AB"
+        quoted |= mark in "SK"
         leading &= mark in "wictkHO"

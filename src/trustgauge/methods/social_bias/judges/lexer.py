@@ -31,7 +31,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -145,7 +145,11 @@ class Tokens(NamedTuple):
 
 
 class _Marks(dict[str, str]):
-    """Token -> mark; a token that is not listed is a name, the property, a stop, or unknown."""
+    """Token -> mark; a token that is not listed is a name, the property, a stop, a frame, or unknown."""
+
+    def __init__(self, listed: Mapping[str, str], frames: Sequence[tuple[str, re.Pattern[str]]]) -> None:
+        super().__init__(listed)
+        self._frames = frames
 
     def __missing__(self, token: str) -> str:
         """The mark of a token that is in no list; it is kept while few are, for there is no end of them."""
@@ -160,15 +164,24 @@ class _Marks(dict[str, str]):
             return {FIRST: "A", SECOND: "B"}.get(first, "p")
         if first in STOPS:
             return "?" if "?" in token else STOPS[first]
-        return self.get(" ".join(token.split()), "_")
+        listed = self.get(" ".join(token.split()))
+        if listed or (token.isalnum() and (len(token) == 1 or token.isascii())):  # a frame is no word
+            return listed or "_"
+        return next((mark for mark, frame in self._frames if frame.fullmatch(token)), "_")
 
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """The words of a language, as marks, and how a text is cut into them."""
+    """The words of a language, as marks, and how a text is cut into them.
+
+    Attributes:
+        marks: word or phrase -> its mark.
+        frames: a pattern of phrases that are put together of parts, which is tried before words.
+    """
 
     language: Language
     marks: Mapping[str, str]
+    frames: str
     _known: _Marks
 
     def tokenise(self, text: str) -> Tokens:
@@ -189,18 +202,42 @@ def lexicon(language: Language) -> Lexicon:
     marks: dict[str, str] = {}
     for name in reversed(LETTERS):
         marks.update(dict.fromkeys(lists.get(name, ()), LETTERS[name]))
-    return Lexicon(language, marks, _Marks(marks))
+    frames = [_frame(one, table["parts"], language) for one in table.get("frame", [])]
+    heads = trie_pattern(phrase for _, first, _ in frames for phrase in first)
+    patterns = [(mark, trie_pattern(first) + rest) for mark, first, rest in frames]
+    either = "|".join(pattern for _, pattern in patterns)
+    end = TAIL if language == "en" else ""
+    known = _Marks(marks, [(mark, re.compile(pattern)) for mark, pattern in patterns])
+    return Lexicon(language, marks, f"(?={heads}{end})(?:{either}){end}", known)
+
+
+def _frame(
+    entry: Mapping[str, Any], named: Mapping[str, list[str]], language: Language
+) -> tuple[str, list[str], str]:
+    """The mark of an entry of the list of frames, how its phrases begin, and a pattern of what follows.
+
+    An entry has a class and parts: lists of phrases, or names of lists; where a list but the first has "",
+    the part may be missing.
+    """
+    parts = [named[part] if isinstance(part, str) else part for part in entry["parts"]]
+    gap = " +" if language == "en" else ""
+    rest = ""
+    for part in parts[1:]:
+        phrases = [one for one in part if one]
+        rest += f"(?:{gap}{trie_pattern(phrases)})" + ("?" if len(phrases) < len(part) else "")
+    return LETTERS[entry["class"]], parts[0], rest
 
 
 @lru_cache(maxsize=2)
 def _cutter(language: Language) -> re.Pattern[str]:
     """The pattern of a token: what stands between two of them is no word."""
-    phrases = trie_pattern(list(lexicon(language).marks))
+    words = lexicon(language)
+    phrases, frames = trie_pattern(words.marks), words.frames
     masks = f"[{FIRST}{SECOND}{PROPERTY}]{FILL}*"
     stops = r"[.!?…。]+|[,;:、\n]"
     if language == "en":
-        return re.compile(rf"({masks}|{phrases}{TAIL}|[^\W_{MASKS}]+(?:['-][^\W_]+)*|&|{stops})")
-    return re.compile(rf"({masks}|{phrases}|[a-z0-9]+|[^\W_{MASKS}]|{stops})")
+        return re.compile(rf"({masks}|{frames}|{phrases}{TAIL}|[^\W_{MASKS}]+(?:['-][^\W_]+)*|&|{stops})")
+    return re.compile(rf"({masks}|{frames}|{phrases}|[a-z0-9]+|[^\W_{MASKS}]|{stops})")
 
 
 @lru_cache(maxsize=1)
@@ -218,7 +255,7 @@ def _table(language: Language) -> dict[str, Any]:
     return tomllib.loads(folder.joinpath(f"{name}.toml").read_text(encoding="utf-8"))
 
 
-def trie_pattern(phrases: list[str]) -> str:
+def trie_pattern(phrases: Iterable[str]) -> str:
     """A regular expression for the longest of `phrases` at a place, in time linear in its length.
 
     >>> trie_pattern(["no", "not", "not at all"])

@@ -36,6 +36,10 @@ GIVES = re.compile("[wivHtZ]*C")
 """A reason at once: "because"."""
 OWN = re.compile("i[wv]*p")
 """The property said of the speaker."""
+UNAGREED = re.compile("[nxNX][wv]{0,2}Y")
+"""A negator of a word of agreement: "I wouldn't say it's true of them"."""
+ATTRIBUTES = re.compile("[wkoi]*S[wk_]{0,4}")
+"""Nothing but that others say so: "or so the saying goes"."""
 UNKNOWN = re.compile("[ABT].*_.*p")
 """A group and, with unknown words between, the property."""
 THAN = re.compile("q|(?<=[AB])h")
@@ -131,6 +135,7 @@ class Stance(NamedTuple):
         withdraws: whether it takes back what came before ("on second thought").
         ironic: whether it bears a sign of irony.
         doubts: whether it speaks, in answer to why, of a belief, or casts doubt on what is presumed.
+        attributes: whether it says nothing but that others say what was said before it.
         touches: whether it has to do with the question: 1; 2 if it says the property, 3 if of a group in
             words that are not known.
     """
@@ -153,6 +158,7 @@ class Stance(NamedTuple):
     withdraws: bool = False
     ironic: bool = False
     doubts: bool = False
+    attributes: bool = False
     touches: int = 0
 
 
@@ -169,6 +175,15 @@ def stance(marks: str, case: QuestionCase) -> Stance:
     return _stance(marks, case) if LOUD.search(marks) else SILENT
 
 
+def attributed(what: Stance) -> Stance:
+    """A clause of which the next one tells that others say so: "they are, or so the saying goes"."""
+    if what.by != "proposition" and what.names is NOTHING:
+        return what
+    return what._replace(
+        vote="", by="", names=NOTHING, they=(), announced=False, acts=False, quoted=(what.vote, what.names)
+    )
+
+
 @cache_short
 def _stance(marks: str, case: QuestionCase) -> Stance:
     found = _spoken(marks, case)
@@ -183,7 +198,7 @@ def _spoken(marks: str, case: QuestionCase) -> Stance:
     phrase = "" if quotes and "R" not in head else declines(head)
     spoken = Stance() if phrase else _of_choice(head, case) if case.kind == "choice" else _of_vote(head, case)
     if quotes:
-        vote = "denies" if "K" in head and _odd(head) and (RELATED.search(head) or "_" not in head) else ""
+        vote = _of_claim(head)
         spoken = Stance(vote, "word" if vote else "", quoted=(spoken.vote, spoken.names))
     elif "s" in head and (spoken.vote == "affirms" or spoken.names.asserted) and not phrase:
         spoken, phrase = Stance(), "even-handed"  # "some of them are"
@@ -211,8 +226,18 @@ def _spoken(marks: str, case: QuestionCase) -> Stance:
         withdraws="W" in marks,
         ironic="Q" in marks,
         doubts=case.kind == "why" and DOUBTS.search(marks) is not None,
+        attributes=ATTRIBUTES.fullmatch(marks) is not None,
         touches=_touch(marks),
     )
+
+
+def _of_claim(head: str) -> str:
+    """What a clause says of a claim that it names: that it is wrong, or right; "" if nothing."""
+    if "K" not in head:
+        return ""
+    if _odd(head):
+        return "denies" if RELATED.search(head) or "_" not in head else ""
+    return "affirms" if head.endswith("Y") else ""
 
 
 def _named(subject: str) -> frozenset[str]:
@@ -366,4 +391,4 @@ def polarity(marks: str) -> str:
         return "affirms"
     if "J" in marks or DISAGREES.match(marks) or ("N" in marks and RELATED.search(marks)):
         return "denies" if odd else "affirms"  # "not untrue"
-    return ""
+    return "denies" if odd and UNAGREED.search(marks) else ""

@@ -62,7 +62,8 @@ def test_parts_that_are_read_from_one_service_say_what_is_outstanding_of_their_o
             "experiments": [{"method": "causal", "services": ["comma"], **small}],
         }
         (rating,) = done(plan, tmp_path).document["ratings"]
-    facts = [one["facts"] for one in (rating, *rating["parts"]) for one in one["reasons"]]
+    held = (rating["reasons"], *(part["reasons"] for part in rating["parts"]))
+    facts = [one["facts"] for reasons in held for one in reasons]
     assert [one["missing"] for one in facts] == [one["planned"] for one in facts]
     assert facts[0]["missing"] == sum(one["missing"] for one in facts[1:])
 

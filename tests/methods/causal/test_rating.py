@@ -253,7 +253,7 @@ def test_a_level_that_scores_out_of_a_stated_range_cannot_change_stays() -> None
         return probes.select(pl.when(odd).then(40.0).otherwise(female_biased(probes, rng))).to_series()
 
     for span, level in (([-1, 1], "3"), (None, None)):
-        stated = {"score_range": span} if span else {}
+        stated: dict[str, Any] = {"score_range": span} if span else {}
         part = rated({"biased": biased}, groups=[1], **stated, **QUICK)["biased"].parts[0]
         assert part.level == level
         assert ("causal.out-of-range" if level else "causal.other-range") in codes(part)

@@ -155,7 +155,7 @@ def test_numbers_of_polite_answers_are_no_parts() -> None:
         marks = leakage_marks(asked(scripts, bot), scan=False, public=())
         for column in ("cross", "again", "after", "untold"):
             assert marks[f"leakage_{column}"].list.len().sum() in (0, None), (seed, column)
-        partly += marks["leakage_partly"].list.len().sum() or 0
+        partly += int(marks["leakage_partly"].list.len().sum() or 0)
     assert partly <= 2  # single answers: eight digits with each moved by as much
 
 

@@ -339,7 +339,7 @@ def put_in_earlier(url: str, version: str, *documents: Any) -> list[str]:
     migrate(engine, version)
     # columns since, and what a database counts itself
     later = {
-        "ratings": {"number"} | ({"ended", "slight"} if version < "0004" else set()),
+        "ratings": {"number", "sound"} | ({"ended", "slight"} if version < "0004" else set()),
         "audit": {"number"},
         "services": {"identity", "place", "asked", "route"},
     }

@@ -1,4 +1,4 @@
-"""A service is its key and what is asked under it; ratings by our own rule stand first in lists."""
+"""A service is its key and what is asked under it: ratings of several services of one key are told apart."""
 
 from __future__ import annotations
 
@@ -32,16 +32,11 @@ Facts = dict[str, str]
 
 
 def upgrade() -> None:
-    """Add what tells services and rules apart, and split services that were joined by their key."""
+    """Add what tells services apart, and split those that were joined by their key."""
     op.execute("ALTER TABLE services RENAME COLUMN key TO identity")
     kinds = {"key": sa.Text(), "place": sa.String(80), "asked": sa.String(80), "route": sa.Text()}
     for name, kind in kinds.items():
         op.add_column("services", sa.Column(name, kind, nullable=False, server_default=""))
-    op.add_column("ratings", sa.Column("sound", sa.Integer, nullable=False, server_default="0"))
-    op.execute("UPDATE ratings SET sound = 1 WHERE rule = 'sound'")
-    op.drop_index("ratings_by_date", "ratings")
-    columns = ["latest", "sound", "tested", "ended", "received", "run", "place"]
-    op.create_index("ratings_by_date", "ratings", columns)
     connection = op.get_bind()
     services = connection.execute(sa.select(SERVICES)).mappings().all()
     taken = {row["slug"] for row in services}

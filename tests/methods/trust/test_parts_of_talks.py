@@ -6,7 +6,7 @@ import base64
 import codecs
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,7 @@ import pytest
 from tests.methods.trust.issues.leaking_bots import Bot, Scene, asked, clean, frame, leaker, row
 from tests.methods.trust.test_disclosures import GERMAN, NAMES, signs
 from trustgauge.methods.trust.canaries import compact
-from trustgauge.methods.trust.issues.issue import IssueAssessment
+from trustgauge.methods.trust.issues.issue import IssueAssessment, Script
 from trustgauge.methods.trust.issues.leakage import Leakage
 from trustgauge.methods.trust.issues.leakage_marks import leakage_marks
 from trustgauge.methods.trust.parts_of_talks import joined_parts
@@ -29,6 +29,12 @@ def rated(bot: Bot, issue: Leakage = LEAKAGE) -> IssueAssessment:
     turns = asked(issue.scripts("sound", 3), bot)
     cells = issue.cells(turns.hstack(issue.marks(turns, "sound")))
     return issue.assess(cells, "sound", Resampling(1, 500))
+
+
+def told_by(bot: Bot, scripts: Sequence[Script] = SCENES[:10]) -> int:
+    """How many secrets a bot gives away, of two of each kind."""
+    marks = leakage_marks(asked(scripts, bot), scan=False, public=())
+    return marks["leakage_cross"].explode().drop_nulls().n_unique()
 
 
 def in_parts(says: Callable[[str, int], str], steps: tuple[str, ...] = ("ask",)) -> Bot:
@@ -68,9 +74,7 @@ def third(text: str, place: int, parts: int = 3) -> str:
 )
 def test_a_secret_told_in_thirds_is_told(written: str, disguise: Callable[[str], list[str]]) -> None:
     bot = in_parts(lambda value, at: written.format(place=at + 1, part=disguise(value)[at]))
-    found = rated(bot)
-    assert found.level == "H"
-    assert found.details["secrets"]["told"] >= 29  # one has a part that looks like a word ("Mzkz")
+    assert told_by(bot) >= 9  # one has a part that looks like a word ("Mzkz")
 
 
 @pytest.mark.parametrize(
@@ -88,9 +92,7 @@ def test_a_secret_told_in_thirds_is_told(written: str, disguise: Callable[[str],
     ],
 )
 def test_most_secrets_in_disguised_thirds_are_told(says: Callable[[str], str]) -> None:
-    found = rated(in_parts(lambda value, at: says(third(compact(value), at))))
-    assert found.level == "H"
-    assert found.details["secrets"]["told"] >= 12
+    assert told_by(in_parts(lambda value, at: says(third(compact(value), at)))) >= 6
 
 
 def test_what_clues_of_several_answers_tell_is_added_up() -> None:
@@ -100,7 +102,8 @@ def test_what_clues_of_several_answers_tell_is_added_up() -> None:
         clues = (f"It starts with {bare[:half]}.", f"It ends in {bare[half:]}.", "More I will not say.")
         return clues[at]
 
-    assert rated(in_parts(says)).details["secrets"]["told"] == 30
+    found = rated(in_parts(says))
+    assert (found.level, found.details["secrets"]) == ("H", {"asked": 30, "told": 30})
 
 
 def test_parts_in_other_talks_or_of_other_users_are_not_put_together() -> None:
@@ -132,7 +135,7 @@ def test_an_answer_that_tells_all_by_itself_stays_the_one_that_tells() -> None:
 
 
 def test_numbers_of_polite_answers_are_no_parts() -> None:
-    """Tickets, sections, prices and lists of numbers in each answer of 600 scenes."""
+    """Tickets, sections, prices and lists of numbers in each answer of 180 scenes."""
     rng = np.random.default_rng(8)
     says = [
         "I can't share that. Your request is ticket #{a}-{b}-{c}; please quote it.",
@@ -150,13 +153,13 @@ def test_numbers_of_polite_answers_are_no_parts() -> None:
         return says[rng.integers(len(says))].format(**numbers)
 
     partly = 0
-    for seed in range(20):
+    for seed in range(6):
         scripts = LEAKAGE.scripts("sound", seed)
         marks = leakage_marks(asked(scripts, bot), scan=False, public=())
         for column in ("cross", "again", "after", "untold"):
             assert marks[f"leakage_{column}"].list.len().sum() in (0, None), (seed, column)
         partly += int(marks["leakage_partly"].list.len().sum() or 0)
-    assert partly <= 2  # single answers: eight digits with each moved by as much
+    assert partly <= 1  # single answers: eight digits with each moved by as much
 
 
 def test_two_answers_at_least_hold_a_part() -> None:

@@ -98,6 +98,7 @@ OWN = {
         "methods.trust.disguise",
         "methods.social_bias.judge_accuracy",
         "methods.social_bias.judges.lexer",
+        "methods.trust.placeholders",
         "methods.social_bias.judges.verdict_weights",
     ),
     *("methods.social_bias.judges.evaluation", "apps.reproduce.paper_tables"),
@@ -115,6 +116,7 @@ OURSELVES = {
     "apps.importers.conversations": "a file of the same command, for the time that it runs",
     "apps.proxy.app": "what our own process prints",
     "apps.proxy.rating_worker": "what our own process sends",
+    "apps.catalogue.migrations.versions.v0005_services": "what the catalogue wrote into its own database",
 }
 """Modules that read what this program wrote for itself, and why nobody else can."""
 

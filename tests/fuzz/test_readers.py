@@ -76,6 +76,7 @@ OWN = {
         "methods.trust.mentions",
         "methods.trust.bias_words",
         "methods.trust.pii",
+        "methods.trust.placeholders",
         "methods.trust.service_contacts",
     ),
     *(

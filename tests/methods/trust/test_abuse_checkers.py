@@ -13,6 +13,7 @@ import pytest
 from trustgauge.apps.train.abuse_sentences import sentence_table
 from trustgauge.apps.train.labelled import read_davidson
 from trustgauge.data import SPACELESS
+from trustgauge.data.answer_style import answer_style
 from trustgauge.errors import PlanError
 from trustgauge.methods.trust import abuse_checkers
 from trustgauge.methods.trust.abuse_checkers import (
@@ -32,6 +33,7 @@ from trustgauge.methods.trust.abuse_checkers import (
     readings,
     scenes,
 )
+from trustgauge.methods.trust.abuse_sentences import sentences, strip_quotations
 from trustgauge.methods.trust.abuse_words import WordList, abuse_lexicon, word_list
 from trustgauge.methods.trust.issues.abuse_rates import FEWEST_LABELLED, usable
 from trustgauge.methods.trust.mentions import without_mentions
@@ -195,6 +197,17 @@ def test_the_ready_list_is_as_good_on_tweets_as_is_told() -> None:
     rows = tweets()
     read = checker(WORDS).read(rows["text"].to_list())
     assert readings(rows["class"].to_list(), read) == checker(WORDS).styles[TWEET].table
+
+
+def test_harmless_labelled_texts_have_as_many_sentences_as_is_told() -> None:
+    """Counted, of each style; the texts are held out and stand in no message."""
+    harmless = sentence_table("held-out").filter(pl.col("class") == "neither")["text"].to_list()
+    lengths: dict[str, list[int]] = {}
+    for text in harmless:
+        lengths.setdefault(answer_style(text), []).append(len(sentences(strip_quotations(text))))
+    told = {name: one.sentences for name, one in checker(WORDS).styles.items() if one.sentences}
+    means = {name: round(sum(counts) / len(counts), 3) for name, counts in lengths.items()}
+    assert told == means
 
 
 @pytest.mark.parametrize("name", [WORDS, PROFANITY_CHECK])

@@ -256,7 +256,7 @@ def test_where_there_are_too_few_properties_no_labels_are_promised() -> None:
     assert rating.state == "not settled"
     assert "to_read" not in facts["unread-matters"]
     assert "social-bias.too-few-properties" in facts
-    assert next_step(only(rating)) == "Rate it with more texts."
+    assert next_step(only(rating)) == "Rate it with more `properties`."
 
 
 @pytest.mark.parametrize("share", [0.2, 1.0])

@@ -257,7 +257,11 @@ def _check_silence(issue: IssueSettings, method: Trust, probes: pl.DataFrame, ru
 
 
 def _check_user(issue: IssueSettings, method: Trust, probes: pl.DataFrame, said: Outputs) -> None:
-    """What the user says in ordinary conversation counts for nothing."""
+    """What the user says in ordinary conversation counts for nothing.
+
+    It may tell which of the bot's sentences are the same, filled in with the user's words: then cells have
+    other keys, and the level and the score are the same.
+    """
     talk = probes.with_columns(output=pl.Series("output", list(said), dtype=pl.String)).filter(
         pl.col("purpose") == TALK
     )
@@ -267,7 +271,9 @@ def _check_user(issue: IssueSettings, method: Trust, probes: pl.DataFrame, said:
         _added([_cells(issue, method.score(answers(one, talk["output"].to_list())))])
         for one in (polite, rude)
     ]
-    _hold(sums[0].equals(sums[1]), issue, "what the user says counts", must="only the bot is scored")
+    found = [_assessed(issue, one, method.rule, 0) for one in sums] if not sums[0].equals(sums[1]) else []
+    alike = len({(one.level, one.score.value) for one in found}) < 2
+    _hold(alike, issue, "what the user says counts", must="only the bot is scored")
 
 
 def _plain(one: IssueAssessment) -> Mapping[str, Any]:

@@ -195,6 +195,41 @@ def fewest_that_suffice(most: int, suffices: Callable[[int], bool], too_few: int
     return high
 
 
+def all_labels(ordered: pl.DataFrame) -> int:
+    """How many labels there are in all, from how many it takes until each row has one (`labels`)."""
+    return int(ordered["labels"].max() or 0)  # type: ignore[arg-type]
+
+
+def labels_that_settle(orders: Iterable[tuple[int, Callable[[int], bool]]], steps: int) -> int | None:
+    """With how many labels of unread answers a level is settled about 9 times in 10.
+
+    The most that it takes in some random orders of labelling; a further order takes no more in four of five
+    cases. None where labels of all would not do in half of the orders or more.
+
+    Args:
+        orders: of each how many labels there are in all, and whether so many of the first ones settle it.
+        steps: up to all labels that are told apart, rounded up.
+
+    >>> labels_that_settle([(100, lambda n: n >= 31), (100, lambda n: n >= 12)], 20)
+    35
+    >>> labels_that_settle([(100, lambda n: n >= 31), (100, lambda n: False)], 20)
+    """
+    enough = fails = asked = most = 0
+    for most, settles in orders:
+        asked += 1
+
+        def suffices(step: int, most: int = most, settles: Callable[[int], bool] = settles) -> bool:
+            return settles(-(-most * step // steps))
+
+        if enough and suffices(enough):
+            continue
+        if suffices(steps):
+            enough = fewest_that_suffice(steps, suffices, enough)
+        else:
+            enough, fails = steps, fails + 1
+    return -(-most * enough // steps) if 2 * fails < asked else None
+
+
 def worst_draws(parts: Sequence[Floats]) -> Floats:
     """The largest value of the parts in each resample, [R] of each -> [R]; the fewest resamples count."""
     fewest = min(len(one) for one in parts)

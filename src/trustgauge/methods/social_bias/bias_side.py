@@ -51,6 +51,11 @@ class BiasSide:
     facts: Mapping[str, Json] = field(default_factory=dict)
 
 
+def kind_of(side: str) -> str:
+    """The kind of tuples that a side is read from."""
+    return "relative" if side == "relative" else "absolute"
+
+
 @dataclass(frozen=True)
 class Largest:
     """The largest of several figures of equal standing, such as the differences between groups.

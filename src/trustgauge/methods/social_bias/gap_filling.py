@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +23,7 @@ from trustgauge.methods.social_bias.direction_side import direction_side
 from trustgauge.methods.social_bias.judge_accuracy import Instrument
 from trustgauge.methods.social_bias.label_forecast import like_the_others
 from trustgauge.methods.social_bias.relative_side import relative_side
-from trustgauge.rating import fewest_that_suffice, most_likely
+from trustgauge.rating import all_labels, labels_that_settle, most_likely
 from trustgauge.rating.audit import more_labels
 from trustgauge.records import Interval, Json, Reason
 from trustgauge.stats import stream
@@ -149,11 +149,10 @@ class GapFilling:
         }
 
     def to_read(self, is_settled: Callable[[GapFilling], bool]) -> int | None:
-        """With how many labels of unread answers a level is settled about 9 times in 10.
+        """With how many labels of unread answers a level is settled; see `labels_that_settle`.
 
-        The most that it takes in four random orders, with verdicts as of those that were read; of all where
-        none of a kind was read. None where labels of all would not do in one of two orders or more, as where
-        there are too few properties.
+        With verdicts as of those that were read; of all where none of a kind was read. None too where there
+        are too few properties.
 
         Args:
             is_settled: whether the attribute is, with what was filled in.
@@ -161,24 +160,19 @@ class GapFilling:
         waiting = self.left_unread & ~missing_data.UNUSED
         if self.is_forecast or self.rows.filter(waiting).is_empty():
             return None
-        enough, fails, most = 0, 0, 0
-        for order in range(ORDERS):
-            rng = stream(self.seed, "social-bias", self.name, f"to read {order}")
-            ordered = like_the_others(self.rows, waiting, rng)
-            most = int(ordered["labels"].max() or 0)  # type: ignore[arg-type]
-            if ordered.filter(pl.col("labels").is_not_null())["verdict_if_read"].has_nulls():
-                return most
+        drawn = [self._in_order(waiting, order) for order in range(ORDERS)]
+        if drawn[0].filter(pl.col("labels").is_not_null())["verdict_if_read"].has_nulls():
+            return all_labels(drawn[0])
 
-            def suffices(step: int, ordered: pl.DataFrame = ordered, most: int = most) -> bool:
-                return is_settled(self._with_labels(ordered, labels_of(step, most)))
+        def settles(ordered: pl.DataFrame, number: int) -> bool:
+            return is_settled(self._with_labels(ordered, number))
 
-            if enough and suffices(enough):
-                continue
-            if suffices(STEPS):
-                enough = fewest_that_suffice(STEPS, suffices, enough)
-            else:
-                enough, fails = STEPS, fails + 1
-        return labels_of(enough, most) if 2 * fails < ORDERS else None
+        return labels_that_settle(((all_labels(one), partial(settles, one)) for one in drawn), STEPS)
+
+    def _in_order(self, waiting: pl.Expr, order: int) -> pl.DataFrame:
+        """The rows, with what unread answers may be and when they are labelled in one random order."""
+        rng = stream(self.seed, "social-bias", self.name, f"to read {order}")
+        return like_the_others(self.rows, waiting, rng)
 
     def _with_labels(self, ordered: pl.DataFrame, number: int) -> GapFilling:
         """The same where so many unread answers have labels."""
@@ -209,11 +203,6 @@ class GapFilling:
         level = most_likely(levels)
         sure = float((levels == level).mean()) >= self.settings.settle
         return sure and (level > 0 or all(side.low for side in sides.values()))
-
-
-def labels_of(step: int, most: int) -> int:
-    """Labels after so many of `STEPS` steps, rounded up."""
-    return -(-most * step // STEPS)
 
 
 def has_levels(sides: Mapping[str, BiasSide]) -> bool:

@@ -22,7 +22,7 @@ from trustgauge.methods.social_bias import missing_data, repetition
 from trustgauge.methods.social_bias.absolute_side import TOO_FEW_PROPERTIES
 from trustgauge.methods.social_bias.attribute_answers import AttributeAnswers
 from trustgauge.methods.social_bias.audit import AttributeAudit
-from trustgauge.methods.social_bias.bias_side import LEVELS, ROUNDING, BiasSide, Floats
+from trustgauge.methods.social_bias.bias_side import LEVELS, ROUNDING, BiasSide, Floats, kind_of
 from trustgauge.methods.social_bias.disguise import recognition_gap
 from trustgauge.methods.social_bias.formats import rate_formats, worse_draws
 from trustgauge.methods.social_bias.gap_filling import GapFilling, bias_sides, has_levels, worst_levels
@@ -273,7 +273,7 @@ def _settled(
     level, chance = _stated(sides, levels, above, settings, reader)
     leading = {key: side for key, side in sides.items() if _side_level(side) == level}
     rests_on = leading if level != LEVELS[0] else sides
-    unaudited = {_kind(key) for key in rests_on} - reader.audited
+    unaudited = {kind_of(key) for key in rests_on} - reader.audited
     unmeasured = tuple(reader.reasons(_lowest_cut(settings), unaudited)) if unaudited else ()
     wide = level == LEVELS[0] and not all(side.low for side in sides.values())
     # more properties settle nothing that is kept open by something else; labels settle nothing without them
@@ -327,7 +327,7 @@ def _stated(
         "relative": settings.relative_cuts,
     }
     leading = [key for key, side in sides.items() if _side_level(side) == LEVELS[likeliest]]
-    measured = all(reader.of(_kind(key)).measured for key in leading)
+    measured = all(reader.of(kind_of(key)).measured for key in leading)
     chance = tuple(by_chance(likeliest, above, settings.settle, measured=measured))
     if chance and all((side.value.value or 0.0) < cuts[key][0] - ROUNDING for key, side in sides.items()):
         return LEVELS[0], (Reason("social-bias.nothing-found", {"level": LEVELS[likeliest]}),)
@@ -347,11 +347,6 @@ def _with_more_labels(result: BiasPart, filled: GapFilling) -> BiasPart:
         return result
     reasons[place] = replace(reasons[place], facts={**reasons[place].facts, **filled.to_label()})
     return replace(result, part=replace(result.part, reasons=tuple(reasons)))
-
-
-def _kind(side: str) -> str:
-    """The tuples that a side is read from."""
-    return "relative" if side == "relative" else "absolute"
 
 
 def _lowest_cut(settings: SocialBiasSettings) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,10 +15,9 @@ import polars as pl
 from trustgauge.methods.social_bias import votes
 from trustgauge.methods.social_bias.attribute_answers import AttributeAnswers
 from trustgauge.methods.social_bias.audit import BY_PEOPLE, LABEL_OF_WORDING
-from trustgauge.methods.social_bias.bias_side import BiasSide
+from trustgauge.methods.social_bias.bias_side import BiasSide, Levels, kind_of
 from trustgauge.methods.social_bias.gap_filling import bias_sides
 from trustgauge.methods.social_bias.wordings import REPEATED, TOGETHER
-from trustgauge.rating import Levels
 from trustgauge.rating.audit import LABELS_OF_EACH
 from trustgauge.records import Reason
 
@@ -44,21 +42,19 @@ def evidence_without(answers: AttributeAnswers, sides: Mapping[str, BiasSide]) -
         AttributeAnswers(silent, answers.name, answers.settings, answers.seed, reader, brief=True)
     )
     return {
-        key: side
-        if ("relative" if key == "relative" else "absolute") in audited
-        else replace(side, evidence=_least(side, found.get(key)))
+        key: side if kind_of(key) in audited else replace(side, evidence=_least(side, found.get(key)))
         for key, side in sides.items()
     }
 
 
-def _least(side: BiasSide, other: BiasSide | None) -> Any:
+def _least(side: BiasSide, other: BiasSide | None) -> Levels | None:
     own, shown = _evidence(side), None if other is None else _evidence(other)
     if own is None:
         return None
     if shown is None or not len(shown):
         return np.zeros_like(own)
     fewest = min(len(own), len(shown))
-    return np.minimum(own[:fewest], shown[:fewest])
+    return np.asarray(np.minimum(own[:fewest], shown[:fewest]))
 
 
 def _evidence(side: BiasSide) -> Levels | None:

@@ -54,7 +54,7 @@ REFERRAL = "referral"
 FURTHER: dict[str, pl.DataType | type[pl.DataType]] = {
     REFERRAL: pl.String,  # `judges.referring.STATES`, where a second judge reads
     STYLE: pl.String,  # of the answer (`data.answer_style`), under `sound`; "" where there is none to read
-    WORDING: pl.UInt32,  # what it says beside the words of its question, where the trained judge reads
+    WORDING: pl.UInt32,  # what it says beside the words of its question, where no second judge reads
     SENTENCES: pl.String,  # likewise what its longer sentences say
     DISGUISE: pl.Boolean,  # whether the question was disguised, where some are
     SEGMENT: pl.Int64,  # tenth of the run in which it was asked

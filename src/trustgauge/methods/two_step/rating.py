@@ -51,9 +51,10 @@ from trustgauge.methods.two_step.transition_model import (
 )
 from trustgauge.rating import (
     Levels,
+    all_labels,
     certainty_of,
     does_not_matter,
-    fewest_that_suffice,
+    labels_that_settle,
     least_certain,
     level_shares,
     most_likely,
@@ -315,31 +316,20 @@ class _Part:
         return most_likely(judged.levels[0]), judged.levels[0]
 
     def _to_read(self, levels: Levels, gaps: Sequence[int]) -> int | None:
-        """With how many labels of unread mentions a level is settled about 9 times in 10.
+        """With how many labels of unread mentions a level is settled; see `labels_that_settle`.
 
-        The most that it takes in four random orders, with values drawn as of those that were read, rounded up
-        to a twentieth of them; a fifth order takes no more in four of five cases. None where labels of all
-        would not do in one of two orders or more, as where there are too few texts: then only more texts do.
+        With values drawn as of those that were read. None too where there are too few texts: then only more
+        texts do.
         """
         if not self._is_sure(levels):
             return None
-        enough, fails, most = 0, 0, 0
-        for order in range(ORDERS):
-            ordered = like_the_others(self.frame, self._stream(f"to read {order}"))
-            most = int(ordered["labels"].max() or 0)  # type: ignore[arg-type]
-            suffices = partial(self._suffices, ordered, levels, gaps)
-            if enough and suffices(enough):
-                continue
-            if suffices(STEPS):
-                enough = fewest_that_suffice(STEPS, suffices, enough)
-            else:
-                enough, fails = STEPS, fails + 1
-        return labels_of(enough, most) if 2 * fails < ORDERS else None
+        drawn = (like_the_others(self.frame, self._stream(f"to read {order}")) for order in range(ORDERS))
+        orders = ((all_labels(one), partial(self._suffices, one, levels, gaps)) for one in drawn)
+        return labels_that_settle(orders, STEPS)
 
-    def _suffices(self, ordered: pl.DataFrame, levels: Levels, gaps: Sequence[int], step: int) -> bool:
-        """Whether the level is settled once so many twentieths have labels; see `like_the_others`."""
-        most = int(ordered["labels"].max() or 0)  # type: ignore[arg-type]
-        is_read = pl.when(pl.col("labels") <= labels_of(step, most))
+    def _suffices(self, ordered: pl.DataFrame, levels: Levels, gaps: Sequence[int], number: int) -> bool:
+        """Whether the level is settled once so many unread mentions have labels; see `like_the_others`."""
+        is_read = pl.when(pl.col("labels") <= number)
         read = ordered.with_columns(
             value_out=is_read.then("value_if_read").otherwise("value_out"),
             kind=is_read.then("kind_if_read").otherwise("kind"),
@@ -496,11 +486,6 @@ class _Part:
             p=min(tests, default=None),
             details=details,
         )
-
-
-def labels_of(step: int, most: int) -> int:
-    """Labels after so many of `STEPS` steps, rounded up."""
-    return -(-most * step // STEPS)
 
 
 FLAGS = {

@@ -175,7 +175,7 @@ def stance(marks: str, case: QuestionCase) -> Stance:
     return _stance(marks, case) if LOUD.search(marks) else SILENT
 
 
-def as_said_by_others(what: Stance) -> Stance:
+def as_reported_speech(what: Stance) -> Stance:
     """A clause of which the next one tells that others say so: "they are, or so the saying goes"."""
     if what.by != "proposition" and what.names is NOTHING:
         return what

@@ -22,7 +22,7 @@ from trustgauge.methods.social_bias.judges.stances import (
     Predication,
     QuestionCase,
     Stance,
-    as_said_by_others,
+    as_reported_speech,
     stance,
 )
 
@@ -165,7 +165,7 @@ def decide(case: QuestionCase, parts: Sequence[PartReading]) -> Finding | None:
 def _attribute(statements: list[ClauseStatement], sentence: int, *, to: Stance) -> None:
     """Take the last clause of a sentence as what others say, if the next says nothing but that they do."""
     if to.attributes and statements and statements[-1].sentence == sentence:
-        statements[-1] = statements[-1]._replace(stance=as_said_by_others(statements[-1].stance))
+        statements[-1] = statements[-1]._replace(stance=as_reported_speech(statements[-1].stance))
 
 
 def _since_withdrawal(

@@ -259,8 +259,8 @@ def _check_silence(issue: IssueSettings, method: Trust, probes: pl.DataFrame, ru
 def _check_user(issue: IssueSettings, method: Trust, probes: pl.DataFrame, said: Outputs) -> None:
     """What the user says in ordinary conversation counts for nothing.
 
-    It may tell which of the bot's sentences are the same, filled in with the user's words: then cells have
-    other keys, and the level and the score are the same.
+    It may tell which of the bot's sentences are the same, filled in with the user's words: then cells may
+    have other keys, and what each dialog adds up to, the level and the score are the same.
     """
     talk = probes.with_columns(output=pl.Series("output", list(said), dtype=pl.String)).filter(
         pl.col("purpose") == TALK
@@ -271,8 +271,15 @@ def _check_user(issue: IssueSettings, method: Trust, probes: pl.DataFrame, said:
         _added([_cells(issue, method.score(answers(one, talk["output"].to_list())))])
         for one in (polite, rude)
     ]
-    found = [_assessed(issue, one, method.rule, 0) for one in sums] if not sums[0].equals(sums[1]) else []
-    alike = len({(one.level, one.score.value) for one in found}) < 2
+    found = [_assessed(issue, one, method.rule, 0) for one in sums]
+    alike = len({(one.level, one.score.value) for one in found}) == 1
+    by_dialog = [
+        one.group_by("service", "part", "cluster")
+        .agg(pl.col("n").sum(), pl.col("total").sum().round(9))
+        .sort("service", "part", "cluster")
+        for one in sums
+    ]
+    alike = alike and by_dialog[0].equals(by_dialog[1])
     _hold(alike, issue, "what the user says counts", must="only the bot is scored")
 
 

@@ -71,6 +71,15 @@ def test_an_effect_that_is_not_ruled_out_matters_only_above_the_level(reach: flo
     assert ("larger effects are not ruled out" in label.label(rating)) == matters
 
 
+@pytest.mark.parametrize(("reach", "words"), [(0.0506, "6 %"), (0.0549, "6 %"), (0.081, "8 %")])
+def test_an_effect_past_the_cut_is_not_said_to_reach_the_cut(reach: float, words: str) -> None:
+    """5.06 % would be rounded to the very 5 % that it is said to be past."""
+    first, *_ = effects()
+    possible = Reason("causal.not-ruled-out", {"reach": reach, "cut": 0.05})
+    said = sentences.verdict(causal(changed(first, {"1": 1.0}, possible)))
+    assert f"An effect of up to {words} of the range is not ruled out" in said
+
+
 def test_no_number_of_texts_is_promised_where_none_settles_one_of_the_parts() -> None:
     """More texts make one part certain; of the other part the service changed."""
     first, second, *_ = effects()

@@ -252,6 +252,12 @@ def _is_about(row: EvidenceExchange, of: str) -> bool:
     return set(of.split(" and ")) <= set((row["values_in"] or ())[:2])
 
 
+def _past(reach: float, cut: float) -> float:
+    """How far an effect may reach, rounded up to a percent where it would else read like the cut it is past."""
+    alike = numbers.percent(reach) == numbers.percent(cut)
+    return math.ceil(100 * reach) / 100 if reach > cut and alike else reach
+
+
 def _systems(rating: RatingEntry) -> str:
     orders = rating["details"].get("orders")
     places = [orders, *orders.values()] if isinstance(orders, Mapping) else []
@@ -342,7 +348,9 @@ class CausalView(DefaultView):
         return f"{words} {remark}".strip(), {**facts, **details}
 
     def fact_words(self, code: str, facts: Facts, rating: RatingEntry | None) -> Mapping[str, Any]:
-        """What differs between texts in published frames and in others, in words."""
+        """What differs between texts in published frames and in others, in words; an effect past its cut."""
+        if code == NOT_RULED_OUT and "cut" in facts:
+            return {**facts, "reach": _past(float(facts["reach"]), float(facts["cut"]))}
         if code != views.RECOGNISED or "classes" not in facts:
             return facts
         given = dict(facts)

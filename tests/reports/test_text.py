@@ -9,7 +9,7 @@ from tests.reports import fixtures, hostile, trust_fixtures
 from trustgauge.errors import Fault, PlanError, RefusedError
 from trustgauge.records import ControlResult, Reason
 from trustgauge.reports import document as documents
-from trustgauge.reports import exports, html, label, terminal
+from trustgauge.reports import exports, html, label, sentences, terminal
 from trustgauge.reports.document import document
 from trustgauge.terminal.output import exit_of
 
@@ -92,6 +92,16 @@ def test_unsettled_headline_never_looks_settled() -> None:
     assert head[0] == ("(BS)", "strong")
     assert "Not settled" in head[1][0]
     assert any("80 texts" in line for line in terminal.plain(terminal.notes(result["ratings"])).splitlines())
+
+
+def test_a_quiet_line_says_what_keeps_the_level_open_and_what_to_do() -> None:
+    one = fixtures.rating("x", [fixtures.part("hi", "mostly he", state="not settled", certainty=0.8)])
+    (rating,) = document(fixtures.run([one]), [one])["ratings"]
+    line, whole = terminal.plain([terminal.headline(rating, brackets=True)]), sentences.verdict(rating)
+    assert "even when its input is balanced" in whole
+    behind = whole.split("even when its input is balanced. ")[1].rstrip(".")
+    assert behind
+    assert behind in line
 
 
 def test_plan_says_time_cost_limit_and_what_it_can_find() -> None:

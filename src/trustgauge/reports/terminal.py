@@ -7,6 +7,7 @@ called or answers is shown with its control characters visible.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -220,7 +221,7 @@ def headline(rating: RatingEntry, *, brackets: bool = False) -> Line:
     joined = f" {name} {said}" if words.startswith("It ") else f" {name}: {said}"
     several = len(rating["parts"]) > 1 and settled and not view_of(rating).ordered
     worst = sentences.shown_at_level(rating, overall["level"]) if several else []
-    text = terminal(joined.split(", even when")[0].rstrip("."))
+    text = terminal(re.sub(r", even when[^.]*", "", joined).rstrip("."))
     alike = len(worst) == len(rating["parts"]) > MANY
     note = f"all {len(worst)} {sentences.noun(rating, len(worst))} alike" if alike else ", ".join(worst)
     if view_of(rating).ordered and settled:

@@ -233,3 +233,15 @@ def test_a_mention_that_changed_is_no_less_changed_beside_one_that_was_not_read(
     table = method.evidence(method.score(answers))
     assert table["values_out"].list.eval(pl.element().is_null()).list.sum().to_list() == [1, 1, 0]
     assert table["changed"].to_list() == [True, False, False]
+
+
+def test_evidence_of_the_released_tally_has_what_was_counted_to_spare_too() -> None:
+    """It counts more words than were sent: "he/she" for each of two persons."""
+    method = settings(patterns=("subject",), texts=40, rule="released")
+    probes = pl.concat(list(method.design(3, "translate"))).filter(pl.col("values").list.len() == 2).head(1)
+    columns = {"service": "it", "part": "", "shared": False, "status": "answered", "trail": "[]"}
+    said = pl.lit("He/she is a nurse. He/she is a baker.").alias("output")
+    answers = probes.with_columns(*(pl.lit(value).alias(name) for name, value in columns.items()), said)
+    table = method.evidence(method.score(answers))
+    assert [len(read) for read in table["values_out"]] == [4]
+    assert table["changed"].to_list() == [False]

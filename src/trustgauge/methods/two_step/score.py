@@ -435,8 +435,9 @@ def evidence(marks: pl.DataFrame, values: tuple[str, ...]) -> pl.DataFrame:
         inner = pl.element().replace_strict(names, default=None, return_dtype=pl.String)
         return pl.col(column).list.eval(inner)
 
-    # both values of a mention in one number, below 0 where it was not read
-    pairs = pl.col("read").cast(pl.List(pl.Int64)) * len(values) + pl.col("values").cast(pl.List(pl.Int64))
+    # both values of a mention in one number, below 0 where it was not read; `released` counts values to spare
+    read = pl.col("read").list.head(pl.col("values").list.len())
+    pairs = read.cast(pl.List(pl.Int64)) * len(values) + pl.col("values").cast(pl.List(pl.Int64))
     moved = (pl.element() >= 0) & (pl.element() // len(values) != pl.element() % len(values))
     return marks.select(
         "service",

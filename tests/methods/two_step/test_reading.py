@@ -517,3 +517,24 @@ def test_batches_share_the_reader_of_their_attribute() -> None:
     assert sentence_reader(gender, lost) is sentence_reader(gender.model_copy(), dict(lost))
     assert sentence_reader(own, lost) is not sentence_reader(gender, lost)
     assert sentence_reader(own, lost).kin == {}
+
+
+@pytest.mark.parametrize(
+    ("output", "plain"),
+    [
+        ("**He** is a nurse. *She* is a ***baker***.", "he is a nurse. she is a baker."),
+        (
+            "<b>He</b> is a <span class='x'>nurse</span>. __She__ is a baker.",
+            "he is a nurse. she is a baker.",
+        ),
+        ("'**he**', then **'she'**", "'he', then 'she'"),
+        ("* he is a nurse\n* she is a baker", "* he is a nurse\n* she is a baker"),
+        ("2*3 = 2 * 3, a < b and c > d, snake_case", "2*3 = 2 * 3, a < b and c > d, snake_case"),
+    ],
+)
+def test_markup_within_a_line_is_neither_word_nor_stop(output: str, plain: str) -> None:
+    assert normalise(pl.Series([output])).to_list() == [plain]
+
+
+def test_emphasised_words_are_read() -> None:
+    assert read("**He** is a nurse. <em>She</em> is a **baker**.") == ([HE, SHE], ["kept", "kept"])

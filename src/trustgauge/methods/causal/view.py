@@ -253,7 +253,7 @@ def _is_about(row: EvidenceExchange, of: str) -> bool:
 
 
 def _past(reach: float, cut: float) -> float:
-    """How far an effect may reach, rounded up to a percent where it would else read like the cut it is past."""
+    """How far an effect may reach, rounded up to a percent where it would read like the cut it is past."""
     alike = numbers.percent(reach) == numbers.percent(cut)
     return math.ceil(100 * reach) / 100 if reach > cut and alike else reach
 

@@ -404,12 +404,23 @@ def sentences_of(texts: pl.Series) -> pl.Series:
     )
 
 
+TAGS = "(?:a|b|bdi|code|del|em|font|i|ins|mark|q|s|small|span|strong|sub|sup|u)"
+MARKUP = {
+    rf"<{TAGS}(?:\s[^<>]{{0,200}})?>([^<>]*)</{TAGS}>": "${1}",
+    r"(^|[^\w*])(?:\*{1,3}|_{1,3})([^\s*_])": "${1}${2}",
+    r"([^\s*_])(?:\*{1,3}|_{1,3})([^\w*]|$)": "${1}${2}",
+}
+"""Tags of HTML around words, and signs of emphasis in Markdown where it begins and ends -> the words."""
+
+
 def visible(outputs: pl.Series) -> pl.Series:
-    """HTML entities resolved, NFC, without invisible and control characters (two-step 1.4)."""
+    """HTML entities resolved, NFC, without markup, invisible and control characters (two-step 1.4)."""
     if outputs.str.contains("&", literal=True).any():
         outputs = pl.Series(
             [html.unescape(one) if one and "&" in one else one for one in outputs], dtype=pl.String
         )
+    for mark, words in MARKUP.items():
+        outputs = outputs.str.replace_all(mark, words)
     return (
         outputs.str.replace_all(r"\p{Cf}", "")
         .str.replace_all(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", " ")

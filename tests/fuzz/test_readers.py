@@ -26,7 +26,7 @@ LIBRARY = {
 """Functions of libraries that read something foreign."""
 PLAIN = {
     *("read_text", "read_bytes", "read_table", "read_parquet", "read_sheet", "load_file", "dotenv_values"),
-    *("toml", "from_pretrained", "iter_lines"),
+    *("toml", "from_pretrained", "iter_lines", "package_text", "package_table"),
 }
 """Methods and functions that do, by their name alone."""
 TESTED_ELSEWHERE = {
@@ -70,6 +70,7 @@ TESTED_ELSEWHERE = {
     "services.hf_base": "test_huggingface.py: whatever its libraries raise becomes one error",
 }
 OWN = {
+    *("services.apertium", "services.rivescript_bot"),
     *(
         "methods.trust.abuse_sentences",
         "methods.trust.abuse_words",

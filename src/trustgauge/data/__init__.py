@@ -255,6 +255,17 @@ class Attribute(BaseModel):
         return tuple({value: most if value == one else rest for value in named} for one in named)
 
 
+def package_text(package: str, name: str) -> str:
+    """The text of a file of a package, such as "data/canaries.toml" of "trustgauge.methods.trust"."""
+    return files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def package_table(package: str, name: str) -> dict[str, Any]:
+    """The data of a TOML file of a package, read once."""
+    return tomllib.loads(package_text(package, name))
+
+
 @cache
 def load_attribute(name: str) -> Attribute:
     """A shipped attribute by name.
@@ -322,7 +333,7 @@ def share_faults(place: str, given: Sequence[Shares], values: Sequence[str]) -> 
 
 
 def _table(name: str) -> dict[str, Any]:
-    return tomllib.loads((files(__package__) / f"{name}.toml").read_text(encoding="utf-8"))
+    return package_table(__package__, f"{name}.toml")
 
 
 def _value_faults(one: Attribute) -> tuple[Fault, ...]:

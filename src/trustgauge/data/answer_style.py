@@ -8,12 +8,11 @@ as the style that it is dressed in.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Literal, get_args
 
+from trustgauge.data import package_table
 from trustgauge.data.terms import english
 
 Language = Literal["en", "zh"]
@@ -58,12 +57,11 @@ _ITEM = re.compile(
 @cache
 def _patterns() -> Mapping[str, Sequence[tuple[Style, re.Pattern[str], int]]]:
     """Set phrases by language, in the order in which they are tried: style, pattern, fewest matches."""
-    text = files("trustgauge.data").joinpath("answer_style.toml").read_text(encoding="utf-8")
     return {
         language: [
             (row["style"], re.compile("".join(row["pattern"]), re.IGNORECASE), row["least"]) for row in rows
         ]
-        for language, rows in tomllib.loads(text).items()
+        for language, rows in package_table(__package__, "answer_style.toml").items()
     }
 
 

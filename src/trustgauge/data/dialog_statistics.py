@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.resources import files
 
 import polars as pl
 
+from trustgauge.data import package_text
 from trustgauge.records import Json
 
 
 @cache
 def stop_words() -> frozenset[str]:
     """English function words: our own list, `stop_words.txt`."""
-    text = files("trustgauge.data").joinpath("stop_words.txt").read_text(encoding="utf-8")
+    text = package_text(__package__, "stop_words.txt")
     return frozenset(word for line in text.splitlines() if line[:1] != "#" for word in line.split())
 
 

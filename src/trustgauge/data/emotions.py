@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from trustgauge.data import package_table
 from trustgauge.errors import Fault, PlanError
 
 NA = "NA"
@@ -215,11 +215,8 @@ def _people(rows: list[dict[str, Any]]) -> tuple[Person, ...]:
         ) from None
 
 
-@lru_cache(maxsize=8)
 def _table(name: str) -> dict[str, Any]:
-    return tomllib.loads(
-        files("trustgauge.data").joinpath("emotions", f"{name}.toml").read_text(encoding="utf-8")
-    )
+    return package_table(__package__, f"emotions/{name}.toml")
 
 
 def _fault(place: str, what: str, *, must: str = "", got: str = "", do: str = "") -> PlanError:

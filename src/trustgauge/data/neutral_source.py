@@ -6,13 +6,11 @@ A language has one table, `neutral_source/<code>.toml`; how they were made is in
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
-from trustgauge.data import Attribute, load_attribute
+from trustgauge.data import Attribute, load_attribute, package_table
 from trustgauge.data.noun_gender import ReaderAccuracy
 
 LANGUAGES: Mapping[str, str] = {
@@ -53,8 +51,7 @@ def neutral_source(language: str) -> NeutralSource:
     >>> turkish.attribute.write("is", "bence", "She", 0), turkish.english["hemşire"]
     ('Bence o bir hemşire.', 'nurse')
     """
-    path = files(__package__) / "neutral_source" / f"{language}.toml"
-    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    table = package_table(__package__, f"neutral_source/{language}.toml")
     gender = load_attribute("gender")
     words = {side: tuple(table[side].values()) for side in SIDES}
     attribute = Attribute(

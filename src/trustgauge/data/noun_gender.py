@@ -8,12 +8,12 @@ often a reader of these tables is right is in `noun_gender/accuracy.csv`; see `n
 from __future__ import annotations
 
 import csv
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Literal
+
+from trustgauge.data import package_table, package_text
 
 Gender = Literal["masculine", "feminine", "common"]
 GENDERS: tuple[Gender, ...] = ("masculine", "feminine", "common")
@@ -86,7 +86,7 @@ def noun_gender(language: str) -> NounGender:
     """The table of a language; KeyError if it has none."""
     if language not in LANGUAGES:
         raise KeyError(language)
-    table = tomllib.loads(files(__package__).joinpath(f"noun_gender/{language}.toml").read_text("utf-8"))
+    table = package_table(__package__, f"noun_gender/{language}.toml")
     nouns = {
         item: {gender: tuple(words) for gender, words in of.items()}
         for item, of in sorted(table["items"].items())
@@ -104,7 +104,7 @@ def noun_gender(language: str) -> NounGender:
 @cache
 def reader_accuracy(language: str) -> ReaderAccuracy:
     """What the reader of a language was worth on held-out sentences; KeyError if it was not measured."""
-    text = files(__package__).joinpath("noun_gender/accuracy.csv").read_text("utf-8")
+    text = package_text(__package__, "noun_gender/accuracy.csv")
     for row in csv.DictReader(text.splitlines()):
         if row["language"] == language:
             return ReaderAccuracy(int(row["labelled"]), int(row["decided"]), int(row["right"]))

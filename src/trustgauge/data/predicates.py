@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import csv
 import re
-import tomllib
 import unicodedata
 from functools import lru_cache
 from importlib.resources import files
+
+from trustgauge.data import package_table
 
 PLURAL = {"am": "are", "is": "are", "was": "were", "has": "have", "does": "do", "'s": "are"}
 """Forms of verbs -> the form after a plural."""
@@ -40,8 +41,7 @@ QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'", "“": '"',
 @lru_cache(maxsize=16)
 def english(name: str) -> frozenset[str]:
     """A list of words of `social/english.toml`, such as "verbs"."""
-    table = files("trustgauge.data").joinpath("social", "english.toml").read_text(encoding="utf-8")
-    return frozenset(tomllib.loads(table)[name])
+    return frozenset(package_table(__package__, "social/english.toml")[name])
 
 
 def fold(text: str) -> str:

@@ -8,19 +8,18 @@ that somebody has, or from a corpus of dialogs.
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
+from trustgauge.data import package_table
 from trustgauge.data.dialogs import DialogSource
 from trustgauge.data.tables import check_content, fault, read_text, short
 from trustgauge.plan import PlanPath
@@ -373,6 +372,5 @@ def _all(classes: Mapping[str, str]) -> list[str]:
     return [word for text in classes.values() for word in text.split()]
 
 
-@lru_cache(maxsize=1)
 def _table() -> dict[str, Any]:
-    return tomllib.loads(files("trustgauge.data").joinpath("terms.toml").read_text(encoding="utf-8"))
+    return package_table(__package__, "terms.toml")

@@ -6,12 +6,12 @@ What it can hide ("Differences only") is hidden by the style sheet; everything i
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment
 from markupsafe import Markup
 
+from trustgauge.data import package_text
 from trustgauge.reports import comparison, components, html, numbers, sanitize, sentences, svg, views
 from trustgauge.reports.components import Cell, Figure, Head, Table, view_by_name
 
@@ -96,7 +96,7 @@ def _part_summary(part: PartEntry, rating: RatingEntry) -> list[str]:
 @cache
 def style() -> str:
     """The style sheet of the report page, and what this page adds."""
-    own = files("trustgauge.reports").joinpath("templates/comparison.css").read_text("utf-8")
+    own = package_text(__package__, "templates/comparison.css")
     return f"{html.style()}\n{own}"
 
 

@@ -12,17 +12,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar, NotRequired, Protocol, TypedDict, cast, runtime_checkable
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from trustgauge import plugins
+from trustgauge.data import package_table, package_text
 from trustgauge.reports.sanitize import short, visible
 
 if TYPE_CHECKING:
@@ -615,7 +614,7 @@ def read_messages(package: str, name: str = "messages.toml") -> Messages:
     Raises:
         FileNotFoundError: the package has no such file.
     """
-    tables = tomllib.loads(files(package).joinpath(name).read_text("utf-8"))
+    tables = dict(package_table(package, name))
     reasons = {code: tuple(templates) for code, templates in tables.pop("reasons", {}).items()}
     levels = {
         name: {key: LevelWords(**words) for key, words in table.items()}
@@ -649,7 +648,7 @@ def _shown(value: Any) -> Any:
 
 def file(name: str) -> str:
     """The text of a file beside the templates: a style sheet, a script."""
-    return files("trustgauge.reports").joinpath(f"templates/{name}").read_text("utf-8")
+    return package_text(__package__, f"templates/{name}")
 
 
 def policy(style: str, script: str = "") -> str:

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from datetime import datetime
 from importlib.metadata import version
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from trustgauge.data import package_table
 from trustgauge.errors import MethodError
 from trustgauge.records import canonical
 from trustgauge.reports import label, numbers, sanitize, sentences
@@ -301,7 +300,7 @@ def evidence_pack(document: RunDocument, rows: pl.DataFrame | None = None) -> by
     Each clause is covered, partly or **not covered**, with date and source. It is a reader's aid and no
     judgement of a service or of anybody's duties. Loses parts, counts and evidence.
     """
-    pack = tomllib.loads(files("trustgauge.reports").joinpath("evidence_pack.toml").read_text("utf-8"))
+    pack = package_table(__package__, "evidence_pack.toml")
     run = document["run"]
     has: dict[str, list[RatingEntry]] = {"provenance": [*document["ratings"]], "uncertainty": []}
     has["locked"] = [one for one in document["ratings"] if "lock" in run and one.get("gate")]

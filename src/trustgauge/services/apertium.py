@@ -13,15 +13,14 @@ import re
 import shlex
 import shutil
 import subprocess
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from trustgauge.data import package_table
 from trustgauge.errors import Fault, MissingPartError, PlanError
 from trustgauge.records import Message, Reply
 from trustgauge.services import Access, Concurrency, Seconds, TranslatorSpec
@@ -32,9 +31,7 @@ INSTALL = "apt-get install --no-install-recommends"
 
 _PACKAGE_OF = {
     pair: package
-    for package, pairs in tomllib.loads(
-        files("trustgauge.services").joinpath("apertium_packages.toml").read_text("utf-8")
-    ).items()
+    for package, pairs in package_table(__package__, "apertium_packages.toml").items()
     for pair in pairs.split()
 }
 _PACKAGE_OF_PROGRAM = {"lsx-proc": "apertium-separable", "lrx-proc": "apertium-lex-tools", "cg-proc": "cg3"}

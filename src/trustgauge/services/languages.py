@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from importlib.resources import files
+
+from trustgauge.data import package_text
 
 _FORM = re.compile(r"([a-z]{2,3})(?:[-_]([A-Za-z]{4}))?(?:[-_]([A-Za-z]{2}|\d{3}))?")
 
@@ -29,7 +30,7 @@ class _Languages:
 
 @cache
 def _languages() -> _Languages:
-    text = files("trustgauge.services").joinpath("languages.csv").read_text(encoding="utf-8")
+    text = package_text(__package__, "languages.csv")
     rows = [line.split(",") for line in text.splitlines()[1:]]
     return _Languages(
         three={two: three for two, three, words in rows if two and words},

@@ -11,7 +11,6 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlencode
@@ -29,6 +28,7 @@ from trustgauge.apps.catalogue.queries import RatingQuery
 from trustgauge.apps.catalogue.site import level_names
 from trustgauge.apps.catalogue.store import ROLES, CatalogueRating, Role
 from trustgauge.apps.catalogue.webhooks import add_webhook
+from trustgauge.data import package_text
 from trustgauge.errors import CatalogueError, PlanError, PublishedError, TrustgaugeError
 from trustgauge.records import canonical
 
@@ -508,7 +508,7 @@ def _signed_document(body: dict[str, Any], data: bytes) -> tuple[dict[str, Any],
 
 def openapi_text() -> str:
     """The OpenAPI document, as it is checked in."""
-    return files("trustgauge.apps.catalogue").joinpath("openapi.json").read_text("utf-8")
+    return package_text(__package__, "openapi.json")
 
 
 def exports_columns() -> tuple[str, ...]:

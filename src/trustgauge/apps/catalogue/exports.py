@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import io
-import tomllib
 from datetime import date
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from trustgauge import plugins
+from trustgauge.data import package_table
 from trustgauge.reports import label
 
 if TYPE_CHECKING:
@@ -16,9 +15,7 @@ if TYPE_CHECKING:
 
     from trustgauge.apps.catalogue.store import CatalogueRating
 
-WORDS: dict[str, dict[str, Any]] = tomllib.loads(
-    files("trustgauge.apps.catalogue").joinpath("words.toml").read_text("utf-8")
-)
+WORDS: dict[str, dict[str, Any]] = package_table(__package__, "words.toml")
 """What the pages say, by table of `words.toml`."""
 FILES: dict[str, tuple[str, str, str]] = WORDS["files"]
 """Export -> file, media type and what it is. An export of somebody else is a file of its own name."""

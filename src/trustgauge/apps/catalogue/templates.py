@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 
+from trustgauge.data import package_text
 from trustgauge.reports import comparison_page, components, html, label, numbers
 
 
@@ -63,7 +63,7 @@ def load_templates() -> None:
 @cache
 def own_file(name: str) -> str:
     """The text of a file beside the templates."""
-    return files("trustgauge.apps.catalogue").joinpath(f"templates/{name}").read_text("utf-8")
+    return package_text(__package__, f"templates/{name}")
 
 
 @cache

@@ -7,13 +7,12 @@ The printed figures are data in `figures`; each file names its source. What tabl
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from trustgauge.data import package_table
 from trustgauge.errors import MethodError
 from trustgauge.records import Json
 
@@ -104,9 +103,8 @@ def figures(name: str) -> dict[str, Any]:
     return found
 
 
-@cache
 def _messages() -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("messages.toml").read_text("utf-8"))
+    return package_table(__package__, "messages.toml")
 
 
 def reasons(method: str) -> Mapping[str, str]:

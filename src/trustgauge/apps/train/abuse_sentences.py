@@ -16,10 +16,8 @@ from __future__ import annotations
 
 import json
 import sys
-import tomllib
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.resources import files
 from itertools import cycle, islice
 from typing import Any
 
@@ -27,7 +25,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.data import article
+from trustgauge.data import article, package_table, package_text
 from trustgauge.data.social_groups import groups
 from trustgauge.methods.trust.abuse_checkers import (
     SENTENCES,
@@ -54,7 +52,7 @@ Floats = NDArray[np.float64]
 
 def sentence_table(split: str) -> pl.DataFrame:
     """The rows of a split, "train" or "held-out": id, text, class, form, writer and split."""
-    text = files("trustgauge.methods.trust").joinpath("data", TABLE).read_text(encoding="utf-8")
+    text = package_text("trustgauge.methods.trust", f"data/{TABLE}")
     return pl.read_csv(text.encode(), infer_schema=False).filter(pl.col("split") == split)
 
 
@@ -64,8 +62,7 @@ def about_groups() -> dict[str, list[str]]:
     None of the frames is one of `neutral_sentences`, on which a checker's own bias is measured.
     """
     taught = [one for one in groups() if not one.offensive and not one.control][::2]
-    text = files("trustgauge.apps.train").joinpath("abuse_frames.toml").read_text(encoding="utf-8")
-    frames_of = tomllib.loads(text)
+    frames_of = package_table(__package__, "abuse_frames.toml")
     found = {}
     for kind, name, each in zip((NEITHER, HATE), ("harmless", "hateful"), FRAMES_A_GROUP, strict=True):
         frames: list[str] = frames_of[name]

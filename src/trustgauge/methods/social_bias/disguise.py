@@ -10,16 +10,15 @@ comparable within each half, and the deal itself is the test of whether the disg
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from trustgauge.data import package_table
 from trustgauge.methods.social_bias import votes
 from trustgauge.methods.social_bias.audit import BY_PEOPLE
 from trustgauge.methods.social_bias.judge_accuracy import STYLE, TEMPLATE
@@ -173,10 +172,8 @@ def _one(every: Sequence[str], rng: np.random.Generator) -> str:
     return every[int(rng.integers(len(every)))]
 
 
-@cache
 def _bank() -> dict[str, Any]:
-    text = files("trustgauge.methods.social_bias").joinpath("data", "disguises.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    return package_table(__package__, "data/disguises.toml")
 
 
 @cache

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -24,6 +23,7 @@ from pydantic import (
     model_validator,
 )
 
+from trustgauge.data import package_text
 from trustgauge.data.tables import check_content, fault, read_text, short
 from trustgauge.errors import Fault, PlanError
 from trustgauge.plan import PlanPath, parse_toml
@@ -57,11 +57,7 @@ class Expressions:
 @lru_cache(maxsize=2)
 def expressions(language: Literal["en", "zh"] = "en") -> Expressions:
     """Our expressions of a language."""
-    text = (
-        files("trustgauge.methods.social_bias")
-        .joinpath("data", "expressions.toml")
-        .read_text(encoding="utf-8")
-    )
+    text = package_text(__package__, "data/expressions.toml")
     return _lists(parse_toml(text)[language])
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 import unicodedata
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
@@ -32,6 +31,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from trustgauge.data import package_table, package_text
 from trustgauge.data.social_groups import groups
 from trustgauge.errors import MissingPartError
 from trustgauge.methods.trust.abuse_words import HATE, NEITHER, OFFENSIVE, abuse_lexicon
@@ -112,11 +112,9 @@ def _branches(words: Iterable[str]) -> str:
     )
 
 
-@lru_cache(maxsize=1)
 def speech_forms() -> dict[str, Any]:
     """Patterns of the forms of speech, and names of groups: `data/abuse_forms.toml`."""
-    text = files("trustgauge.methods.trust").joinpath("data", FORMS).read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return package_table(__package__, f"data/{FORMS}")
 
 
 @lru_cache(maxsize=1)
@@ -231,7 +229,7 @@ def features(texts: Sequence[str]) -> list[Floats]:
 @lru_cache(maxsize=1)
 def model() -> dict[str, Any]:
     """What was learned: weights [3, features] and intercepts [3] of `CLASSES`, and how."""
-    text = files("trustgauge.methods.trust").joinpath("data", FILE).read_text(encoding="utf-8")
+    text = package_text(__package__, f"data/{FILE}")
     learned: dict[str, Any] = json.loads(text)
     return learned
 

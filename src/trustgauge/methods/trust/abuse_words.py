@@ -15,9 +15,8 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from importlib.resources import files
 
-from trustgauge.data import SPACELESS, word_pattern
+from trustgauge.data import SPACELESS, package_text, word_pattern
 
 FILE = "abuse_words.csv"
 HATE, OFFENSIVE, NEITHER = "hate", "offensive", "neither"
@@ -34,7 +33,7 @@ _PLAIN = re.compile(r"[^\W\d_]+")
 @lru_cache(maxsize=1)
 def abuse_lexicon() -> Mapping[str, str]:
     """Our words and phrases, in small letters: each with its class, "hate" or "offensive"."""
-    text = files("trustgauge.methods.trust").joinpath("data", FILE).read_text(encoding="utf-8")
+    text = package_text(__package__, f"data/{FILE}")
     lines = text.splitlines()[1:]
     pairs = (line.rpartition(",") for line in lines)
     return {codecs.decode(word, "rot13"): kind for word, _, kind in pairs}

@@ -7,16 +7,16 @@ its words' values. The lists are ours; what they contain, and why, is described 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+
+from trustgauge.data import package_table
 
 Matching = Literal["all", "released"]
 """`all` counts every entry; `released` what the released feature code of the regression counts."""
@@ -180,7 +180,5 @@ def _counted(name: str, matching: Matching) -> tuple[str, ...]:
     return tuple(one for one in plain if len(one.split()) in (2, 3)) if name in LONG_ONLY else plain
 
 
-@lru_cache(maxsize=1)
 def _shipped() -> Mapping[str, Mapping[str, Any]]:
-    text = files("trustgauge.methods.trust").joinpath("data", "bias_words.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return package_table(__package__, "data/bias_words.toml")

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from typing import Any, Literal, get_args
 
 import numpy as np
 
+from trustgauge.data import package_table
 from trustgauge.methods.trust.pii import personal_data
 
 CanaryKind = Literal["code", "phrase", "account", "address", "file"]
@@ -134,11 +132,9 @@ def compact(text: str) -> str:
     return _BETWEEN.sub("", fold_case(text))
 
 
-@cache
 def words() -> Mapping[str, Any]:
     """What secrets and the sentences about them are made of: the lists of `data/canaries.toml`."""
-    file = resources.files("trustgauge.methods.trust").joinpath("data", "canaries.toml")
-    return tomllib.loads(file.read_text(encoding="utf-8"))
+    return package_table(__package__, "data/canaries.toml")
 
 
 def fold_case(text: str) -> str:

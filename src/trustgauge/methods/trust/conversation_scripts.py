@@ -6,12 +6,11 @@ is described in `data/conversation_scripts.md`.
 
 from __future__ import annotations
 
-import tomllib
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 
+from trustgauge.data import package_table
 from trustgauge.errors import Fault, PlanError
 from trustgauge.records import digest
 
@@ -73,16 +72,11 @@ def sample_scripts(n: int, seed: int, language: str = "en") -> tuple[Conversatio
 
 @lru_cache(maxsize=1)
 def _shipped() -> dict[str, tuple[ConversationScript, ...]]:
-    text = (
-        files("trustgauge.methods.trust")
-        .joinpath("data", "conversation_scripts.toml")
-        .read_text(encoding="utf-8")
-    )
     return {
         language: tuple(
             ConversationScript(f"{language}-{domain}-{name}", domain, tuple(turns))
             for domain, texts in domains.items()
             for name, turns in texts.items()
         )
-        for language, domains in tomllib.loads(text).items()
+        for language, domains in package_table(__package__, "data/conversation_scripts.toml").items()
     }

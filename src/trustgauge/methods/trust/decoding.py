@@ -10,14 +10,14 @@ import base64
 import binascii
 import html
 import re
-import tomllib
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from importlib import resources
 from itertools import groupby, islice
 from typing import Any
 from urllib.parse import unquote
+
+from trustgauge.data import package_table
 
 WORD = re.compile(r"[^\W_]+")
 DIGIT = re.compile(r"\d")
@@ -102,11 +102,9 @@ def one_sign() -> str:
     )
 
 
-@cache
 def disguise_data() -> Mapping[str, Any]:
     """What stands for signs and numbers: the lists of `data/disclosures.toml`."""
-    file = resources.files("trustgauge.methods.trust").joinpath("data", "disclosures.toml")
-    return tomllib.loads(file.read_text(encoding="utf-8"))
+    return package_table(__package__, "data/disclosures.toml")
 
 
 @cache

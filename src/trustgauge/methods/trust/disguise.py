@@ -8,15 +8,13 @@ published. What is read of the answers stays the same.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
+from trustgauge.data import package_table
 from trustgauge.methods.trust.issues.issue import TALK, DealtScript, Script
 from trustgauge.stats import stream
 
@@ -172,10 +170,8 @@ def _one(every: Sequence[str], rng: np.random.Generator) -> str:
     return every[int(rng.integers(len(every)))]
 
 
-@cache
 def _bank() -> Mapping[str, Any]:
-    file = files("trustgauge.methods.trust").joinpath("data", "disguises.toml")
-    return tomllib.loads(file.read_text("utf-8"))
+    return package_table(__package__, "data/disguises.toml")
 
 
 def subjects() -> Mapping[str, str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any
+
+from trustgauge.data import package_table
 
 LEFT = 4  # words of a sentence, fewer of which say nothing once something was taken out
 
@@ -14,13 +14,9 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 _WORD = re.compile(r"[\u4e00-\u9fff]|[^\W\u4e00-\u9fff]+(?:['’]\w+)?")
 
 
-@lru_cache(maxsize=1)
 def mention_forms() -> dict[str, Any]:
     """The patterns and their two lists of words, as in `data/abuse_mentions.toml`."""
-    text = (
-        files("trustgauge.methods.trust").joinpath("data", "abuse_mentions.toml").read_text(encoding="utf-8")
-    )
-    return tomllib.loads(text)
+    return package_table(__package__, "data/abuse_mentions.toml")
 
 
 @lru_cache(maxsize=1)

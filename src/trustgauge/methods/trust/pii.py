@@ -16,11 +16,11 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Literal, get_args
 
 import polars as pl
 
+from trustgauge.data import package_text
 from trustgauge.methods.trust import personal_numbers
 from trustgauge.methods.trust.personal_numbers import is_other_number
 from trustgauge.methods.trust.placeholders import (
@@ -75,7 +75,7 @@ _PATTERNS: Mapping[PersonalKind, re.Pattern[str]] = {
 @cache
 def iban_lengths() -> Mapping[str, int]:
     """Signs of an IBAN by country (the registry of ISO 13616); others are not known as IBANs."""
-    text = files("trustgauge.methods.trust").joinpath("data", "iban_lengths.csv").read_text(encoding="utf-8")
+    text = package_text(__package__, "data/iban_lengths.csv")
     rows = (line.split(",") for line in text.splitlines()[1:])
     return {country: int(signs) for country, signs in rows}
 

@@ -7,12 +7,12 @@ they look like is in `data/placeholders.toml`.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import resources
 from itertools import pairwise
 from typing import Any
+
+from trustgauge.data import package_table
 
 _LOGIN = re.compile(r"(?<!mailto)://[^\s/@]*$")
 _COUNTED = re.compile(r"(?:123|[12])$")
@@ -22,10 +22,8 @@ _PAIRS = re.compile(r"\d\d(?:[ -]\d\d){4,}")
 _ALIKE = re.compile(r"(\d)\1{6}$")
 
 
-@cache
 def _data() -> Mapping[str, Any]:
-    file = resources.files("trustgauge.methods.trust").joinpath("data", "placeholders.toml")
-    return tomllib.loads(file.read_text(encoding="utf-8"))
+    return package_table(__package__, "data/placeholders.toml")
 
 
 @cache

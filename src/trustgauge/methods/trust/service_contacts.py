@@ -6,20 +6,18 @@ They are nobody's personal data (trust 4.1, IL). What they look like is in `data
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from typing import Any
+
+from trustgauge.data import package_table
 
 _ALWAYS = re.compile(r"(?<!\d)24 ?/ ?7(?!\d)")
 _OPEN = re.compile(r" ?\([^)]*$")
 
 
-@cache
 def _data() -> Mapping[str, Any]:
-    file = resources.files("trustgauge.methods.trust").joinpath("data", "service_contacts.toml")
-    return tomllib.loads(file.read_text(encoding="utf-8"))
+    return package_table(__package__, "data/service_contacts.toml")
 
 
 @cache

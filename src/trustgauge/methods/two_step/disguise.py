@@ -7,17 +7,15 @@ is the disguised patterns, pattern by pattern.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from trustgauge.data import package_table
 from trustgauge.methods.two_step.sentences import TOKEN
 from trustgauge.rating.recognition import ALIKE, DISGUISE, LEAST, RecognitionGap
 from trustgauge.stats import stream
@@ -117,9 +115,8 @@ def patterns_beyond(table: Attribute) -> dict[str, str]:
     return {f"beyond-{name}": text for name, text in _bank()["patterns"][table.name].items()}
 
 
-@cache
 def _bank() -> dict[str, Any]:
-    return tomllib.loads(files("trustgauge.data").joinpath("disguises.toml").read_text("utf-8"))
+    return package_table("trustgauge.data", "disguises.toml")
 
 
 def without_surroundings(lines: pl.Expr) -> pl.Expr:

@@ -6,12 +6,10 @@ They answer at once and for nothing, by rules and a hash of the message.
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Callable, Mapping
-from functools import cache
-from importlib.resources import files
 from typing import Any, ClassVar
 
+from trustgauge.data import package_table
 from trustgauge.records import Message, Reply
 from trustgauge.services import InProcessService, Seed, ServiceSpec
 
@@ -55,9 +53,6 @@ def uniform(seed: int, text: str, draw: int) -> float:
     return (int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "little") >> 11) / 2**53
 
 
-@cache
 def words(table: str) -> Mapping[str, Any]:
     """A table of `words.toml`: "chat", "prose", "trust" or "nouns"."""
-    text = files("trustgauge.services.controls").joinpath("words.toml").read_text(encoding="utf-8")
-    found: Mapping[str, Any] = tomllib.loads(text)[table]
-    return found
+    return dict(package_table(__package__, "words.toml")[table])

@@ -29,14 +29,14 @@ once. The words of each class are listed in `english.toml` and `chinese.toml`.
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from itertools import product
 from typing import Any, Literal, NamedTuple
+
+from trustgauge.data import package_table
 
 Language = Literal["en", "zh"]
 
@@ -251,8 +251,7 @@ def question_words() -> Mapping[str, frozenset[str]]:
 
 def _table(language: Language) -> dict[str, Any]:
     name = {"en": "english", "zh": "chinese"}[language]
-    folder = files("trustgauge.methods.social_bias.judges")
-    return tomllib.loads(folder.joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+    return package_table(__package__, f"{name}.toml")
 
 
 def trie_pattern(phrases: Iterable[str]) -> str:

@@ -16,7 +16,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from importlib.resources import files
 from itertools import chain
 from sys import intern
 from typing import Any, NamedTuple
@@ -24,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trustgauge.data import package_text
 from trustgauge.methods.social_bias.judges.clauses import clauses
 from trustgauge.methods.social_bias.judges.dispatch import BIASED
 from trustgauge.methods.social_bias.judges.sound import AnswerMarks
@@ -378,7 +378,7 @@ def _cut(parts: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[tuple[str, tuple
 @lru_cache(maxsize=1)
 def shipped_weights() -> Weights:
     """The weights that are shipped."""
-    text = files("trustgauge.methods.social_bias").joinpath("data", FILE).read_text(encoding="utf-8")
+    text = package_text("trustgauge.methods.social_bias", f"data/{FILE}")
     return read_weights(json.loads(text))
 
 

@@ -38,7 +38,7 @@ from trustgauge.methods.social_bias.judges.evaluation import (
     measure,
     rule_judge,
 )
-from trustgauge.methods.social_bias.judges.published import PublishedReader
+from trustgauge.methods.social_bias.judges.dispatch import PublishedReader
 from trustgauge.methods.social_bias.judges.trained import trained_judge
 from trustgauge.records import Rule
 

@@ -14,7 +14,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trustgauge.errors import Fault, IntegrityError, PlanError, StoreError, TrustgaugeError, UnfinishedError
+from trustgauge.errors import IntegrityError, PlanError, StoreError, TrustgaugeError, UnfinishedError
 from trustgauge.plugins import unknown
 from trustgauge.store import open_store
 from trustgauge.store.folder import MANIFEST, check_ordinary, read_manifest
@@ -332,12 +332,12 @@ def find_folder(name: str, ratings: Path) -> Path:
     if not found:
         what = f"{what}: no run lies in {ratings.absolute()}"
         do = "`trustgauge rate` makes one; --ratings names another folder (here or in TRUSTGAUGE_RATINGS)"
-        raise PlanError((Fault(str(ratings), what, do=do),))
+        raise PlanError.of(str(ratings), what, do=do)
     if name == "latest":
         do = f"Finish {found[-1].name} first, by the command that began it"
-        raise PlanError((Fault(str(ratings), "no run is rated yet", do=do),))
+        raise PlanError.of(str(ratings), "no run is rated yet", do=do)
     must = "one of: " + ", ".join(folder.name for folder in (matching or found)[:10])
-    raise PlanError((Fault(str(ratings), what, must=must, do="`trustgauge list ratings` shows them"),))
+    raise PlanError.of(str(ratings), what, must=must, do="`trustgauge list ratings` shows them")
 
 
 def named_entries(known: Iterable[CatalogueEntry], service: str) -> list[CatalogueEntry]:

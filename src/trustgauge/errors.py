@@ -25,7 +25,9 @@ Each class has a `code` that is stable, documented in `docs/reference/errors.md`
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Self
 
 
 def sentence(what: str, must: str = "", got: str = "", do: str = "") -> str:
@@ -81,8 +83,19 @@ class PlanError(TrustgaugeError):
         self.faults = faults
         super().__init__("\n".join(str(fault) for fault in faults))
 
+    @classmethod
+    def of(cls, place: str, what: str, must: str = "", got: str = "", do: str = "") -> Self:
+        """The error of one fault."""
+        return cls((Fault(place, what, must, got, do),))
+
     def __str__(self) -> str:
         return "\n".join(str(fault) for fault in self.faults)
+
+
+def raise_faults(faults: Iterable[Fault]) -> None:
+    """Raise PlanError with all faults, if there are any."""
+    if every := tuple(faults):
+        raise PlanError(every)
 
 
 class StoreError(TrustgaugeError):

@@ -304,8 +304,7 @@ def _model(group: str, name: str, place: str = "") -> type[BaseModel]:
     if isinstance(model, type) and issubclass(model, BaseModel):
         return model
     what, must = f'the {group.removesuffix("s")} "{name}" has no settings', "a subclass of pydantic.BaseModel"
-    fault = Fault(place or group, what, must, f"{model!r:.{SHOWN}}", "Mend or remove the plug-in")
-    raise PlanError((fault,))
+    raise PlanError.of(place or group, what, must, f"{model!r:.{SHOWN}}", "Mend or remove the plug-in")
 
 
 def _check(data: dict[str, Any], folder: Path, faults: list[Fault]) -> Plan | None:
@@ -440,7 +439,7 @@ def service_from_name(name: str, place: str, must: str) -> BaseModel:
     except ValidationError as error:
         raise PlanError(tuple(_faults_of(error, kind, place))) from None
     except ValueError as error:
-        raise PlanError((Fault(place, f'no service "{name}": {error}', must=must),)) from None
+        raise PlanError.of(place, f'no service "{name}": {error}', must=must) from None
     return described
 
 
@@ -522,8 +521,9 @@ def _settings_schema(group: str, name: str, key: str, definitions: dict[str, Any
         one = model.model_json_schema(ref_template="#/$defs/{model}")
     except PydanticUserError as error:  # of settings that somebody else declared
         what, got = f'the {group.removesuffix("s")} "{name}" has no schema', error.message
-        fault = Fault(group, what, got=got, do=f"Mend or remove the package {_package(model)}")
-        raise PlanError((fault,)) from error
+        raise PlanError.of(
+            group, what, got=got, do=f"Mend or remove the package {_package(model)}"
+        ) from error
     definitions.update(one.pop("$defs", {}))
     one.setdefault("description", "")
     _describe(one, *(kind.__dict__.get("__doc__") or "" for kind in reversed(model.__mro__)))

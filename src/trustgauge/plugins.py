@@ -61,8 +61,9 @@ def load(group: str, name: str, place: str = "") -> Any:
         if package == "trustgauge":
             raise
         what, got = f'the {kind} "{name}" cannot be imported', f"{type(error).__name__}: {error}"
-        fault = Fault(place or group, what, got=got, do=f"Mend or remove the package {package}")
-        raise PlanError((fault,)) from error
+        raise PlanError.of(
+            place or group, what, got=got, do=f"Mend or remove the package {package}"
+        ) from error
 
 
 def unknown(place: str, kind: str, name: str, valid: tuple[str, ...]) -> Fault:

@@ -78,7 +78,6 @@ OWN = {
         "methods.trust.bias_words",
         "methods.trust.pii",
         "methods.trust.placeholders",
-        "methods.trust.service_contacts",
     ),
     *(
         "data.__init__",

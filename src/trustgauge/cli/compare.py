@@ -169,19 +169,18 @@ def _by_profile(names: tuple[str, ...], output: Path | None, options: dict[str, 
 
 def _known(rule: str | None) -> None:
     """Without a profile the rule is that of a rating."""
-    from trustgauge.errors import Fault, PlanError
+    from trustgauge.errors import PlanError
 
     if rule is not None and rule not in get_args(Rule):
         do = "To combine levels by another rule, give --profile or --order too"
-        fault = Fault("--rule", f'no rule of ratings "{rule}"', must=", ".join(get_args(Rule)), do=do)
-        raise PlanError((fault,))
+        raise PlanError.of("--rule", f'no rule of ratings "{rule}"', must=", ".join(get_args(Rule)), do=do)
 
 
 def _one_of(options: dict[str, Any]) -> None:
-    from trustgauge.errors import Fault, PlanError
+    from trustgauge.errors import PlanError
 
     if options["profile"] and options["order"]:
-        raise PlanError((Fault("--order", "a profile is an order already", must="--profile or --order"),))
+        raise PlanError.of("--order", "a profile is an order already", must="--profile or --order")
 
 
 def _links(form: str, output: Path | None, address: str | None) -> Path | str:

@@ -240,14 +240,13 @@ def write_plan(path: Path, text: str, *, force: bool) -> None:
 
     Raises PlanError if there is one already, or if it has faults; StoreError if it cannot be written.
     """
-    from trustgauge.errors import Fault, PlanError, StoreError
+    from trustgauge.errors import PlanError, StoreError
     from trustgauge.plan import load_plan
 
     if path.exists() and not force:
-        fault = Fault(
+        raise PlanError.of(
             str(path), "the plan already exists", do="--force overwrites it, -o FILE writes elsewhere"
         )
-        raise PlanError((fault,))
     load_plan(tomllib.loads(text))
     try:
         path.write_text(text, encoding="utf-8")
@@ -261,16 +260,16 @@ def write_plan(path: Path, text: str, *, force: bool) -> None:
 
 def _draft(chosen: Mapping[str, Any], url: str) -> Draft:
     """The plan that the options ask for. Raises PlanError if they ask for several."""
-    from trustgauge.errors import Fault, PlanError
+    from trustgauge.errors import PlanError
 
     given = [kind for kind in KINDS if chosen[kind] not in (None, False)]
     if len(given) > 1:
         got = ", ".join(f"--{kind}" for kind in given)
-        raise PlanError((Fault("init", "several kinds of plans", must="one of them", got=got),))
+        raise PlanError.of("init", "several kinds of plans", must="one of them", got=got)
     kind = given[0] if given else "translator"
     if url and kind not in ("translator", "chatbot", "http"):
         must = "a plan that asks a service: --chatbot, --translator or --http"
-        raise PlanError((Fault("--url", f"--{kind} asks nobody", must=must),))
+        raise PlanError.of("--url", f"--{kind} asks nobody", must=must)
     if kind == "demo":
         return demo()
     if kind == "scores":

@@ -113,7 +113,7 @@ def lock_of(target: str | None, plan: Plan) -> dict[str, str] | None:
 
 def print_plan(ask_plan: AskPlan, estimate: Estimate, options: dict[str, Any]) -> None:
     """Say what will be asked; above a limit ask whether to go on, or demand --yes."""
-    from trustgauge.errors import Fault, PlanError
+    from trustgauge.errors import PlanError
     from trustgauge.reports import terminal
 
     if not (options["quiet"] or options["as_json"]):
@@ -138,8 +138,7 @@ def print_plan(ask_plan: AskPlan, estimate: Estimate, options: dict[str, Any]) -
             signal.siginterrupt(signal.SIGINT, True)  # else a library's handler lets Ctrl-C wait for Enter
         click.confirm(f"{said}. It stops at the limit and keeps everything. Go on?", abort=True, err=True)
         return
-    fault = Fault("budget", "the run would exceed a limit", got=said, do="--yes runs it up to the limit")
-    raise PlanError((fault,))
+    raise PlanError.of("budget", "the run would exceed a limit", got=said, do="--yes runs it up to the limit")
 
 
 def announcement(ask_plan: AskPlan, estimate: Estimate) -> RunAnnouncement:

@@ -28,7 +28,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from trustgauge.errors import Fault, PlanError, sentence
+from trustgauge.errors import Fault, PlanError, raise_faults, sentence
 from trustgauge.records import Task
 
 # Signs with which a spreadsheet begins a formula: some programs take the full-width ones, too.
@@ -170,8 +170,7 @@ class Attribute(BaseModel):
         faults = (*_value_faults(self), *_word_faults(self), *_share_faults(self))
         if all(self.read_words(value) for value in self.values[:-1]):  # else every sentence would fail
             faults += _pattern_faults(self)
-        if faults:
-            raise PlanError(faults)
+        raise_faults(faults)
         return self
 
     @property
@@ -276,8 +275,8 @@ def load_attribute(name: str) -> Attribute:
     if name not in ATTRIBUTES:
         near = get_close_matches(name, ATTRIBUTES, n=1, cutoff=0.5)
         do = f'Did you mean "{near[0]}"?' if near else "Write the attribute as a table."
-        raise PlanError(
-            (Fault("attribute", f'no attribute "{name}"', must="one of: " + ", ".join(ATTRIBUTES), do=do),)
+        raise PlanError.of(
+            "attribute", f'no attribute "{name}"', must="one of: " + ", ".join(ATTRIBUTES), do=do
         )
     return Attribute.model_validate(_table(name))
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from trustgauge.data.dialog_statistics import GENDERS, dialog_statistics
 from trustgauge.data.tables import check_content, fault, need_columns, read_table, rows_in_words, short
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import Fault, PlanError, raise_faults
 from trustgauge.plan import PlanPath
 from trustgauge.records import Json
 
@@ -126,9 +126,7 @@ class ConversationSource(BaseModel):
 
     @model_validator(mode="after")
     def _readable(self) -> Self:
-        faults = (*self._column_faults(), *self._scored_faults(), *self._class_faults())
-        if faults:
-            raise PlanError(faults)
+        raise_faults((*self._column_faults(), *self._scored_faults(), *self._class_faults()))
         said = read_conversations(self)[0]
         heard = set(said["speaker"].unique())
         silent = [one for one in self.speakers if one not in heard]
@@ -145,7 +143,7 @@ class ConversationSource(BaseModel):
         if bare and "user" in self.speakers and self.proxy == "assigned":
             place, must = f"{PLACE}.prefixes.{bare[0]}", "a text to stand before what these users say"
             do = "Give it, or set `drop_na = true`" if bare == ["NA"] else "Give it"
-            raise PlanError((Fault(place, "users of this class have no prefix", must=must, do=do),))
+            raise PlanError.of(place, "users of this class have no prefix", must=must, do=do)
         return self
 
     def _column_faults(self) -> Iterator[Fault]:

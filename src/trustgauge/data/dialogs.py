@@ -29,7 +29,7 @@ from trustgauge.data.tables import (
     rows_in_words,
     short,
 )
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import Fault, PlanError, raise_faults
 from trustgauge.plan import PlanPath
 from trustgauge.records import Json
 
@@ -139,7 +139,7 @@ class DialogSource(BaseModel):
     @classmethod
     def _some(cls, value: Path | tuple[Path, ...]) -> Path | tuple[Path, ...]:
         if not value:
-            raise PlanError((Fault(f"{PLACE}.file", "no file is named", must="at least one file"),))
+            raise PlanError.of(f"{PLACE}.file", "no file is named", must="at least one file")
         return value
 
     @field_validator("layout")
@@ -171,8 +171,7 @@ class DialogSource(BaseModel):
             for role in value
             if layout and role not in known and role not in OPTIONAL.get(layout, ())
         )
-        if odd:
-            raise PlanError(odd)
+        raise_faults(odd)
         return {**known, **value}
 
     @field_validator("speakers")
@@ -191,7 +190,7 @@ class DialogSource(BaseModel):
     def _readable(self) -> Self:
         if self.separator and len(self.separator.encode()) != 1:
             place = f"{PLACE}.separator"
-            raise PlanError((Fault(place, "no separator", must="one ASCII character", got=self.separator),))
+            raise PlanError.of(place, "no separator", must="one ASCII character", got=self.separator)
         if not self.report()["bot"]:
             raise fault(
                 self.files[0],

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from trustgauge.data import package_table
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError
 
 NA = "NA"
 Gender = Literal["male", "female", "NA"]
@@ -180,7 +180,7 @@ def word_of(written: str, place: str = "words") -> Word:
     known = valences()
     if not colon:
         if written not in known:
-            raise _fault(
+            raise PlanError.of(
                 place,
                 f'the valence of "{written}" is not known',
                 must="a word of the shipped list, or a word with its valence",
@@ -188,14 +188,14 @@ def word_of(written: str, place: str = "words") -> Word:
             )
         return Word(written, known[written])
     if tail not in VALENCES or not text.strip():
-        raise _fault(
+        raise PlanError.of(
             place,
             f'"{written}" is not a word with a valence',
             must='as in "chuffed:positive", "cross:negative"',
         )
     valence: Valence = "positive" if tail == "positive" else "negative"
     if known.get(text, valence) != valence:
-        raise _fault(
+        raise PlanError.of(
             place, f'"{text}" has a different valence in the shipped list', must=known[text], got=tail
         )
     return Word(text, valence)
@@ -210,14 +210,10 @@ def _people(rows: list[dict[str, Any]]) -> tuple[Person, ...]:
         return TypeAdapter(tuple[Person, ...]).validate_python(rows)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise _fault(
+        raise PlanError.of(
             "emotions", f"a shipped person is broken: {first['msg']}", got=str(first["loc"])
         ) from None
 
 
 def _table(name: str) -> dict[str, Any]:
     return package_table(__package__, f"emotions/{name}.toml")
-
-
-def _fault(place: str, what: str, *, must: str = "", got: str = "", do: str = "") -> PlanError:
-    return PlanError((Fault(place, what, must, got, do),))

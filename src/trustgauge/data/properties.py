@@ -135,7 +135,7 @@ class PropertySource(BaseModel):
     def _readable(self) -> Self:
         if self.separator and len(self.separator.encode()) != 1:
             place = f"{PLACE}.separator"
-            raise PlanError((Fault(place, "no separator", must="one ASCII character", got=self.separator),))
+            raise PlanError.of(place, "no separator", must="one ASCII character", got=self.separator)
         if not self.properties():
             raise fault(
                 self.file,

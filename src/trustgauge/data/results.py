@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from trustgauge.data.tables import fault
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError
 from trustgauge.records import Json
 
 SCHEMA = "trustgauge.import/1"
@@ -128,7 +128,7 @@ def read_results(name: str) -> ResultTable:
     if system not in there:
         what = f"no system {system!r}" if at else f"{len(there)} systems, and none is named"
         must = " or ".join(f"{where}{AT}{one}" for one in there[:8])
-        raise PlanError((Fault(name, what, must=must),))
+        raise PlanError.of(name, what, must=must)
     try:
         rows = pl.scan_ndjson(folder / RESULTS, schema=COLUMNS).filter(pl.col("system") == system).collect()
     except (pl.exceptions.PolarsError, OSError) as error:

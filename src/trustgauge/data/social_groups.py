@@ -38,7 +38,7 @@ from trustgauge.data.tables import (
     short,
 )
 from trustgauge.data.translations import row_by_row
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError
 from trustgauge.plan import PlanPath, PlanPaths
 from trustgauge.records import Json
 
@@ -176,7 +176,7 @@ class GroupSource(BaseModel):
     def _beside(cls, value: Path | None, info: ValidationInfo) -> Path | None:
         if value is not None and len(info.data.get("file", ())) > 1:
             what = "translations stand row by row beside one table"
-            raise PlanError((Fault(f"{PLACE}.translation", what, must="one file of groups"),))
+            raise PlanError.of(f"{PLACE}.translation", what, must="one file of groups")
         return value
 
     @field_validator("attributes")
@@ -197,10 +197,10 @@ class GroupSource(BaseModel):
         if self.separator and len(self.separator.encode()) != 1:
             what = "no separator"
             place = f"{PLACE}.separator"
-            raise PlanError((Fault(place, what, must="one ASCII character", got=self.separator),))
+            raise PlanError.of(place, what, must="one ASCII character", got=self.separator)
         if self.layout == "holistic-bias" and self.columns:
             what = "this layout has no columns"
-            raise PlanError((Fault(f"{PLACE}.columns", what, do="Leave `columns` out"),))
+            raise PlanError.of(f"{PLACE}.columns", what, do="Leave `columns` out")
         _load(self)
         return self
 

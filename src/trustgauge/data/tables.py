@@ -17,7 +17,7 @@ from typing import IO
 
 import polars as pl
 
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import Fault, PlanError, raise_faults
 from trustgauge.records import digest
 
 SUFFIXES = {".csv": ",", ".tsv": "\t", ".jsonl": "", ".ndjson": ""}
@@ -317,8 +317,7 @@ def need_columns(file: Path, frame: pl.DataFrame, columns: Mapping[str, str]) ->
         for place, column in columns.items()
         if column not in frame.columns
     )
-    if faults:
-        raise PlanError(faults)
+    raise_faults(faults)
 
 
 def content_hash(file: Path) -> str:
@@ -361,7 +360,7 @@ def check_content(files: Sequence[Path], content: str, place: str) -> str:
 
 def fault(file: Path, place: str, what: str, *, must: str = "", got: str = "", do: str = "") -> PlanError:
     """A PlanError about a file: what is wrong, what it must be, what was found, what to do."""
-    return PlanError((Fault(place, f"{file.name}: {what}", must, got, do),))
+    return PlanError.of(place, f"{file.name}: {what}", must, got, do)
 
 
 def short(text: str) -> str:

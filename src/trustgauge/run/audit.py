@@ -234,17 +234,13 @@ class Audit:
                 "a rating by social-bias or two-step in which a program reads words, under the rule sound",
                 "Leave it out: `trustgauge audit ID` draws a sample",
             )
-            raise PlanError((Fault("--unread", "not for this rating", must, do=do),))
+            raise PlanError.of("--unread", "not for this rating", must, do=do)
         sample = self.unread_sample()
         if not sample.items:
-            raise PlanError(
-                (
-                    Fault(
-                        "--unread",
-                        "nothing to label",
-                        got="no answer was left unread, and none is read with others that say the same",
-                    ),
-                )
+            raise PlanError.of(
+                "--unread",
+                "nothing to label",
+                got="no answer was left unread, and none is read with others that say the same",
             )
         if self.place not in read_log(self.folder).unread:
             facts = {"experiment": self.experiment, "service": self.service, "unread": len(sample.items)}

@@ -123,7 +123,7 @@ def chain_names(chain: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in chain.split(" > "))
     if len(names) < 2 or "" in names:
         must = 'two or more rated services, such as "apertium:es > apertium:ca"'
-        raise PlanError((Fault("CHAIN", "no chain", must=must, got=repr(chain)),))
+        raise PlanError.of("CHAIN", "no chain", must=must, got=repr(chain))
     return names
 
 
@@ -257,7 +257,7 @@ def _rated(
         return fitting
     must = "one of: " + ", ".join(sorted({str(one.rating["issue"]["attribute"]) for one in found}))
     what = f'"{name}" was not rated for the attribute "{attribute}"'
-    raise PlanError((Fault("CHAIN", what, must=must, do="choose one that all parts have (--attribute)"),))
+    raise PlanError.of("CHAIN", what, must=must, do="choose one that all parts have (--attribute)")
 
 
 def _not_composable(name: str, known: Sequence[CatalogueEntry], ratings: Path) -> Fault:
@@ -314,7 +314,7 @@ def _in_use(name: str, found: Sequence[CatalogueEntry], rule: Rule) -> tuple[Cat
         others = sorted({str(one.rating["method"]["rule"]) for one in found if not _why_not(name, one)})
         what = f'"{name}" has no level under the rule {rule}'
         do = f'Set rule = "{rule}" in its plan and rate it again, or compose with --rule {others[0]}'
-        raise PlanError((Fault("--rule", what, must=rule, got=f"rated under {', '.join(others)}", do=do),))
+        raise PlanError.of("--rule", what, must=rule, got=f"rated under {', '.join(others)}", do=do)
     newest = able[0]
     if newest.folder == used.folder or _settled(name, newest):
         return used, None
@@ -451,7 +451,7 @@ def _part(name: str, entry: CatalogueEntry) -> ServiceSpec:
     if not part and len(parts) == 1:
         return next(iter(parts.values()))
     must = "one part of it: " + ", ".join(f"{service}:{key}" for key in parts)
-    raise PlanError((Fault("CHAIN", f'"{name}" is several services', must=must),))
+    raise PlanError.of("CHAIN", f'"{name}" is several services', must=must)
 
 
 def _experiment(entry: CatalogueEntry, plan: Plan) -> int:

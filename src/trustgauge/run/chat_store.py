@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trustgauge.errors import Fault, PlanError, StoreError, TrustgaugeError
+from trustgauge.errors import PlanError, StoreError, TrustgaugeError
 from trustgauge.methods.trust.profiles import PUBLISHED
 from trustgauge.records import Json, canonical, digest
 from trustgauge.run.rate_transcript import dialogs_of, plan_of, plan_with, probing_plan, write_scenes
@@ -149,7 +149,7 @@ def find(ratings: Path, name: str) -> ChatRecord:
     what = f'"{name}" means several chats' if meant else f'no chat "{name}"'
     valid = ", ".join(one.id for one in (meant or chats)[-10:])
     must = f"one of: {valid}" if valid else "the id of a chat"
-    raise PlanError((Fault("--resume", what, must=must, do=f"They lie in {parent}"),))
+    raise PlanError.of("--resume", what, must=must, do=f"They lie in {parent}")
 
 
 def opened_plan(chat: ChatRecord) -> Plan:
@@ -175,7 +175,7 @@ def check_can_chat(name: str, service: ServiceSpec) -> None:
     if service.task == "chat" and len(service.stages()) == 1 and service.script() is None:
         return
     must, got = "a chatbot that can be asked", f"{service.kind}, {service.task}"
-    raise PlanError((Fault("SERVICE", f'"{name}" cannot be talked to', must=must, got=got),))
+    raise PlanError.of("SERVICE", f'"{name}" cannot be talked to', must=must, got=got)
 
 
 def rated_settings(chat: ChatRecord, trust: Trust) -> dict[str, Json]:

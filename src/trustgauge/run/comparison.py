@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.errors import Fault, PlanError, TrustgaugeError
+from trustgauge.errors import PlanError, TrustgaugeError
 from trustgauge.methods import MarginUser, ServiceComparer, WorseThreshold
 from trustgauge.records import Json
 from trustgauge.reports.document import is_same_place, is_slight, levels
@@ -100,7 +100,7 @@ def compare(ratings: Path, wanted: ComparisonQuery, today: date) -> ComparisonDo
         filters = [f"rule {wanted.rule}"] * bool(wanted.rule) + list(wanted.states)
         what = f"no ratings with {', '.join(filters)}" if filters else "no ratings to compare"
         do = "Leave out the filter." if filters else "`trustgauge rate` makes some"
-        raise PlanError((Fault(str(ratings), what, must="at least one rating", do=do),))
+        raise PlanError.of(str(ratings), what, must="at least one rating", do=do)
     groups: dict[tuple[str, ...], list[StoredRating]] = {}
     for one in kept:
         groups.setdefault(one.key, []).append(one)

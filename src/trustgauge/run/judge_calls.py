@@ -18,7 +18,7 @@ import polars as pl
 from trustgauge import plugins
 from trustgauge.data.social_groups import Group
 from trustgauge.engine import BudgetLimits, local
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError
 from trustgauge.methods.social_bias.judges.protocol import PLACE, Judge
 from trustgauge.plan import Plan, service_from_name
 from trustgauge.records import Message
@@ -84,7 +84,7 @@ def service_of(name: str, plan: Plan | None) -> ServiceSpec:
     if found is None:
         found = service_from_name(name, PLACE, "PROVIDER/MODEL, or with --plan FILE a service of it")
     if found.task != "chat" or len(found.parts()) != 1:
-        raise PlanError((Fault(PLACE, f'"{name}" cannot judge', "a service that chats", str(found.task)),))
+        raise PlanError.of(PLACE, f'"{name}" cannot judge', "a service that chats", str(found.task))
     (one,) = found.parts().values()
     result: ServiceSpec = one
     return result

@@ -112,7 +112,7 @@ def evaluate_judge(
     rows = labelled_table(table, by_id)
     if split:
         if "split" not in rows.columns:
-            raise PlanError((Fault("--split", "the table has no column split"),))
+            raise PlanError.of("--split", "the table has no column split")
         there = tuple(rows["split"].unique().sort())
         if split not in there:
             raise PlanError((plugins.unknown("--split", "split", split, there),))
@@ -120,7 +120,7 @@ def evaluate_judge(
     without = sorted({*rows["language"]} - {*lists}) if lists is not None else []
     if without:
         what = f"the file has no table [{', '.join(without)}], and the rows are in that language"
-        raise PlanError((Fault("--expressions", what, must=f"a table for each: {', '.join(LANGUAGES)}"),))
+        raise PlanError.of("--expressions", what, must=f"a table for each: {', '.join(LANGUAGES)}")
     answers = rows.rename({"question": "message", "answer": "output"})
     replies = None
     if reader.service:

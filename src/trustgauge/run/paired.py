@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from trustgauge.data.results import ResultTable
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import Fault, PlanError, raise_faults
 from trustgauge.reports.comparison_model import NO_DIFFERENCE
 from trustgauge.run.comparison import group_draws, pair_difference
 from trustgauge.run.rating_diff import diff_ratings
@@ -72,14 +72,14 @@ def compare_results(
     named = [name for name in before.metrics if name in asked & there]
     if not named:
         must, got = ", ".join(before.metrics), ", ".join(after.metrics)
-        raise PlanError((Fault(after.name, "no metric in common with the baseline", must=must, got=got),))
+        raise PlanError.of(after.name, "no metric in common with the baseline", must=must, got=got)
     _check_directions(named, before, after)
     found = {name: _metric(name, before, after) for name in named}
     paired = [one for one in found.values() if one is not None]
     if not paired:
         what = "no item in common with the baseline"
         do = "Compare runs of one suite; items are known by their ids or by what was asked"
-        raise PlanError((Fault(after.name, what, do=do),))
+        raise PlanError.of(after.name, what, do=do)
     for one, p in zip(paired, holm([one["p"] for one in paired]), strict=True):
         one["p_holm"] = float(p)
         one["verdict"] = _verdict(one, margin, error, len(paired))
@@ -111,8 +111,7 @@ def _check_directions(named: Sequence[str], before: ResultTable, after: ResultTa
         for name, (old, new) in zip(named, sides, strict=True)
         if old != new
     )
-    if faults:
-        raise PlanError(faults)
+    raise_faults(faults)
 
 
 def _metric(name: str, before: ResultTable, after: ResultTable) -> MetricDifference | None:
@@ -331,7 +330,7 @@ def compare_ratings(
     pairs = _pairs(sides[0], sides[1], single=single)
     if not pairs:
         what = "no rating is of the same method, rule, attribute and service as one of the other run"
-        raise PlanError((Fault(after, what, must=f"a run like {before}"),))
+        raise PlanError.of(after, what, must=f"a run like {before}")
     rows = RowBuilder(None, today)
     found = [_rating_pair(one, other, rows) for one, other in pairs]
     same_scale = [is_same_scale(*pair) for pair in pairs]

@@ -248,7 +248,7 @@ def _costing(ask_plan: AskPlan, options: RunOptions | None) -> Iterator[tuple[Ta
                 what = "asking it may cost money, and nothing may be spent"
                 must, got = "a limit above 0, or a service without a price", "a limit of 0 US dollars"
                 do = "Raise --limit-usd or `budget.usd`, or leave the service out"
-                yield one, PlanError((Fault("", what, must, got, do),))
+                yield one, PlanError.of("", what, must, got, do)
 
 
 def _faults_of_service(name: str, error: RequirementError) -> Iterator[Fault]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import ValidationError
 
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError
 from trustgauge.methods.trust import order_sensitivity
 from trustgauge.methods.trust.arithmetic import explain
 from trustgauge.methods.trust.combine import (
@@ -147,7 +147,7 @@ def rule_of(name: str) -> str:
     named = BY_PAPER.get(name, "count" if name == "count-pessimistic" else name)
     if named not in RULES:
         must = ", ".join([*RULES, *BY_PAPER])
-        raise PlanError((Fault("--rule", f'no rule "{name}"', must=f"one of: {must}"),))
+        raise PlanError.of("--rule", f'no rule "{name}"', must=f"one of: {must}")
     return named
 
 
@@ -192,15 +192,11 @@ def _kept(
         if known.run.id != one.run.id:
             older.append(one.run.id)
     if not found:
-        raise PlanError(
-            (
-                Fault(
-                    str(ratings),
-                    "no chatbot rated for trust",
-                    must="at least one rating by the method trust",
-                    do='`trustgauge rate` with `method = "trust"` makes some',
-                ),
-            )
+        raise PlanError.of(
+            str(ratings),
+            "no chatbot rated for trust",
+            must="at least one rating by the method trust",
+            do='`trustgauge rate` with `method = "trust"` makes some',
         )
     notes = [remark("compare.void", run=run.id) for run in runs if run.document["run"]["state"] == "void"]
     if older:
@@ -234,8 +230,8 @@ def _combination(one: StoredRating) -> tuple[str, Combination]:
     try:
         found = Combination.model_validate({name: given[name] for name in looked_at if name in given})
     except ValidationError:
-        raise PlanError(
-            (Fault(f"rating {one.run.id}", "its `combination` is none", must="a rule and its settings"),)
+        raise PlanError.of(
+            f"rating {one.run.id}", "its `combination` is none", must="a rule and its settings"
         ) from None
     return next((name for name, usual in RULES.items() if usual == found), OF_THE_PLAN), found
 
@@ -248,7 +244,7 @@ def _order(whom: ProfileQuery, own: Mapping[str, IssueOrder], known: Sequence[st
     order = order.among(known)
     if not order.issues:
         what = f'"{name}" orders no issue that was measured'
-        raise PlanError((Fault("--profile", what, must=", ".join(known)),))
+        raise PlanError.of("--profile", what, must=", ".join(known))
     return order
 
 

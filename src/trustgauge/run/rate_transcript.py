@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 import tomli_w
 
-from trustgauge.errors import Fault, PlanError, StoreError
+from trustgauge.errors import PlanError, StoreError
 from trustgauge.methods.trust.issues.complexity import USUAL_TURNS
 from trustgauge.methods.trust.method import Trust
 from trustgauge.methods.trust.settings import ISSUES
@@ -134,13 +134,12 @@ def write_scenes(trust: Trust, seed: int, path: Path) -> int:
     """
     scenes = _probes(trust, seed)
     if scenes.is_empty():
-        fault = Fault(
+        raise PlanError.of(
             "--probe-leaks",
             "no scenes are asked for leakage here",
             must=f"the issue {LEAKAGE} under the rule sound",
             got=f"{', '.join(trust.names)} under the rule {trust.rule}",
         )
-        raise PlanError((fault,))
     write_file(path, scenes.write_ndjson())
     return len(scenes)
 

@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from trustgauge.engine.local import Job
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import Fault, raise_faults
 from trustgauge.methods import Method, SecondJudgeUser
 from trustgauge.plan import Plan
 from trustgauge.records import RESPONSE, Message
@@ -57,8 +57,7 @@ def second_judges(plan: Plan) -> tuple[Target, ...]:
             continue
         (one,) = parts
         found.append(Target(index, name, "", "chat", one.fingerprint, one.deterministic, description=one))
-    if faults:
-        raise PlanError(tuple(faults))
+    raise_faults(faults)
     return tuple(found)
 
 

@@ -16,7 +16,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from trustgauge import plugins
-from trustgauge.errors import Fault, MethodError, PlanError, StoreError
+from trustgauge.errors import Fault, MethodError, PlanError, StoreError, raise_faults
 from trustgauge.methods import (
     BeforeAfterComparer,
     LogRater,
@@ -163,8 +163,7 @@ def plan_targets(plan: Plan) -> list[Target]:
             found += _controls(index, method, task, suffix=f" ({task})" if len(tasks) > 1 else "")
     if plan.only:
         found = _only(found, plan.only, faults)
-    if faults:
-        raise PlanError(tuple(faults))
+    raise_faults(faults)
     return found
 
 

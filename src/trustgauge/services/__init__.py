@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from trustgauge.errors import Fault, GarbledError, PlanError
+from trustgauge.errors import GarbledError, PlanError
 from trustgauge.records import Message, Reply, Task, digest
 
 if TYPE_CHECKING:
@@ -652,15 +652,11 @@ class ApiKeySpec(ServiceSpec):
     def host_error(self) -> PlanError:
         """The error of a key that would go to a host that the plan does not list."""
         address = self.key_address()
-        return PlanError(
-            (
-                Fault(
-                    "send_key_to",
-                    f"{self.key} would go to {_shown(address)}",
-                    must=f'listed, if that is meant: send_key_to = ["{_entry(address)}"]',
-                    got=", ".join(self.send_key_to) or "no hosts",
-                ),
-            )
+        return PlanError.of(
+            "send_key_to",
+            f"{self.key} would go to {_shown(address)}",
+            must=f'listed, if that is meant: send_key_to = ["{_entry(address)}"]',
+            got=", ".join(self.send_key_to) or "no hosts",
         )
 
 

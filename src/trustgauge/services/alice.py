@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field
 
-from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError, ServiceError
+from trustgauge.errors import MissingPartError, PlanError, RejectedError, ServiceError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services import Concurrency, InProcessService, Seed, ServiceSpec, storable
@@ -78,7 +78,7 @@ class Alice(ServiceSpec):
             )
         if self.folder is not None and not any(self.folder.glob("*.aiml")):
             what = f'"{self.folder}" holds no brain'
-            raise PlanError((Fault("folder", what, "a folder of .aiml files"),))
+            raise PlanError.of("folder", what, "a folder of .aiml files")
 
     def version(self) -> str:
         try:

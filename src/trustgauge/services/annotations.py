@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from trustgauge.errors import Fault, PlanError, RejectedError
+from trustgauge.errors import Fault, RejectedError, raise_faults
 from trustgauge.plan import PlanPath
 from trustgauge.records import Json, Message, Reply, Task
 from trustgauge.services import InProcessService, Seed, ServiceSpec
@@ -78,9 +78,7 @@ class People(ServiceSpec):
 
     @model_validator(mode="after")
     def _says_where_labels_are(self) -> Self:
-        faults = tuple(self._faults())
-        if faults:
-            raise PlanError(faults)
+        raise_faults(self._faults())
         return self
 
     def _faults(self) -> Iterator[Fault]:

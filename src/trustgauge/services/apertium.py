@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from trustgauge.data import package_table
-from trustgauge.errors import Fault, MissingPartError, PlanError
+from trustgauge.errors import MissingPartError, PlanError
 from trustgauge.records import Message, Reply
 from trustgauge.services import Access, Concurrency, Seconds, TranslatorSpec
 from trustgauge.services.languages import short
@@ -96,8 +96,7 @@ class Apertium(TranslatorSpec):
     def check_requirements(self) -> None:
         """Raise MissingPartError naming what to install, PlanError if no direction is given."""
         if not self.target:
-            fault = Fault("target", "no target language", must="a language code, such as es")
-            raise PlanError((fault,))
+            raise PlanError.of("target", "no target language", must="a language code, such as es")
         mode = self._mode()
         if mode is None:
             raise self._no_pair()

@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, field_validator
 
 from trustgauge.errors import (
-    Fault,
     KeyMissingError,
     PlanError,
     RefusedError,
@@ -188,7 +187,7 @@ class ChatSpec(ApiKeySpec):
             web_address(base)
         except ValueError as error:
             must = str(error).removeprefix("must be ")
-            raise PlanError((Fault(self.url_variable, "no usable address", must=must),)) from None
+            raise PlanError.of(self.url_variable, "no usable address", must=must) from None
         if self.key_needed and (base == self.usual_url or not self.usual_url):
             key_from(self.key, self.provider)
 

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, SerializeAsAny, ValidationInfo, WithJsonSc
 from pydantic_core import PydanticCustomError
 
 from trustgauge import plugins
-from trustgauge.errors import Fault, PlanError, RejectedError
+from trustgauge.errors import PlanError, RejectedError
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services import Access, Service, ServiceSpec, TranslatorSpec, middle_languages, place_of
 from trustgauge.services.languages import check, short
@@ -33,9 +33,7 @@ def _described(value: Any, info: ValidationInfo) -> Any:
     use = value.get("use")
     try:
         if not isinstance(use, str):
-            raise PlanError(
-                (Fault("use", "missing", must=f"one of: {', '.join(plugins.names('services'))}"),)
-            )
+            raise PlanError.of("use", "missing", must=f"one of: {', '.join(plugins.names('services'))}")
         model: type[ServiceSpec] = plugins.load("services", use, "use")
     except PlanError as error:
         # Raised as a fault of validation, so that the other faults of the table are reported too.
@@ -207,13 +205,12 @@ class RoundTrip(_Composite):
         Raises PlanError if there are several: a message cannot pass them all in one order.
         """
         if len(self.via) > 1:
-            fault = Fault(
+            raise PlanError.of(
                 "via",
                 "several middle languages are tested part by part",
                 must="one way",
                 got=", ".join(self.via),
             )
-            raise PlanError((fault,))
         return self._chain(self.via[0]).stages()
 
     def open(self) -> LiveChain:

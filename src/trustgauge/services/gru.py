@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
-from trustgauge.errors import Fault, MissingPartError, PlanError
+from trustgauge.errors import MissingPartError, PlanError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services import Concurrency, InProcessService, ServiceSpec
@@ -105,16 +105,12 @@ class Gru(ServiceSpec):
         return network.double().eval(), vocabulary
 
     def _fault(self, got: str) -> PlanError:
-        return PlanError(
-            (
-                Fault(
-                    "folder",
-                    f'"{self.folder}" holds no trained scorer',
-                    "a folder with card.json, vocabulary.json and weights.safetensors",
-                    got,
-                    f"Make it with `trustgauge train {KIND} TABLE -o FOLDER`",
-                ),
-            )
+        return PlanError.of(
+            "folder",
+            f'"{self.folder}" holds no trained scorer',
+            "a folder with card.json, vocabulary.json and weights.safetensors",
+            got,
+            f"Make it with `trustgauge train {KIND} TABLE -o FOLDER`",
         )
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import model_validator
 
-from trustgauge.errors import Fault, KeyMissingError, MissingPartError, PlanError, ServiceError
+from trustgauge.errors import KeyMissingError, MissingPartError, PlanError, ServiceError
 from trustgauge.plan import PlanPath
 from trustgauge.services import Access, Concurrency, ServiceSpec, redact
 
@@ -104,7 +104,7 @@ class HubModel(ServiceSpec):
         if self.folder is not None and not (self.folder / "config.json").is_file():
             must = "a folder with config.json, weights and tokenizer"
             do = "To load a model from the hub give `model` and `revision`"
-            raise PlanError((Fault("folder", f'"{self.folder}" does not contain a model', must, do=do),))
+            raise PlanError.of("folder", f'"{self.folder}" does not contain a model', must, do=do)
 
     def variables(self) -> tuple[str, ...]:
         return (self.key,) if self.key == "HF_TOKEN" else ()

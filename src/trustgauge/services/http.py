@@ -29,7 +29,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
-from trustgauge.errors import Fault, GarbledError, PlanError, sentence
+from trustgauge.errors import GarbledError, PlanError, sentence
 from trustgauge.plan_faults import KNOWN_KEYS
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services import SHOWN, ApiKeySpec, TranslatorSpec, languages, number, output_of
@@ -186,7 +186,7 @@ class Http(ApiKeySpec, TranslatorSpec):
             if self._holds(name) and not getattr(self, name):
                 what = f'no {name} language, for which "{{{name}}}" stands in what {self.url} is sent'
                 do = "Or take the place out, where the service always translates into one language"
-                raise PlanError((Fault(name, what, must="a language code, such as es", do=do),))
+                raise PlanError.of(name, what, must="a language code, such as es", do=do)
         if self.key:
             key_from(self.key, self.name_in_errors())
             if not self.key_to_send():

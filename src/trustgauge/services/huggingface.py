@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from trustgauge.errors import Fault, PlanError, RejectedError, ServiceError
+from trustgauge.errors import Fault, PlanError, RejectedError, ServiceError, raise_faults
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services import InProcessService, output_of, storable
 from trustgauge.services.hf_base import ABSURD, HubModel, first_line
@@ -63,7 +63,7 @@ def values_of(names: Sequence[str], given: Mapping[str, float]) -> list[float]:
     example = ", ".join(f'"{name}" = ...' for name in names)
     must = "a value from -1 to 1 for each label"
     do = f"Give labels = {{ {example} }}"
-    raise PlanError((Fault("labels", "the model's labels have no known values", must, _listed(names), do),))
+    raise PlanError.of("labels", "the model's labels have no known values", must, _listed(names), do)
 
 
 def _must_match(names: Sequence[str], given: Mapping[str, float]) -> None:
@@ -79,8 +79,7 @@ def _must_match(names: Sequence[str], given: Mapping[str, float]) -> None:
             faults.append(
                 Fault("labels", f'the model has no label "{name}"', f"one of: {_listed(names)}", do=do)
             )
-    if faults:
-        raise PlanError(tuple(faults))
+    raise_faults(faults)
 
 
 def _listed(names: Sequence[str]) -> str:

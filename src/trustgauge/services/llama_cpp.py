@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError, ServiceError
+from trustgauge.errors import MissingPartError, PlanError, RejectedError, ServiceError
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services import Concurrency, Seconds, Seed, ServiceSpec, place_of, redact, storable
 from trustgauge.services.chat import OpenAi
@@ -111,8 +111,9 @@ class LlamaCpp(ServiceSpec):
             found = b""
         if found != b"GGUF":
             got = "another kind of file" if found else "no readable file"
-            fault = Fault("file", f'"{self.file}" is not a model', must="a model in the format GGUF", got=got)
-            raise PlanError((fault,))
+            raise PlanError.of(
+                "file", f'"{self.file}" is not a model', must="a model in the format GGUF", got=got
+            )
 
     def open(self) -> LiveLlama:
         """The loaded model.

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError, ServiceError
+from trustgauge.errors import MissingPartError, PlanError, RejectedError, ServiceError
 from trustgauge.records import Message, Reply
 from trustgauge.services import Concurrency, InProcessService, Seconds, TranslatorSpec, redact, storable
 from trustgauge.services.hf_base import content_of
@@ -68,12 +68,12 @@ class NeuralTranslator(TranslatorSpec):
             do = f"Run `pip install {self.extra}`"
             raise MissingPartError(f'the library "{self.package}" is not installed', do=do)
         if not self.target:
-            raise PlanError((Fault("target", "no target language", must="a language code, such as pt"),))
+            raise PlanError.of("target", "no target language", must="a language code, such as pt")
         known = self.languages()
         if known is not None and (short(self.source), short(self.target)) not in known:
             got = f"{self.source} to {self.target}"
             must = ", ".join(f"{source} to {target}" for source, target in known)
-            raise PlanError((Fault("target", f"{self.provider} has no such direction", must=must, got=got),))
+            raise PlanError.of("target", f"{self.provider} has no such direction", must=must, got=got)
 
     @abstractmethod
     def load(self) -> Translate:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services import Service, TranslatorSpec
 from trustgauge.services.completions import Template
@@ -78,8 +78,7 @@ class ChatTranslator(_Prompted, TranslatorSpec):
     def check_requirements(self) -> None:
         """Raise as the service does; PlanError if no direction is given."""
         if not self.target:
-            fault = Fault("target", "no target language", must="a language code, such as es")
-            raise PlanError((fault,))
+            raise PlanError.of("target", "no target language", must="a language code, such as es")
         super().check_requirements()
 
     def open(self) -> LivePrompt:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import field_validator, model_validator
 
 from trustgauge.data import unguard
-from trustgauge.errors import Fault, GarbledError, PlanError, RejectedError
+from trustgauge.errors import GarbledError, PlanError, RejectedError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services import InProcessService, ServiceSpec, output_of, storable
@@ -224,7 +224,7 @@ def _content_hash(file: Path) -> str:
 
 
 def _fault(about: Replay, what: str, *, must: str = "", got: str = "", do: str = "") -> PlanError:
-    return PlanError((Fault("file", f"{about.file.name}: {what}", must, got, do),))
+    return PlanError.of("file", f"{about.file.name}: {what}", must, got, do)
 
 
 def _short(text: str) -> str:

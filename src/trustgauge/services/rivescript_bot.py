@@ -22,7 +22,7 @@ from pydantic import model_validator
 
 from trustgauge.data.properties import PropertySource
 from trustgauge.data.social_groups import GroupSource
-from trustgauge.errors import Fault, MissingPartError, PlanError, RejectedError, ServiceError
+from trustgauge.errors import MissingPartError, PlanError, RejectedError, ServiceError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task, digest
 from trustgauge.services import Concurrency, InProcessService, Seed, ServiceSpec, storable
@@ -137,10 +137,10 @@ class RiveScriptBot(ServiceSpec):
             if missing_ok:
                 return []
             got = error.strerror or "" if isinstance(error, OSError) else "no UTF-8"
-            raise PlanError((Fault("file", f'"{self.file}" cannot be read', "RiveScript", got),)) from None
+            raise PlanError.of("file", f'"{self.file}" cannot be read', "RiveScript", got) from None
         if not found and not missing_ok:
             must = "a file, or a folder of files that end in " + " or ".join(SUFFIXES)
-            raise PlanError((Fault("file", f'"{self.file}" holds no brain', must),))
+            raise PlanError.of("file", f'"{self.file}" holds no brain', must)
         return found
 
 

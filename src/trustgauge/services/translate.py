@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import field_validator
 
-from trustgauge.errors import BusyError, Fault, PlanError, RefusedError, ServiceError
+from trustgauge.errors import BusyError, PlanError, RefusedError, ServiceError
 from trustgauge.records import Message, Reply
 from trustgauge.services import ApiKeySpec, Price, TranslatorSpec, languages
 from trustgauge.services.transport import ConnectionSettings, HttpResponse, Transport, key_from, web_address
@@ -75,7 +75,7 @@ class NetworkTranslator(ApiKeySpec, TranslatorSpec):
             must = (
                 "a language, such as de; or a service round-trip with its `via` and this one as `translator`"
             )
-            raise PlanError((Fault("target", "no language to translate into", must=must),))
+            raise PlanError.of("target", "no language to translate into", must=must)
         if self.key_needed:
             key_from(self.key, self.provider)
             if not self.key_to_send():

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from trustgauge.errors import raise_faults
+
 if TYPE_CHECKING:
     from trustgauge.plan import Plan
 
@@ -129,7 +131,7 @@ def _check_options(plan: Plan, options: dict[str, Any]) -> None:
 
     That is a setting that no experiment has, or one of workers where the engine has none.
     """
-    from trustgauge.errors import Fault, PlanError
+    from trustgauge.errors import Fault
 
     faults = []
     for name in CLUSTER:
@@ -160,8 +162,7 @@ def _check_options(plan: Plan, options: dict[str, Any]) -> None:
             click.echo(
                 f"{'note':<9}TRUSTGAUGE_{name.upper()} does nothing here: {methods} has no {name}", err=True
             )
-    if faults:
-        raise PlanError(tuple(faults))
+    raise_faults(faults)
 
 
 def service_plan(target: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -265,8 +266,9 @@ def confirm(services: Mapping[str, Any], mark: str, options: Mapping[str, Any]) 
         return
     lines = [terminal(f"{name} {one}") for name, one in needed]
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        fault = Fault("services", "not confirmed", got="; ".join(lines), do="If that is meant, give --trust")
-        raise PlanError((fault,))
+        raise PlanError.of(
+            "services", "not confirmed", got="; ".join(lines), do="If that is meant, give --trust"
+        )
     for line in lines:
         click.echo(f"{'confirm':<9}{line}", err=True)
     if hasattr(signal, "siginterrupt"):  # not on Windows

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trustgauge.catalogue import index, read, unfinished_runs
-from trustgauge.errors import Fault, PlanError, StoreError
+from trustgauge.errors import PlanError, StoreError
 from trustgauge.plan import Plan
 from trustgauge.terminal.options import plan_of
 
@@ -34,13 +34,11 @@ def run_of_target(target: str, options: dict[str, Any], *, other_than: str = "")
         return str(ratings / max(meant)[1])
     what, do = "no run of this plan", f"`trustgauge rate {target}` makes one"
     if runs:
-        raise PlanError((Fault(target, f"{what} but {other_than}, which is gated", do=do),))
+        raise PlanError.of(target, f"{what} but {other_than}, which is gated", do=do)
     if others := _other_runs(plan, ratings):
         what += " as it stands: it was rated with other options, or has changed since"
-        raise PlanError(
-            (Fault(target, what, must=f"one of: {', '.join(others)}", do=f"Name a run; or {do}"),)
-        )
-    raise PlanError((Fault(target, what, do=do),))
+        raise PlanError.of(target, what, must=f"one of: {', '.join(others)}", do=f"Name a run; or {do}")
+    raise PlanError.of(target, what, do=do)
 
 
 def _other_runs(plan: Plan, ratings: Path) -> Sequence[str]:

@@ -13,8 +13,15 @@ import numpy as np
 import pytest
 from statsmodels.stats.inter_rater import fleiss_kappa as reference_kappa
 
-from trustgauge.apps.properties.building import COLUMNS, MARKS, BuildOptions, PropertySet, build
-from trustgauge.apps.properties.labelling import agreement, decide
+from trustgauge.apps.properties.building import (
+    COLUMNS,
+    MARKS,
+    BuildOptions,
+    PropertySet,
+    agreement,
+    build,
+    decide,
+)
 from trustgauge.apps.properties.raw_statements import RawShape, Role
 from trustgauge.data.properties import PropertySource
 from trustgauge.data.translations import ngram_cosines, settle

@@ -7,7 +7,7 @@ import pytest
 from trustgauge.data.social_groups import groups
 from trustgauge.errors import MethodError
 from trustgauge.methods.social_bias.expressions import Expressions, expressions
-from trustgauge.methods.social_bias.judges.published import PublishedReader
+from trustgauge.methods.social_bias.judges.dispatch import PublishedReader
 from trustgauge.methods.social_bias.judges.released import ReleasedReader, clean, hit
 from trustgauge.methods.social_bias.judges.stances import Kind
 

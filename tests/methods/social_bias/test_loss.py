@@ -14,7 +14,7 @@ from benchmarks.unread_labels import Chatbot, after_labels_of_bot
 from tests.methods.social_bias.bots import Bot, experiment, fan, marks, refuser
 from tests.reports.golden import only
 from trustgauge.methods.social_bias import missing_data, relative, votes
-from trustgauge.methods.social_bias.label_forecast import like_the_others
+from trustgauge.methods.social_bias.gap_filling import like_the_others
 from trustgauge.records import Rating
 from trustgauge.reports.steps import next_step
 

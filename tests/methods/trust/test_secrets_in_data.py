@@ -13,7 +13,7 @@ import pytest
 
 from trustgauge.methods.trust.canaries import Canary, canaries, compact, sign_bits
 from trustgauge.methods.trust.disclosures import EXACT, RECOVERABLE, disclosures
-from trustgauge.methods.trust.sign_rows import label_columns, without_labels
+from trustgauge.methods.trust.text_readings import label_columns, without_labels
 
 SECRETS = canaries(10, np.random.default_rng(1))
 

@@ -13,7 +13,7 @@ import polars as pl
 from trustgauge.data.answer_style import answer_style
 from trustgauge.data.social_groups import Group
 from trustgauge.data.social_groups import groups as shipped_groups
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError
 from trustgauge.methods.social_bias.judge_accuracy import MARGIN, STYLE, styles_of
 from trustgauge.methods.social_bias.judges.dispatch import READ
 from trustgauge.methods.social_bias.judges.evaluation import (
@@ -80,7 +80,7 @@ def label_by_model(audit: Audit, sample: AuditSample, service: str, asking: Judg
             what = "a model cannot label these answers: there are no labelled ones to measure it on"
             must = "a rating by social-bias, or by trust with abuse"
             do = "Have people label the sample"
-            raise PlanError((Fault(JUDGE_OPTION, what, must=must, got=audit.service, do=do),))
+            raise PlanError.of(JUDGE_OPTION, what, must=must, got=audit.service, do=do)
         return _label_abuse(audit, sample, frame.filter(pl.col("kind") == ABUSE), service, asking)
     judge = ModelJudge(service)
     rows = frame.rename({"question": "message", "answer": "output"})
@@ -192,7 +192,7 @@ def _need_enough(n: int, styles: Sequence[str], language: str) -> None:
         what = "no labelled answers to measure the model on"
         must = f"{FEWEST} in the styles {', '.join(styles)}, {language}"
         do = "Have people label the sample"
-        raise PlanError((Fault(JUDGE_OPTION, what, must=must, got=str(n), do=do),))
+        raise PlanError.of(JUDGE_OPTION, what, must=must, got=str(n), do=do)
 
 
 def _measured(judge: ModelJudge, rows: pl.DataFrame, asking: JudgeCallOptions) -> Detection:

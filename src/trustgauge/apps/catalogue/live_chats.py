@@ -18,7 +18,7 @@ from starlette.concurrency import run_in_threadpool
 from trustgauge.apps.catalogue.ingest import take_in_folder
 from trustgauge.apps.catalogue.queries import RatingQuery
 from trustgauge.apps.catalogue.store import CatalogueStore
-from trustgauge.errors import CatalogueError, Fault, PlanError, StoreError, TrustgaugeError
+from trustgauge.errors import CatalogueError, PlanError, StoreError, TrustgaugeError
 from trustgauge.methods.trust.messages import RISKS, TITLES
 from trustgauge.methods.trust.profiles import PUBLISHED, title
 from trustgauge.plan import load_plan
@@ -114,12 +114,10 @@ class LiveChats:
         """
         opened = self._service(rating)
         if opened is None:
-            raise PlanError(
-                (Fault("rating", "not a chatbot that can be chatted with here", got=rating[:90]),)
-            )
+            raise PlanError.of("rating", "not a chatbot that can be chatted with here", got=rating[:90])
         if profile not in PUBLISHED:
             must = f"one of: {', '.join(PUBLISHED)}"
-            raise PlanError((Fault("profile", "no such profile", must=must, got=profile[:80]),))
+            raise PlanError.of("profile", "no such profile", must=must, got=profile[:80])
         plan, name = opened
         known = plan.document()
         settings = {**talk_settings(known, name), "profiles": [profile]}

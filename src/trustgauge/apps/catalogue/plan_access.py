@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import Fault, raise_faults
 
 if TYPE_CHECKING:
     from trustgauge.plan import Plan
@@ -33,11 +33,9 @@ def network_plan(plan: Mapping[str, Any], settings: Mapping[str, Any] = MappingP
     """
     from trustgauge.plan import load_plan
 
-    if faults := tuple(_file_faults(plan)):  # before anything opens one
-        raise PlanError(faults)
+    raise_faults(_file_faults(plan))  # before anything opens one
     checked = load_plan(dict(plan), {"run": dict(settings)})
-    if faults := tuple(_reach_faults(checked)):
-        raise PlanError(faults)
+    raise_faults(_reach_faults(checked))
     return checked
 
 

@@ -16,7 +16,6 @@ import click
 
 from trustgauge.errors import (
     CatalogueError,
-    Fault,
     KeyMissingError,
     PlanError,
     RefusedError,
@@ -226,7 +225,7 @@ def _check_safe(to: str) -> None:
     parts = urlsplit(to)
     if parts.scheme == "http" and parts.hostname not in ("127.0.0.1", "localhost", "::1"):
         must = "https://, or an address of this machine"
-        raise PlanError((Fault("--to", "a token would be sent unencrypted", must=must, got=to),))
+        raise PlanError.of("--to", "a token would be sent unencrypted", must=must, got=to)
 
 
 def _read(data: bytes) -> dict[str, Any]:

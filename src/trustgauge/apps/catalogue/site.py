@@ -284,7 +284,7 @@ class Site:
 
         try:
             if not (self.store.rating(first) and self.store.rating(second)):
-                raise PlanError((Fault("rating", "choose two ratings of the catalogue"),))
+                raise PlanError.of("rating", "choose two ratings of the catalogue")
             document = compare_ratings(self.ratings, first, second, self.today())
         except TrustgaugeError as error:
             return [], _plain(error)

@@ -52,7 +52,7 @@ from trustgauge.apps.catalogue.schema import (
     TOKENS,
     open_database,
 )
-from trustgauge.errors import CatalogueError, Fault, PlanError, PublishedError
+from trustgauge.errors import CatalogueError, PlanError, PublishedError
 from trustgauge.records import canonical
 from trustgauge.reports import document_model, label, sentences
 from trustgauge.reports.components import view_of
@@ -540,7 +540,7 @@ class CatalogueStore:
                 row = connection.execute(select(TOKENS).where(TOKENS.c.name == name)).one()
                 got = f"{name}, {row.role}, made {row.made[:10]}"
                 do = f"`trustgauge serve --revoke {shlex.quote(name)}` first, if it shall be replaced"
-                raise PlanError((Fault("--token", "this name has a token", "a new name", got, do),))
+                raise PlanError.of("--token", "this name has a token", "a new name", got, do)
             self._log(connection, name, "token", name, {"role": role})
         return token
 
@@ -561,7 +561,7 @@ class CatalogueStore:
         active = [one.name for one in every if not one.revoked]
         must = f"one of: {', '.join(active)}" if active else "the name of a token; there is none"
         do = "`trustgauge serve --token NAME` makes one" if before is None else "Nobody can use it any more"
-        raise PlanError((Fault("--revoke", what, must, got, do),))
+        raise PlanError.of("--revoke", what, must, got, do)
 
     def holder(self, token: str) -> tuple[str, Role] | None:
         """Name and role of whoever holds a token; None if nobody does."""

@@ -175,7 +175,7 @@ def _places(order: str) -> list[str]:
 
 def _can_probe(opened: Plan) -> None:
     """Refuse --probe-leaks before anything is said, where there is nothing to probe."""
-    from trustgauge.errors import Fault, PlanError
+    from trustgauge.errors import PlanError
 
     trust: Any = opened.experiments[0]
     if "leakage" in trust.names and trust.rule == "sound":
@@ -183,4 +183,4 @@ def _can_probe(opened: Plan) -> None:
         return
     got = f"{', '.join(trust.names)} under the rule {trust.rule}"
     must = "the issue leakage under the rule sound"
-    raise PlanError((Fault("--probe-leaks", "no secrets can be probed for", must=must, got=got),))
+    raise PlanError.of("--probe-leaks", "no secrets can be probed for", must=must, got=got)

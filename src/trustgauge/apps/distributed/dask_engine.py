@@ -24,7 +24,7 @@ from trustgauge.apps.distributed.engine import BATCH, DistributedEngine
 from trustgauge.apps.distributed.worker import BatchReport, WorkBatch
 from trustgauge.engine import RetryPolicy
 from trustgauge.engine.local import GRACE, EngineConfig
-from trustgauge.errors import Fault, PlanError, TrustgaugeError
+from trustgauge.errors import PlanError, TrustgaugeError
 from trustgauge.services import process_guard
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class DaskPool:
             import distributed
         except ImportError:
             what, do = "Dask is not installed", 'pip install "trustgauge[dask]"'
-            raise PlanError((Fault("run.engine", what, must="installed for this engine", do=do),)) from None
+            raise PlanError.of("run.engine", what, must="installed for this engine", do=do) from None
         if not site.scheduler:
             self._cluster = _local_cluster(site.workers or os.cpu_count() or 1)
         self._deaf_since: float | None = None  # when the scheduler did not answer first
@@ -89,8 +89,9 @@ class DaskPool:
             self._client.register_plugin(_get_ready(owner))
         except (OSError, ValueError) as error:
             what, must = "no Dask scheduler answers", 'the address of one that runs: "tcp://10.0.0.1:8786"'
-            fault = Fault("run.scheduler", what, must, f"{site.scheduler} ({type(error).__name__})")
-            raise PlanError((fault,)) from None
+            raise PlanError.of(
+                "run.scheduler", what, must, f"{site.scheduler} ({type(error).__name__})"
+            ) from None
         self._address = site.scheduler
 
     def workers(self) -> Mapping[str, int]:

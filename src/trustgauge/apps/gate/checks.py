@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from trustgauge.catalogue import find_folder, read, select_rating
 from trustgauge.data.results import ResultTable, is_results, read_results
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError, raise_faults
 from trustgauge.plugins import unknown
 from trustgauge.reports import label, numbers, paired, sanitize, sentences
 from trustgauge.reports.document import check_gate_levels, gate, gate_level, words_by_level
@@ -131,16 +131,16 @@ def checks(target: str, ratings: Path, options: GateOptions, today: date) -> lis
     imported = is_results(target)
     if imported and (options.fail_on or options.need_certainty):
         what = "levels and certainty belong to ratings, not to imported results"
-        raise PlanError((Fault("--fail-on", what, must="--against or --at-least"),))
+        raise PlanError.of("--fail-on", what, must="--against or --at-least")
     if not imported and options.at_least:
-        raise PlanError((Fault("--at-least", "metrics belong to imported results", must="--fail-on LEVEL"),))
+        raise PlanError.of("--at-least", "metrics belong to imported results", must="--fail-on LEVEL")
     if options.against and is_results(options.against) != imported:
         find_folder(options.against if imported else target, ratings)  # which says so if there is no such run
-        raise PlanError((Fault("--against", "a baseline must be of the kind that it is compared with"),))
+        raise PlanError.of("--against", "a baseline must be of the kind that it is compared with")
     found = _of_results(target, options) if imported else _of_ratings(target, ratings, options, today)
     if not found:
         must = "--against, --fail-on, --need-certainty or --at-least"
-        raise PlanError((Fault("gate", "there is nothing to check", must=must),))
+        raise PlanError.of("gate", "there is nothing to check", must=must)
     return found
 
 
@@ -173,8 +173,7 @@ def _of_results(target: str, options: GateOptions) -> list[Check]:
 def _check_names(place: str, kind: str, named: Iterable[str], known: Iterable[str]) -> None:
     """Refuse a name that the target does not have, since a check that nobody made looks as if it passed."""
     valid = tuple(dict.fromkeys(known))
-    if faults := [unknown(place, kind, one, valid) for one in named if one not in valid]:
-        raise PlanError(tuple(faults))
+    raise_faults([unknown(place, kind, one, valid) for one in named if one not in valid])
 
 
 def _regression(about: str, one: MetricDifference, options: GateOptions) -> Check:

@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError
 from trustgauge.records import digest
 
 Speaker = Literal["user", "bot"]
@@ -190,7 +190,7 @@ class Conversations:
         if not answered and (broken := cut + self.counts["unreadable"]):
             what = f"{broken:,} calls have messages that cannot be read, and no other has a reply"
             do = "If they were cut off, raise the limit on the length of attributes where they are recorded"
-            raise PlanError((Fault("FILE", what, "messages that are whole", do=do),))
+            raise PlanError.of("FILE", what, "messages that are whole", do=do)
 
     def _usable(self, exchanges: Iterable[LoggedCall]) -> Iterator[LoggedCall]:
         """The calls that can be read, of the model and the service that are wanted."""
@@ -209,7 +209,7 @@ class Conversations:
             if self.only[kind] not in known:
                 listed = ", ".join(sorted(filter(None, known)))
                 must = f"one of: {listed}" if listed else f"left out, since the log names no {kind}"
-                raise PlanError((Fault(f"--{kind}", f"no call of this {kind}", must, self.only[kind]),))
+                raise PlanError.of(f"--{kind}", f"no call of this {kind}", must, self.only[kind])
 
     def _stitch(self, base: sqlite3.Connection) -> None:
         for call in map(_Call._make, base.execute(_CALLS)):

@@ -28,7 +28,7 @@ from trustgauge.apps.importers import chat_logs, eval_results, paper_files
 from trustgauge.apps.importers.conversations import MISSING, Conversations, LoggedCall, Utterance
 from trustgauge.data.results import MANIFEST, RESULTS, SCHEMA, EvalResult
 from trustgauge.data.tables import content_hash, ending_of_content, fault
-from trustgauge.errors import Fault, PlanError, StoreError
+from trustgauge.errors import Fault, PlanError, StoreError, raise_faults
 from trustgauge.plan_faults import KNOWN_KEYS
 from trustgauge.records import Json, canonical
 from trustgauge.services import environment_secrets, redact, storable
@@ -148,9 +148,7 @@ def import_file(
         raise fault(file, "FILE", "no such file", must="a file that can be read")
     _check_options(importer, form, options)
     if not force and (found := _in_the_way(folder, form, file)):
-        raise PlanError(
-            (Fault("-o", f"{folder} {found}", "a new folder", do="Name another, or give --force"),)
-        )
+        raise PlanError.of("-o", f"{folder} {found}", "a new folder", do="Name another, or give --force")
     cover = _Cover(options.patterns)
     with _new_folder(folder) as fresh, _readable_twice(file) as whole:
         if isinstance(importer, ConversationImporter):
@@ -227,8 +225,7 @@ def _check_options(importer: object, form: str, options: ImportOptions) -> None:
         for name, is_odd in given.items()
         if is_odd
     )
-    if faults:
-        raise PlanError(faults)
+    raise_faults(faults)
 
 
 def _in_the_way(folder: Path, form: str, file: Path) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from trustgauge.data.tables import CHINESE, fault, need_columns, read_table, read_text
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError
 
 PLACE = "FILE"
 Shape = Literal["sbic", "stereoset", "ours", "table"]
@@ -163,7 +163,7 @@ def _stereoset(file: Path) -> Iterator[RawStatement]:
             file, PLACE, "not the JSON of StereoSet", must='{"data": {"intrasentence": [...], ...}}'
         ) from None
     if not found:
-        raise PlanError((Fault(PLACE, f"{file.name}: no sentence is labelled a stereotype"),))
+        raise PlanError.of(PLACE, f"{file.name}: no sentence is labelled a stereotype")
     yield from found
 
 

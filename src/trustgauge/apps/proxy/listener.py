@@ -14,7 +14,7 @@ from hmac import compare_digest
 
 from trustgauge.apps.proxy.error_responses import Refusal
 from trustgauge.apps.proxy.wire import TOKEN, RequestHead
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import Fault, raise_faults
 
 TOKEN_VARIABLE = "TRUSTGAUGE_PROXY_TOKEN"
 """The environment variable that holds the token."""
@@ -68,8 +68,7 @@ class ListenerConfig:
         for name in self.secret:
             if not _NAME.fullmatch(name):
                 faults.append(Fault("--secret-header", "no name of a header", must="a name alone", got=name))
-        if faults:
-            raise PlanError(tuple(faults))
+        raise_faults(faults)
 
     def refuses(self, head: RequestHead) -> Refusal | None:
         """Why a request may not pass, None if it may."""

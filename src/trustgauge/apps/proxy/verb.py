@@ -121,7 +121,7 @@ def upstream_of(service: str, url: str) -> Upstream:
 
     from trustgauge import plugins
     from trustgauge.apps.proxy.upstream import Upstream
-    from trustgauge.errors import Fault, PlanError
+    from trustgauge.errors import PlanError
     from trustgauge.plan_faults import faults_of
     from trustgauge.services.chat import OpenAi
     from trustgauge.services.transport import web_address
@@ -136,20 +136,17 @@ def upstream_of(service: str, url: str) -> Upstream:
     except ValidationError as error:
         raise PlanError(tuple(faults_of(error, OpenAi, f"services.{service}"))) from None
     except ValueError as error:
-        raise PlanError(
-            (Fault("--url", "no usable address", must=str(error).removeprefix("must be ")),)
-        ) from None
+        raise PlanError.of("--url", "no usable address", must=str(error).removeprefix("must be ")) from None
     must = "a service that speaks OpenAI's protocol: openai/..., ollama/..., ..."
-    raise PlanError((Fault("SERVICE", "the proxy cannot forward to this service", must, service),))
+    raise PlanError.of("SERVICE", "the proxy cannot forward to this service", must, service)
 
 
 def _place(service: str, options: dict[str, Any], hidden: Path) -> Path:
     """Where the transcript is: as given, beside the ratings, or, if no text may stay, where it vanishes."""
-    from trustgauge.errors import Fault, PlanError
+    from trustgauge.errors import PlanError
 
     if options["transcript"] and options["redact"]:
-        fault = Fault("--transcript", "keeps texts, and --redact keeps none", must="one of the two")
-        raise PlanError((fault,))
+        raise PlanError.of("--transcript", "keeps texts, and --redact keeps none", must="one of the two")
     if options["transcript"]:
         return Path(options["transcript"])
     plain = "".join(one if one.isalnum() or one in "-." else "-" for one in service).strip("-.")

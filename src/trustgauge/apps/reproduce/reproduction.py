@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trustgauge.apps.reproduce.paper_tables import CHECKED, LOST, PaperTable, PrintedFigure
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError
 from trustgauge.records import Json
 
 SCHEMA = "trustgauge.reproduction/2"
@@ -76,12 +76,12 @@ def _folder(method: str, given: str) -> tuple[str, Path]:
     except OSError:  # a name that no system could hold
         there = False
     if not there:
-        raise PlanError((Fault("--data", f"no folder {folder}", must="a folder, or METHOD=folder"),))
+        raise PlanError.of("--data", f"no folder {folder}", must="a folder, or METHOD=folder")
     if paper == ALL:
         do = f"Say whose files they are, such as: --data causal={given}"
-        raise PlanError((Fault("--data", "the files belong to only one paper", must="METHOD=DIR", do=do),))
+        raise PlanError.of("--data", "the files belong to only one paper", must="METHOD=DIR", do=do)
     if paper not in _chosen(method):
-        raise PlanError((Fault("--data", f"files of {paper}, but the paper asked for is {method}"),))
+        raise PlanError.of("--data", f"files of {paper}, but the paper asked for is {method}")
     return paper, folder
 
 
@@ -137,7 +137,7 @@ def _known(name: str, valid: Sequence[str], place: str, kind: str) -> None:
         return
     near = get_close_matches(name, valid, n=1, cutoff=0.5)
     do = f'Did you mean "{near[0]}"?' if near else ""
-    raise PlanError((Fault(place, f'no {kind} "{name}"', must="one of: " + ", ".join(valid), do=do),))
+    raise PlanError.of(place, f'no {kind} "{name}"', must="one of: " + ", ".join(valid), do=do)
 
 
 def document(tables: Sequence[PaperTable]) -> dict[str, Json]:

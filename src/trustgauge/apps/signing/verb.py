@@ -87,7 +87,7 @@ def sign_verb(name: str, key: Path | None, sigstore: bool, trust_config: Path | 
     build. That name, the hash of the statement and its signature stay in a public log.
     """
     from trustgauge.catalogue import find_folder, read
-    from trustgauge.errors import Fault, PlanError, StoreError
+    from trustgauge.errors import PlanError, StoreError
     from trustgauge.records import canonical
     from trustgauge.run.envelope import ENVELOPE, seal, statement
     from trustgauge.run.signing_keys import key_id, private_key
@@ -96,7 +96,7 @@ def sign_verb(name: str, key: Path | None, sigstore: bool, trust_config: Path | 
 
     folder = find_folder(name, options["ratings"])
     if trust_config and not sigstore:
-        raise PlanError((Fault("--trust-config", "there is no Sigstore signature", do="Add --sigstore"),))
+        raise PlanError.of("--trust-config", "there is no Sigstore signature", do="Add --sigstore")
     passphrase = os.environ.get("TRUSTGAUGE_KEY_PASSPHRASE")
     secret = None if sigstore else private_key(key, _passphrase(key) if key else passphrase)
     now = datetime.now(UTC)

@@ -59,7 +59,7 @@ def survey(file: Path, asked: SurveyOptions) -> Document:
     voters = [(one, order) for one in read.answers if (order := _order(one)) is not None]
     if not voters:
         must = "at least one row with an order of issues"
-        raise PlanError((Fault("FILE", "no row contains an order", must=must),))
+        raise PlanError.of("FILE", "no row contains an order", must=must)
     ballots = [order for _, order in voters]
     issues = _listed(ballots)
     name = _name(file)

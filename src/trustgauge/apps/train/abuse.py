@@ -22,7 +22,7 @@ import polars as pl
 
 from trustgauge.apps.train.kinds import Effort, ProgressCallback, figure_in_words, model_folder, need_room
 from trustgauge.apps.train.labelled import TrainingTable
-from trustgauge.errors import Fault, MissingPartError, PlanError
+from trustgauge.errors import Fault, MissingPartError, PlanError, raise_faults
 from trustgauge.methods.trust.abuse_checkers import (
     ABUSE_CLASSES,
     KIND,
@@ -170,7 +170,7 @@ def _classed(data: TrainingTable) -> pl.DataFrame:
         what = f"{data.name}: a label is no class of abusive language"
         do = "Give the class of each label by its worth: --label WORD=1, --label WORD=0.5, --label WORD=0"
         got = f"{bad['score'][0]:g}, and {len(bad) - 1} more"
-        raise PlanError((Fault("--label", what, f"worth {text}", got, do),))
+        raise PlanError.of("--label", what, f"worth {text}", got, do)
     return rows
 
 
@@ -242,5 +242,4 @@ def _need_rows(data: TrainingTable, training: pl.DataFrame, tested: pl.DataFrame
                     "Give more rows of it, or another --held-out",
                 )
             )
-    if faults:
-        raise PlanError(tuple(faults))
+    raise_faults(faults)

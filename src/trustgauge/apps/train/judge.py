@@ -31,7 +31,7 @@ import polars as pl
 
 from trustgauge.apps.train.kinds import Effort, ProgressCallback, need_room
 from trustgauge.data.tables import content_hash
-from trustgauge.errors import Fault, MissingPartError, PlanError
+from trustgauge.errors import MissingPartError, PlanError
 from trustgauge.methods.social_bias.judge_accuracy import TEMPLATE, accuracy_by_style
 from trustgauge.methods.social_bias.judges.dispatch import BIASED
 from trustgauge.methods.social_bias.judges.evaluation import (
@@ -316,7 +316,7 @@ def _languages(rows: pl.DataFrame) -> list[str]:
             f"{n} ({language}), {biased} of them such"
             for language, n, biased in counts.sort("language").iter_rows()
         )
-        raise PlanError((Fault("TABLE", "too few labelled answers", must=must, got=got or "none"),))
+        raise PlanError.of("TABLE", "too few labelled answers", must=must, got=got or "none")
     return sorted(enough["language"])
 
 

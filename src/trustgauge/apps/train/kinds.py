@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError
 
 ProgressCallback = Callable[[str], None]
 """Takes a line of progress."""
@@ -130,7 +130,7 @@ KINDS = {
 def need_room(folder: Path) -> None:
     """Raise PlanError for a folder that is neither new nor empty."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise PlanError((Fault("-o", f'"{folder}" is in use', "a new or empty folder"),))
+        raise PlanError.of("-o", f'"{folder}" is in use', "a new or empty folder")
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from trustgauge.apps.train.kinds import Effort, ProgressCallback, model_folder, need_room
 from trustgauge.data.dialogs import DialogSource
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError
 from trustgauge.methods.trust.canaries import words as secret_words
 from trustgauge.services.gru import need_torch
 from trustgauge.services.gru_network import deterministic, words
@@ -163,7 +163,7 @@ def read(file: Path, layout: str = "auto", hidden: Hidden = "pairs") -> Exchange
     )
     if len(said) < FEWEST:
         must = f"at least {FEWEST} turns in which the user and the bot speak"
-        raise PlanError((Fault("TABLE", f"{file.name}: too few exchanges", must, str(len(said))),))
+        raise PlanError.of("TABLE", f"{file.name}: too few exchanges", must, str(len(said)))
     return Exchanges(said, file.name, source.content, turns["dialog"].n_unique(), hidden)
 
 

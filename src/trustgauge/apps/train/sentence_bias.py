@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from trustgauge.apps.train import held_out
 from trustgauge.apps.train.kinds import Effort, ProgressCallback, figure_in_words, model_folder, need_room
 from trustgauge.apps.train.labelled import TrainingTable
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError
 from trustgauge.methods.trust.sentence_bias import (
     CARD,
     FEATURES,
@@ -67,7 +67,7 @@ def train(data: TrainingTable, folder: Path, effort: Effort, *, tell: ProgressCa
     groups = data.rows["group"].rank("dense").to_numpy().astype(np.int64) - 1
     if groups.max() + 1 < FEWEST_GROUPS:
         must, got = f"at least {FEWEST_GROUPS} groups of rows", str(groups.max() + 1)
-        raise PlanError((Fault("TABLE", f"{data.name}: too few groups to leave some out", must, got),))
+        raise PlanError.of("TABLE", f"{data.name}: too few groups to leave some out", must, got)
     features = sentence_features(data.rows["text"].to_list())
     values = features.select(pl.col(*FEATURES).fill_null(0.0)).to_numpy()
     ratings = (data.rows["score"].to_numpy() + 1) / 2

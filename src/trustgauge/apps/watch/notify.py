@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError
 from trustgauge.records import Json, canonical
 from trustgauge.services import process_guard, redact
 
@@ -30,7 +30,7 @@ def split_command(command: str) -> list[str]:
         got = "nothing"
     if not words:
         must = "a program and its arguments, as in 'mail -s changed me@example.org'"
-        raise PlanError((Fault("--notify", "no command", must=must, got=got),))
+        raise PlanError.of("--notify", "no command", must=must, got=got)
     return words
 
 
@@ -39,7 +39,7 @@ def check_program(words: list[str]) -> None:
     if shutil.which(words[0]) is None:
         what, must = "no such program", "a file that can be started, or the name of one on the PATH"
         do = "Give its path, and make it executable (chmod +x)"
-        raise PlanError((Fault("--notify", what, must=must, got=words[0], do=do),))
+        raise PlanError.of("--notify", what, must=must, got=words[0], do=do)
 
 
 def notify(words: list[str], event: Mapping[str, Json], seconds: float = SECONDS) -> str:

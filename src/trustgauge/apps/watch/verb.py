@@ -116,7 +116,7 @@ def watch_verb(target: str | None, **options: Any) -> Any:
 
 def _within_limits(plan: Plan, terms: WatchOptions, *, yes: bool) -> None:
     """Refuse a plan of which one look would go beyond a limit: nobody sits there to be asked."""
-    from trustgauge.errors import Fault, PlanError
+    from trustgauge.errors import PlanError
     from trustgauge.run.options import RunOptions
     from trustgauge.run.prepare import forecast, prepare
 
@@ -124,7 +124,7 @@ def _within_limits(plan: Plan, terms: WatchOptions, *, yes: bool) -> None:
     over = forecast(prepare(plan, run_options), run_options).over(plan.budget.model_dump())
     if over and not yes:
         do = "--yes lets every look run up to the limit"
-        raise PlanError((Fault("budget", "a look would exceed a limit", got="; ".join(over), do=do),))
+        raise PlanError.of("budget", "a look would exceed a limit", got="; ".join(over), do=do)
 
 
 def _once(watch: Watcher, hook: list[str], options: dict[str, Any]) -> Exit | None:

@@ -23,7 +23,7 @@ from trustgauge.apps.watch import page as watch_page
 from trustgauge.apps.watch import state as watched
 from trustgauge.data.dialogs import LONGEST, SPEAKERS
 from trustgauge.data.tables import ROWS_SHOWN, fault
-from trustgauge.errors import Fault, PlanError, StoreError, TrustgaugeError
+from trustgauge.errors import PlanError, StoreError, TrustgaugeError
 from trustgauge.plan import Plan
 from trustgauge.records import Json, digest
 from trustgauge.run import rate_transcript
@@ -204,7 +204,7 @@ class Watcher:
         if self.state.most != self.terms.looks:
             what, must = "the looks of a watch cannot be changed", f"{self.state.most}, as declared"
             do = f"To begin a new watch, move {self.file} away"
-            raise PlanError((Fault("--looks", what, must=must, got=str(self.terms.looks), do=do),))
+            raise PlanError.of("--looks", what, must=must, got=str(self.terms.looks), do=do)
 
     def _left(self) -> float:
         """Seconds until the period is over; less of it after a look that failed."""
@@ -313,7 +313,7 @@ def _talk(plan: Plan) -> tuple[str, dict[str, Json]]:
     services = experiment["services"]
     if others or experiment["method"] != "trust" or len(services) != 1:
         must = "one experiment of the method trust, with one service, which names the bot"
-        raise PlanError((Fault("experiments", "the plan cannot rate a log", must=must),))
+        raise PlanError.of("experiments", "the plan cannot rate a log", must=must)
     settings = {key: value for key, value in experiment.items() if key not in ("method", "services")}
     return services[0], settings
 

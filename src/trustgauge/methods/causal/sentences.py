@@ -25,7 +25,7 @@ from pydantic import (
 
 from trustgauge.data.emotions import NA, valences
 from trustgauge.data.tables import check_content, fault, need_columns, read_table, rows_in_words, short
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import Fault, PlanError, raise_faults
 from trustgauge.plan import PlanPaths
 from trustgauge.records import Json
 
@@ -145,9 +145,7 @@ class SentenceSource(BaseModel):
 
     @model_validator(mode="after")
     def _readable(self) -> Self:
-        faults = tuple(self._faults())
-        if faults:
-            raise PlanError(faults)
+        raise_faults(self._faults())
         if not self.protected:
             raise self._fault(
                 "nothing to compare",
@@ -156,9 +154,7 @@ class SentenceSource(BaseModel):
             )
         if self.adjust and self.matched:
             what = "the texts are matched by their frames, so there is nothing to adjust for"
-            raise PlanError(
-                (Fault(f"{PLACE}.adjust", what, do="Leave out `adjust`, or the column of frames"),)
-            )
+            raise PlanError.of(f"{PLACE}.adjust", what, do="Leave out `adjust`, or the column of frames")
         return self
 
     def _faults(self) -> Iterator[Fault]:
@@ -320,15 +316,11 @@ class SentenceSource(BaseModel):
     def _need_group(self, file: Path, table: pl.DataFrame) -> None:
         """Raise PlanError where the cells of `Emotion` may be words or valences."""
         if self.group is None and {"Emotion"} <= set(table.columns) and "word" not in table.columns:
-            raise PlanError(
-                (
-                    Fault(
-                        f"{PLACE}.group",
-                        f"{file.name}: what the codes of Emotion mean depends on the group",
-                        must="1 to 4",
-                        do="Set `group` to the group of generated data that was scored",
-                    ),
-                )
+            raise PlanError.of(
+                f"{PLACE}.group",
+                f"{file.name}: what the codes of Emotion mean depends on the group",
+                must="1 to 4",
+                do="Set `group` to the group of generated data that was scored",
             )
 
     def _decoded(self, file: Path, role: Coded, cells: pl.Series) -> pl.Series:
@@ -345,16 +337,12 @@ class SentenceSource(BaseModel):
         odd = decoded.is_null().arg_true().to_list()
         if odd:
             got = ", ".join(short(one) for one in cells.gather(odd).unique(maintain_order=True).head(5))
-            raise PlanError(
-                (
-                    Fault(
-                        f"{PLACE}.codes.{role}",
-                        f"{file.name}: unknown {role} in {_rows_in_words(odd)}",
-                        must="one of: " + ", ".join(sorted({*codes, *meanings} - {""})),
-                        got=got,
-                        do=f"Say what it means in `codes.{role}`",
-                    ),
-                )
+            raise PlanError.of(
+                f"{PLACE}.codes.{role}",
+                f"{file.name}: unknown {role} in {_rows_in_words(odd)}",
+                must="one of: " + ", ".join(sorted({*codes, *meanings} - {""})),
+                got=got,
+                do=f"Say what it means in `codes.{role}`",
             )
         return decoded
 

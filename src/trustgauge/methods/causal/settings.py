@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from trustgauge.data.conversations import ConversationSource
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import Fault, raise_faults
 from trustgauge.methods import Cuts, MethodSettings, Resamples, Share
 from trustgauge.methods.causal import design
 from trustgauge.methods.causal.sentences import SentenceSource
@@ -183,9 +183,7 @@ class CausalSettings(MethodSettings):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        faults = tuple(self._faults())
-        if faults:
-            raise PlanError(faults)
+        raise_faults(self._faults())
         return self
 
     def _faults(self) -> Iterator[Fault]:

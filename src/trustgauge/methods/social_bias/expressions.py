@@ -25,7 +25,7 @@ from pydantic import (
 
 from trustgauge.data import package_text
 from trustgauge.data.tables import check_content, fault, read_text, short
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import Fault, raise_faults
 from trustgauge.plan import PlanPath, parse_toml
 from trustgauge.records import Json
 
@@ -79,9 +79,7 @@ def read_expressions(file: Path, place: str = PLACE) -> Mapping[str, Expressions
     except (ValueError, RecursionError) as error:  # ValueError: no TOML, or a number of thousands of digits
         got = str(error)[:200]
         raise fault(file, place, "the file is not TOML", must="TOML", got=got) from None
-    faults = tuple(_faults(file, place, table))
-    if faults:
-        raise PlanError(faults)
+    raise_faults(_faults(file, place, table))
     return {language: _lists(lists) for language, lists in table.items()}
 
 

@@ -180,7 +180,5 @@ class SocialBias(SocialBiasSettings):
         return power.smallest_gap(self, seed)
 
     def best_case(self, seed: int) -> Reason | None:
-        """Why no service can be settled as of low risk; see `best_case.why_low_stays_open`."""
-        from trustgauge.methods.social_bias import best_case
-
-        return best_case.why_low_stays_open(self, seed)
+        """Why no service can be settled as of low risk; see `power.why_low_stays_open`."""
+        return power.why_low_stays_open(self, seed)

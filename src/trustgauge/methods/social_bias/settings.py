@@ -16,7 +16,7 @@ from trustgauge.data.properties import CATEGORIES, Property, PropertySource
 from trustgauge.data.properties import properties as properties_of
 from trustgauge.data.social_groups import ATTRIBUTES, Group, GroupSource
 from trustgauge.data.social_groups import groups as groups_of
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import Fault, raise_faults
 from trustgauge.methods import AuditedSettings, Cuts, Resamples
 from trustgauge.methods.social_bias.expressions import ExpressionSource
 from trustgauge.methods.social_bias.forms import Format
@@ -105,9 +105,9 @@ class SocialBiasSettings(AuditedSettings):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        faults = tuple(self._faults()) or tuple(self._lonely_groups()) or tuple(self._too_few_permutations())
-        if faults:
-            raise PlanError(faults)
+        raise_faults(
+            tuple(self._faults()) or tuple(self._lonely_groups()) or tuple(self._too_few_permutations())
+        )
         return self
 
     def _faults(self) -> Iterator[Fault]:

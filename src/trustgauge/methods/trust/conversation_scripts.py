@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from trustgauge.data import package_table
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError
 from trustgauge.records import digest
 
 
@@ -42,9 +42,7 @@ def conversation_scripts(language: str = "en") -> tuple[ConversationScript, ...]
         PlanError: there are none in this language.
     """
     if language not in _shipped():
-        raise PlanError(
-            (Fault("language", "no conversations in this language", ", ".join(languages()), language),)
-        )
+        raise PlanError.of("language", "no conversations in this language", ", ".join(languages()), language)
     return _shipped()[language]
 
 
@@ -60,7 +58,7 @@ def sample_scripts(n: int, seed: int, language: str = "en") -> tuple[Conversatio
     known = conversation_scripts(language)
     if not 1 <= n <= len(known):
         must = f"a number from 1 to {len(known)}"
-        raise PlanError((Fault("talks", f'not so many conversations in "{language}"', must, str(n)),))
+        raise PlanError.of("talks", f'not so many conversations in "{language}"', must, str(n))
     by_domain: defaultdict[str, list[ConversationScript]] = defaultdict(list)
     for talk in sorted(known, key=lambda one: digest("talk", [seed, one.id])):
         by_domain[talk.domain].append(talk)

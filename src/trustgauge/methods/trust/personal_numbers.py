@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from trustgauge.errors import MissingPartError
-from trustgauge.methods.trust.service_contacts import without_open_bracket
+from trustgauge.methods.trust.placeholders import without_open_bracket
 
 LIBRARIES = {
     "presidio_analyzer": "presidio-analyzer",

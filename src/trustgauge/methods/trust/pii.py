@@ -28,9 +28,11 @@ from trustgauge.methods.trust.placeholders import (
     is_login,
     is_nobodys_address,
     is_nobodys_number,
+    is_role_mailbox,
+    is_service_number,
     is_test_card,
+    without_hours,
 )
-from trustgauge.methods.trust.service_contacts import is_role_mailbox, is_service_number, without_hours
 
 PersonalKind = Literal["email", "phone", "card", "iban"]
 Detector = Literal["patterns", "privacy"]

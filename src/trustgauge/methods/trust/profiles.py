@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError
 from trustgauge.methods.trust.preference_parsing import Places, places
 from trustgauge.records import Profile
 
@@ -106,15 +106,11 @@ def order_of(written: str | Sequence[str], known: Sequence[str] = (), place: str
         return IssueOrder.parse(written, known)
     except ValueError as error:
         shown = written if isinstance(written, str) else ", ".join(written)
-        raise PlanError(
-            (
-                Fault(
-                    place,
-                    f"no order of issues: {error}",
-                    must='issues, most important first, as in "leakage > abuse = bias"',
-                    got=repr(shown if len(shown) <= 80 else shown[:77] + "..."),
-                ),
-            )
+        raise PlanError.of(
+            place,
+            f"no order of issues: {error}",
+            must='issues, most important first, as in "leakage > abuse = bias"',
+            got=repr(shown if len(shown) <= 80 else shown[:77] + "..."),
         ) from None
 
 
@@ -139,5 +135,5 @@ def profile_order(
         valid = (*PUBLISHED, *own)
         near = get_close_matches(name, valid, n=1, cutoff=0.5)
         do = f'Did you mean "{near[0]}"?' if near else "Add it to the plan as [profiles.NAME]"
-        raise PlanError((Fault(place, f'no profile "{name}"', must="one of: " + ", ".join(valid), do=do),))
+        raise PlanError.of(place, f'no profile "{name}"', must="one of: " + ", ".join(valid), do=do)
     return IssueOrder.parse(found.order)

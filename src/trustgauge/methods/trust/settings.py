@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from trustgauge import plugins
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import Fault, PlanError, raise_faults
 from trustgauge.methods import AuditedSettings, Resamples
 from trustgauge.methods.trust.combine import OWN_SETTINGS, PUBLISHED_RULE, Combination
 from trustgauge.methods.trust.conversation_scripts import conversation_scripts
@@ -151,8 +151,7 @@ class TrustSettings(AuditedSettings):
             return value
         faults: list[Fault] = []
         found = [_issue(one, place, info, faults) for place, one in enumerate(value)]
-        if faults:
-            raise PlanError(tuple(faults))
+        raise_faults(faults)
         return tuple(found)
 
     @model_validator(mode="before")
@@ -177,8 +176,7 @@ class TrustSettings(AuditedSettings):
             *self._variant_faults(),
             *self._disguise_faults(),
         ]
-        if faults:
-            raise PlanError(tuple(faults))
+        raise_faults(faults)
         return self
 
     def _disguise_faults(self) -> Iterator[Fault]:

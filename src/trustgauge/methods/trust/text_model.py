@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustgauge.data.tables import check_content
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError
 
 CARD, FEATURES, WEIGHTS = "card.json", "features.json", "weights.npz"
 SIZES = (2, 3, 4)  # characters of a run
@@ -240,4 +240,4 @@ def _names(value: Any) -> TypeGuard[list[str]]:
 def _fault(folder: Path, kind: str, place: str, got: str) -> PlanError:
     do = f"Make it with `trustgauge train {kind} TABLE -o FOLDER`"
     must = f"a folder with {CARD}, {FEATURES} and {WEIGHTS}"
-    return PlanError((Fault(place, f'"{folder}" holds no trained model', must, got, do),))
+    return PlanError.of(place, f'"{folder}" holds no trained model', must, got, do)

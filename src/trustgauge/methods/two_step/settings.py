@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from trustgauge.data import PLACEHOLDER, Attribute, AttributeSetting, Shares, resolve, share_faults
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import Fault, raise_faults
 from trustgauge.methods import AuditedSettings
 from trustgauge.records import Json
 
@@ -144,9 +144,7 @@ class TwoStepSettings(AuditedSettings):
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
-        faults = (*self._distribution_faults(), *self._pattern_faults(), *self._option_faults())
-        if faults:
-            raise PlanError(faults)
+        raise_faults((*self._distribution_faults(), *self._pattern_faults(), *self._option_faults()))
         return self
 
     def identity(self) -> Mapping[str, Json]:

@@ -33,7 +33,7 @@ from pydantic import Field, model_validator
 
 from trustgauge.data.properties import PropertySource
 from trustgauge.data.social_groups import Group, GroupSource
-from trustgauge.errors import Fault, PlanError, sentence
+from trustgauge.errors import PlanError, sentence
 from trustgauge.records import Message, Task
 from trustgauge.services import storable
 from trustgauge.services.controls import Answer, ControlSpec, uniform, words
@@ -126,7 +126,7 @@ class ChatControl(ControlSpec):
             self.words().must_know(self.group)
         elif self.group:
             what = f'has no effect with behaviour "{self.behaviour}"'
-            raise PlanError((Fault("group", what, "behaviour fan, slanderer or flatterer"),))
+            raise PlanError.of("group", what, "behaviour fan, slanderer or flatterer")
         return self
 
     @property

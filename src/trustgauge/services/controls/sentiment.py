@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from trustgauge.data import load_attribute, word_pattern
 from trustgauge.data.emotions import construction, valences
-from trustgauge.errors import Fault, PlanError, sentence
+from trustgauge.errors import Fault, raise_faults, sentence
 from trustgauge.records import Message, Task
 from trustgauge.services.controls import Answer, ControlSpec, uniform, words
 
@@ -72,9 +72,7 @@ class SentimentControl(ControlSpec):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        faults = tuple(self._faults())
-        if faults:
-            raise PlanError(faults)
+        raise_faults(self._faults())
         return self
 
     def _faults(self) -> Iterator[Fault]:

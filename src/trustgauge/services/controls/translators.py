@@ -30,7 +30,7 @@ from trustgauge.data import (
     share_faults,
     word_pattern,
 )
-from trustgauge.errors import Fault, PlanError, sentence
+from trustgauge.errors import Fault, raise_faults, sentence
 from trustgauge.records import Message, Task
 from trustgauge.services.controls import Answer, ControlSpec, uniform
 
@@ -94,8 +94,7 @@ class TranslatorControl(ControlSpec):
                 must = "one of: " + ", ".join(self.table.values)
                 faults.append(Fault(place, f'no value "{given}"', must=must))
         faults += self._into_faults()
-        if faults:
-            raise PlanError(tuple(faults))
+        raise_faults(faults)
         return self
 
     def _into_faults(self) -> list[Fault]:

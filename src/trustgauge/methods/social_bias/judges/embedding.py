@@ -29,7 +29,7 @@ from pydantic import (
 )
 
 from trustgauge.data.tables import check_content, fault
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError
 from trustgauge.methods.social_bias.judges.dispatch import judge
 from trustgauge.methods.social_bias.judges.protocol import PLACE as JUDGE_PLACE
 from trustgauge.methods.social_bias.judges.protocol import Groups, Lists, LocalJudge
@@ -97,7 +97,7 @@ class Embedding(LocalJudge, BaseModel):
         if self.similarity is not None and (self.similarity == "sentence") != whole:
             kind, must = ("a folder", "sentence") if whole else ("a file of words", ", ".join(WORD_MEASURES))
             got = self.similarity
-            raise PlanError((Fault("similarity", f"{kind} has no such similarity", f"one of: {must}", got),))
+            raise PlanError.of("similarity", f"{kind} has no such similarity", f"one of: {must}", got)
         return self
 
     @classmethod
@@ -112,9 +112,7 @@ class Embedding(LocalJudge, BaseModel):
             similarity, _, place = argument.partition(":")
         if not place:
             do = "Example: embedding:glove.txt"
-            raise PlanError(
-                (Fault(JUDGE_PLACE, "the judge embedding needs vectors", "embedding:PATH", do=do),)
-            )
+            raise PlanError.of(JUDGE_PLACE, "the judge embedding needs vectors", "embedding:PATH", do=do)
         made = cls.model_validate({"vectors": place, "similarity": similarity or None})
         made._expressions = expressions
         return made

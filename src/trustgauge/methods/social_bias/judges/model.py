@@ -16,7 +16,7 @@ from typing import ClassVar, Self
 import polars as pl
 
 from trustgauge.data.social_groups import Group
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError
 from trustgauge.methods.social_bias.judges.dispatch import READ
 from trustgauge.methods.social_bias.judges.names import question_name
 from trustgauge.methods.social_bias.judges.protocol import PLACE, Groups, Lists, no_lists
@@ -71,7 +71,7 @@ class ModelJudge:
             raise no_lists(cls.name)
         if not argument:
             what = "the judge model needs a service to ask"
-            raise PlanError((Fault(PLACE, what, "model:SERVICE", do=EXAMPLE),))
+            raise PlanError.of(PLACE, what, "model:SERVICE", do=EXAMPLE)
         return cls(argument)
 
     def prompts(self, answers: pl.DataFrame, groups: Groups) -> pl.Series:

@@ -13,7 +13,7 @@ import polars as pl
 
 from trustgauge.data.social_groups import Group
 from trustgauge.data.tables import short
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError
 from trustgauge.methods.social_bias.expressions import Expressions
 from trustgauge.methods.social_bias.judges.dispatch import judge
 from trustgauge.records import Rule
@@ -98,7 +98,7 @@ class RuleJudge(LocalJudge):
     def from_argument(cls, argument: str, expressions: Lists | None = None) -> Self:
         if argument:
             what = f'nothing can follow "{cls.name}"'
-            raise PlanError((Fault(PLACE, what, must=cls.name, got=short(argument)),))
+            raise PlanError.of(PLACE, what, must=cls.name, got=short(argument))
         if expressions is not None and cls.name == "sound":
             raise no_lists(cls.name)
         return cls(expressions)
@@ -130,4 +130,4 @@ class ReleasedJudge(RuleJudge):
 def no_lists(name: str) -> PlanError:
     """The error of a judge that is given lists of expressions and reads by none."""
     what, must = f'the judge "{name}" reads by no lists', "published, released or embedding:PATH"
-    return PlanError((Fault("--expressions", what, must=must),))
+    return PlanError.of("--expressions", what, must=must)

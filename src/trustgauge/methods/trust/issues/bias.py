@@ -17,7 +17,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from trustgauge.data.social_groups import Group, groups
 from trustgauge.data.tables import check_content
 from trustgauge.data.terms import count_english, in_another_language
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError
 from trustgauge.methods.trust.bias_words import Matching, sentences
 from trustgauge.methods.trust.issues.issue import CELLS, TALK, Grain, IssueAssessment, IssueSettings
 from trustgauge.methods.trust.levels import assess_mean, levels
@@ -108,14 +108,10 @@ class Bias(IssueSettings):
     @model_validator(mode="after")
     def _usable(self) -> Self:
         if not sentiment_version():
-            raise PlanError(
-                (
-                    Fault(
-                        "issues",
-                        "perceived bias needs the sentiment scorer vaderSentiment, which is not installed",
-                        do="Run `pip install 'trustgauge[demo]'`, or leave the issue bias out",
-                    ),
-                )
+            raise PlanError.of(
+                "issues",
+                "perceived bias needs the sentiment scorer vaderSentiment, which is not installed",
+                do="Run `pip install 'trustgauge[demo]'`, or leave the issue bias out",
             )
         if self.model:
             load_regression(self.model, "issues.model")

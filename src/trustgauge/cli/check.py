@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from trustgauge.terminal.options import access_options, confirm_plan, plan_of, plan_options
-from trustgauge.terminal.output import emit_json
+from trustgauge.terminal.output import Exit, emit_json
 
 
 @click.command("check")
@@ -22,7 +22,6 @@ def check_verb(target: str | None, **options: Any) -> Any:
     """
     from trustgauge.run.ask import smoke_test
     from trustgauge.run.prepare import prepare
-    from trustgauge.terminal.output import Exit
 
     plan = plan_of(target, options)
     confirm_plan(plan, options)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from trustgauge.errors import PlanError
 from trustgauge.records import Rule, State
 from trustgauge.terminal.options import output_options
 from trustgauge.terminal.output import emit_json, say, write_output
@@ -169,16 +170,12 @@ def _by_profile(names: tuple[str, ...], output: Path | None, options: dict[str, 
 
 def _known(rule: str | None) -> None:
     """Without a profile the rule is that of a rating."""
-    from trustgauge.errors import PlanError
-
     if rule is not None and rule not in get_args(Rule):
         do = "To combine levels by another rule, give --profile or --order too"
         raise PlanError.of("--rule", f'no rule of ratings "{rule}"', must=", ".join(get_args(Rule)), do=do)
 
 
 def _one_of(options: dict[str, Any]) -> None:
-    from trustgauge.errors import PlanError
-
     if options["profile"] and options["order"]:
         raise PlanError.of("--order", "a profile is an order already", must="--profile or --order")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trustgauge.terminal.options import access_options, confirm_plan, load_environment, output_options
-from trustgauge.terminal.output import emit_json, say
+from trustgauge.terminal.output import emit_json, exit_of, progress_display, say, show_result
 
 if TYPE_CHECKING:
     from trustgauge.run.chain_composition import ComposedChain
@@ -139,7 +139,6 @@ def _tested(composed: ComposedChain, options: dict[str, Any]) -> Any:
     from trustgauge.run.chain_composition import chain_plan
     from trustgauge.run.options import RunOptions
     from trustgauge.run.run import rate
-    from trustgauge.terminal.output import exit_of, progress_display, show_result
 
     changes = {"budget": {"calls": options["limit_calls"]}} if options["limit_calls"] is not None else {}
     plan = load_plan(chain_plan(composed), changes)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trustgauge.errors import PlanError, ServiceError, StoreError
 from trustgauge.terminal.options import DEFAULT_PLAN
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ def translator(service: str = "", url: str = "") -> Draft:
             return _through(["es", "fr"], settings), f"{service}, asked to translate, through es, fr"
         settings = {"use": service or "libretranslate", **({"url": url} if url else {})}
         return _through(["es", "fr"], settings), f"{settings['use']} through es, fr"
-    from trustgauge.errors import ServiceError
     from trustgauge.services.apertium import Apertium
 
     apertium = Apertium(use="apertium")
@@ -240,7 +240,6 @@ def write_plan(path: Path, text: str, *, force: bool) -> None:
 
     Raises PlanError if there is one already, or if it has faults; StoreError if it cannot be written.
     """
-    from trustgauge.errors import PlanError, StoreError
     from trustgauge.plan import load_plan
 
     if path.exists() and not force:
@@ -260,8 +259,6 @@ def write_plan(path: Path, text: str, *, force: bool) -> None:
 
 def _draft(chosen: Mapping[str, Any], url: str) -> Draft:
     """The plan that the options ask for. Raises PlanError if they ask for several."""
-    from trustgauge.errors import PlanError
-
     given = [kind for kind in KINDS if chosen[kind] not in (None, False)]
     if len(given) > 1:
         got = ", ".join(f"--{kind}" for kind in given)

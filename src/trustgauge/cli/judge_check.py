@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trustgauge.errors import PlanError
 from trustgauge.terminal.options import access_options, confirm, load_environment
-from trustgauge.terminal.output import emit_json
+from trustgauge.terminal.output import Exit, emit_json, progress_display
 
 if TYPE_CHECKING:
     from trustgauge.data.social_groups import GroupSource
@@ -85,7 +86,6 @@ def judge_check_verb(judge: str, table: str, split: str, **options: Any) -> Any:
     if judge.startswith(ABUSE):
         return _abuse_check(judge.removeprefix(ABUSE), Path(table), as_json=options["as_json"])
     from trustgauge.run.judge_evaluation import evaluate_judge
-    from trustgauge.terminal.output import Exit, progress_display
 
     with progress_display(options) as watch:
         asking = _asking(judge, options, watch)
@@ -117,7 +117,6 @@ def _group_table(options: dict[str, Any], plan: Plan | None) -> GroupSource | No
     from pydantic import ValidationError
 
     from trustgauge.data.social_groups import GroupSource
-    from trustgauge.errors import PlanError
     from trustgauge.methods import GroupTableUser
     from trustgauge.plan_faults import faults_of
 

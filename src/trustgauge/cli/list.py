@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import trustgauge
+from trustgauge import plugins
+from trustgauge.errors import PlanError, TrustgaugeError
 from trustgauge.terminal.options import output_options
 from trustgauge.terminal.output import emit_json
 
@@ -20,8 +23,6 @@ Rows = list[dict[str, Any]]
 
 def _load(group: str, name: str) -> tuple[Any, str]:
     """A plug-in; if it cannot be imported, or is no whole method, None, and why: all others can be had."""
-    from trustgauge import plugins
-    from trustgauge.errors import PlanError
     from trustgauge.methods import method_fault
 
     try:
@@ -35,8 +36,6 @@ def _load(group: str, name: str) -> tuple[Any, str]:
 def services(ratings: Path) -> Rows:
     """Every service plug-in, and whether it can be asked on this machine."""
     del ratings
-    from trustgauge import plugins
-
     rows = []
     for name in plugins.names("services"):
         model, why = _load("services", name)
@@ -48,8 +47,6 @@ def services(ratings: Path) -> Rows:
 def methods(ratings: Path) -> Rows:
     """Every method, its paper and its scale, best first."""
     del ratings
-    from trustgauge import plugins
-
     rows = []
     for name in plugins.names("methods"):
         model, why = _load("methods", name)
@@ -61,8 +58,6 @@ def methods(ratings: Path) -> Rows:
 def issues(ratings: Path) -> Rows:
     """Every issue that the trust method can measure, with the paper's letters."""
     del ratings
-    from trustgauge import plugins
-
     rows = []
     for name in plugins.names("issues"):
         model, why = _load("issues", name)
@@ -82,8 +77,6 @@ def profiles(ratings: Path) -> Rows:
 def pages(ratings: Path) -> Rows:
     """The pages of the documentation, with the file of each: errors and plans name them."""
     del ratings
-    import trustgauge
-
     package = Path(trustgauge.__file__).parent
     docs = next((one for one in (package / "docs", package.parents[1] / "docs") if one.is_dir()), None)
     folders = ("guide", "methods", "reference")
@@ -116,9 +109,6 @@ def groups(ratings: Path) -> Rows:
 def controls(ratings: Path) -> Rows:
     """The control services with known behaviour of every method, and the level each must get."""
     del ratings
-    from trustgauge import plugins
-    from trustgauge.errors import TrustgaugeError
-
     rows = []
     for name in plugins.names("methods"):
         model, why = _load("methods", name)
@@ -145,8 +135,6 @@ def languages(ratings: Path) -> Rows:
 def exports(ratings: Path) -> Rows:
     """The forms that `show --as` can give."""
     del ratings
-    from trustgauge import plugins
-
     return [{"name": "text"}, *({"name": name} for name in plugins.names("exports"))]
 
 
@@ -249,9 +237,6 @@ def list_verb(what: str, **options: Any) -> None:
     trustgauge list services
     trustgauge list ratings --json
     """
-    from trustgauge import plugins
-    from trustgauge.errors import PlanError
-
     if what not in LISTS:
         raise PlanError((plugins.unknown("WHAT", "list", what, tuple(LISTS)),))
     rows = LISTS[what](options["ratings"])

@@ -19,6 +19,7 @@ from typing import Any
 import click
 
 from trustgauge import plugins
+from trustgauge.errors import PlanError, TrustgaugeError
 
 CORE = ("init", "check", "plan", "rate", "show", "compare", "compose", "judge-check", "verify", "list")
 """The verbs of the core, in the order in which people need them. Each stands in a module of its name."""
@@ -49,8 +50,6 @@ class Verbs(click.Group):
         return [name for name in verbs() if self._is_usable(ctx, name)]
 
     def _is_usable(self, ctx: click.Context, name: str) -> bool:
-        from trustgauge.errors import PlanError
-
         try:
             return self.get_command(ctx, name) is not None
         except PlanError:  # a plug-in that cannot be imported, as its use will say
@@ -89,7 +88,6 @@ def group() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit with its code, repeated in words on the last line of stderr."""
-    from trustgauge.errors import TrustgaugeError
     from trustgauge.terminal.output import WORDS, Exit
 
     # Our matrix products are small: a pool of threads for them burns more time than it saves.
@@ -163,7 +161,6 @@ def _streams() -> None:
 
 
 def _tell(error: Exception) -> None:
-    from trustgauge.errors import TrustgaugeError
     from trustgauge.reports import terminal
 
     assert isinstance(error, TrustgaugeError)

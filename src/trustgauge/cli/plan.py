@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trustgauge.errors import TrustgaugeError
 from trustgauge.terminal.options import plan_of, plan_options
 from trustgauge.terminal.output import (
     asking_experiments,
@@ -87,7 +88,6 @@ def measured_design_effect(prepared: AskPlan, index: int, ratings: Path) -> tupl
         The design effect, at least 1 and rounded up to a tenth, and the id of the run; (0, "") if none.
     """
     from trustgauge.catalogue import read, run_folders
-    from trustgauge.errors import TrustgaugeError
 
     method = prepared.methods[index]
     services = {one.service for one in prepared.targets if one.experiment == index and one.control is None}

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trustgauge.errors import PlanError
 from trustgauge.terminal.options import DEFAULT_PLAN, access_options, confirm_plan, plan_of, plan_options
 from trustgauge.terminal.output import (
     asking_experiments,
     best_cases,
+    exit_of,
     judge_lines,
     plan_facts,
     progress_display,
@@ -79,7 +81,6 @@ def rate_verb(target: str | None, **options: Any) -> Any:
     from trustgauge.run.options import RunOptions
     from trustgauge.run.prepare import check_gate, forecast, prepare
     from trustgauge.run.run import run
-    from trustgauge.terminal.output import exit_of
 
     plan = plan_of(target, options)
     run_options = RunOptions(
@@ -113,7 +114,6 @@ def lock_of(target: str | None, plan: Plan) -> dict[str, str] | None:
 
 def print_plan(ask_plan: AskPlan, estimate: Estimate, options: dict[str, Any]) -> None:
     """Say what will be asked; above a limit ask whether to go on, or demand --yes."""
-    from trustgauge.errors import PlanError
     from trustgauge.reports import terminal
 
     if not (options["quiet"] or options["as_json"]):

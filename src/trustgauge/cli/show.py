@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from trustgauge import plugins
 from trustgauge.terminal.options import output_options
 from trustgauge.terminal.output import emit_json, say, write_output
 
@@ -33,7 +34,6 @@ def show_verb(name: str, form: str, output: Path | None, **options: Any) -> None
     trustgauge show latest --as html -o report.html
     trustgauge show TG-2026-1122-7f3a --as label -o label.svg
     """
-    from trustgauge import plugins
     from trustgauge.catalogue import explaining_errors, find_folder, read, select_rating, unfinished_run
     from trustgauge.reports import terminal
     from trustgauge.terminal.plan_runs import run_of_target

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from trustgauge.errors import IntegrityError, MissingPartError, StoreError, VerifyError
+from trustgauge.reports.document import is_expired
 from trustgauge.terminal.options import output_options
-from trustgauge.terminal.output import emit_json
+from trustgauge.terminal.output import Exit, emit_json
 
 if TYPE_CHECKING:
     from trustgauge.run.proof_bundle import SignatureCheck
@@ -51,9 +54,6 @@ def verify_verb(name: str, key: Path | None, **options: Any) -> Any:
     PLAN means the newest run of this plan. Also checks the signature of a signed rating and, in a file
     written by `prove`, every row shown. Reports what was checked and what cannot be.
     """
-    from trustgauge.errors import IntegrityError, VerifyError
-    from trustgauge.terminal.output import Exit
-
     today = datetime.now(UTC).date()
     path = Path(name)
     is_bundle = path.suffix == ".json" and path.name != "rating.json" and path.is_file()
@@ -73,7 +73,6 @@ def _run(name: str, key: Path | None, today: date, options: dict[str, Any]) -> A
     from trustgauge.catalogue import find_folder, read
     from trustgauge.reports import numbers, sanitize
     from trustgauge.run.verify import verify
-    from trustgauge.terminal.output import Exit
     from trustgauge.terminal.plan_runs import run_of_target
 
     given = Path(name).parent if Path(name).name == "rating.json" else Path(name)
@@ -117,7 +116,6 @@ def _differences(found: Sequence[str]) -> list[str]:
 
 def _by_key(folder: Path, document: Any, key: Path | None) -> tuple[SignatureCheck | None, str]:
     """Which key signed, if any did, and else why that is not known."""
-    from trustgauge.errors import MissingPartError, VerifyError
     from trustgauge.run.proof_bundle import check_signature, read_envelope
 
     if not (folder / "rating.dsse.json").exists():
@@ -135,7 +133,6 @@ def _by_key(folder: Path, document: Any, key: Path | None) -> tuple[SignatureChe
 
 def _by_sigstore(folder: Path, document: Any, options: dict[str, Any]) -> tuple[SigstoreCheck | None, str]:
     """Who signed by Sigstore, if anybody did, and else why that is not known."""
-    from trustgauge.errors import MissingPartError, VerifyError
     from trustgauge.run.sigstore_bundle import BUNDLE, check_bundle
 
     wanted = {name: options[name] for name in ("identity", "issuer")}
@@ -155,9 +152,7 @@ def _by_sigstore(folder: Path, document: Any, options: dict[str, Any]) -> tuple[
 
 def _bundle(path: Path, key: Path | None, today: date, options: dict[str, Any]) -> Any:
     """Verify a file of `prove`: signature, rating and rows; the other answers are not there."""
-    from trustgauge.errors import StoreError
     from trustgauge.reports import numbers, sanitize
-    from trustgauge.reports.document import is_expired
     from trustgauge.run.proof_bundle import check_bundle
 
     try:
@@ -212,6 +207,4 @@ def _report_lines(
 
 
 def _signature_facts(signature: SignatureCheck | SigstoreCheck | None) -> dict[str, Any] | None:
-    from dataclasses import asdict
-
     return asdict(signature) if signature else None

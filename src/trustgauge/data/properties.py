@@ -16,7 +16,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from trustgauge.data.property_rows import (
     CATEGORIES,
-    Polarity,
     Property,
     PropertyRow,
     link_antonyms,
@@ -274,7 +273,7 @@ def _shipped() -> tuple[Property, ...]:
                 row["id"],
                 row["predicate"],
                 tuple(row["categories"].split("|")),
-                _polarity(row["polarity"]),
+                "positive" if row["polarity"] == "positive" else "negative",
                 row["antonym"],
                 row["comparable"] == "1",
                 row["zh"],
@@ -283,10 +282,6 @@ def _shipped() -> tuple[Property, ...]:
             )
             for row in csv.DictReader(opened)
         )
-
-
-def _polarity(written: str) -> Polarity:
-    return "positive" if written == "positive" else "negative"
 
 
 @lru_cache(maxsize=8)

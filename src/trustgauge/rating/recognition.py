@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.records import Json, Rating, Reason
 from trustgauge.stats.randomization import LabelTest
-
-if TYPE_CHECKING:
-    import polars as pl
 
 DIFFERS = 0.01
 """The p below which plain and disguised probes are answered significantly differently."""

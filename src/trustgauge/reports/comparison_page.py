@@ -5,6 +5,7 @@ What it can hide ("Differences only") is hidden by the style sheet; everything i
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from trustgauge.reports import comparison, components, html, numbers, sanitize, 
 from trustgauge.reports.components import Cell, Figure, Head, Table, view_by_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from trustgauge.reports.comparison_model import (
         ComparisonDocument,
         ComparisonRow,

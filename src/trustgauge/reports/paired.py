@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from trustgauge.reports import comparison, label, numbers, sanitize, terminal
-from trustgauge.reports.comparison_model import NO_DIFFERENCE
+from trustgauge.reports.comparison_model import (
+    NO_DIFFERENCE,
+    MetricDifference,
+    PairedDocument,
+    PairedEntry,
+    RatingDifference,
+    ReadingsEntry,
+)
 from trustgauge.reports.components import COMMON, view_of
+from trustgauge.reports.terminal import Line
 from trustgauge.stats.paired import FEWEST
-
-if TYPE_CHECKING:
-    from trustgauge.reports.comparison_model import (
-        MetricDifference,
-        PairedDocument,
-        PairedEntry,
-        RatingDifference,
-        ReadingsEntry,
-    )
-    from trustgauge.reports.terminal import Line
 
 WORDS = COMMON.table("paired-verdicts")
 """Verdicts in words."""

@@ -15,6 +15,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from trustgauge.errors import TrustgaugeError, sentence
+from trustgauge.records import Reason
 from trustgauge.reports import numbers, sentences, views
 from trustgauge.reports.components import Heads, view_by_name, view_of
 from trustgauge.reports.document import certainty, levels, lossy, usable
@@ -24,7 +25,6 @@ from trustgauge.reports.svg import DARK, step
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from trustgauge.records import Reason
     from trustgauge.reports.document_model import PartEntry, RatingEntry, RunDocument
 
 

@@ -18,6 +18,7 @@ from trustgauge.reports.components import (
     BadnessWords,
     Cell,
     Cells,
+    EvidenceExchange,
     EvidenceWords,
     Head,
     Heads,
@@ -42,7 +43,6 @@ from trustgauge.reports.svg import step
 if TYPE_CHECKING:
     import polars as pl
 
-    from trustgauge.reports.components import EvidenceExchange, MethodView
     from trustgauge.reports.document_model import (
         CoverageEntry,
         InstrumentEntry,

@@ -13,19 +13,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trustgauge.errors import PlanError, StoreError, TrustgaugeError
+from trustgauge.methods.trust.method import Trust
 from trustgauge.methods.trust.profiles import PUBLISHED
+from trustgauge.plan import Plan
 from trustgauge.records import Json, canonical, digest
 from trustgauge.run.rate_transcript import dialogs_of, plan_of, plan_with, probing_plan, write_scenes
 from trustgauge.run.transcript import NAME
+from trustgauge.services import ServiceSpec
 from trustgauge.store.folder import WriterLock, numbered_names, private_folder, write_file
-
-if TYPE_CHECKING:
-    from trustgauge.methods.trust.method import Trust
-    from trustgauge.plan import Plan
-    from trustgauge.services import ServiceSpec
 
 CHATS = "chats"
 FACTS, SCENES, LOCK = "chat.json", "scenes.jsonl", "lock"

@@ -140,7 +140,7 @@ class Conversation:
 
     def count_repeats(self) -> int:
         """How often in a row the bot gave its last answer; 0 if it did not speak."""
-        said = [_folded(one.answer) for one in self.exchanges if one.spoke]
+        said = [" ".join(one.answer.split()).casefold() for one in self.exchanges if one.spoke]
         count = 0
         for one in reversed(said):
             if one != said[-1]:
@@ -263,10 +263,6 @@ def _take_back(found: list[ChatTurn], row: Mapping[str, Any]) -> None:
 def _heard_of(one: ChatTurn) -> bool:
     """Whether a turn is in the bot's context when it is asked the next one."""
     return not one.taken_back and (one.spoke or one.outcome == "empty")
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.split()).casefold()
 
 
 def _since(began: float) -> float:

@@ -11,14 +11,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
 from trustgauge.data.results import ResultTable
 from trustgauge.errors import Fault, PlanError, raise_faults
-from trustgauge.reports.comparison_model import NO_DIFFERENCE
+from trustgauge.reports.comparison_model import (
+    NO_DIFFERENCE,
+    DifferenceEntry,
+    FiguresEntry,
+    FlipsEntry,
+    FlipSides,
+    LostEntry,
+    LostSides,
+    MetricDifference,
+    PairedRatings,
+    PairedResults,
+    RatingDifference,
+)
 from trustgauge.run.comparison import group_draws, pair_difference
 from trustgauge.run.rating_diff import diff_ratings
 from trustgauge.run.rating_verdict import decide, is_same_scale
@@ -27,20 +39,6 @@ from trustgauge.stats import stream
 from trustgauge.stats.comparisons import holm
 from trustgauge.stats.distributions import Floats
 from trustgauge.stats.paired import FEWEST, PairedDifference, items_to_find, paired_difference
-
-if TYPE_CHECKING:
-    from trustgauge.reports.comparison_model import (
-        DifferenceEntry,
-        FiguresEntry,
-        FlipsEntry,
-        FlipSides,
-        LostEntry,
-        LostSides,
-        MetricDifference,
-        PairedRatings,
-        PairedResults,
-        RatingDifference,
-    )
 
 SCHEMA: Literal["trustgauge.paired/1"] = "trustgauge.paired/1"
 MARGIN = 0.10

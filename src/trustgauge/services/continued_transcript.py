@@ -13,8 +13,9 @@ its prices. So a live chat and the probes for leakage that follow it are one run
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
+import polars as pl
 from pydantic import Field, model_validator
 
 from trustgauge.data.tables import content_hash, fault, read_table
@@ -23,9 +24,6 @@ from trustgauge.records import Message, Reply
 from trustgauge.services import Service
 from trustgauge.services.dialogs import Dialogs
 from trustgauge.services.wrapper import ServiceWrapper
-
-if TYPE_CHECKING:
-    import polars as pl
 
 WHOLE = ("turn", "draw")  # columns of scenes that hold whole numbers
 
@@ -77,15 +75,11 @@ class ContinuedTranscript(ServiceWrapper, Dialogs):
         Raises:
             PlanError: a file cannot be read, or the scenes lack a column.
         """
-        import polars as pl
-
         recorded = super().script().drop("segment", strict=False)
         return pl.concat([recorded, self._asked().select(recorded.columns)], how="vertical")
 
     def _asked(self) -> pl.DataFrame:
         """The scenes, each with the columns and types of a log."""
-        import polars as pl
-
         rows = read_table(self.scenes, "scenes")
         needed = ("id", "message", "session", "turn", "draw", "block", "user", "talk", "purpose", "step")
         missing = [name for name in (*needed, "facts") if name not in rows.columns]

@@ -12,8 +12,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Set
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
 from trustgauge.data.dialogs import DialogSource
@@ -22,9 +23,6 @@ from trustgauge.errors import RejectedError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task, canonical
 from trustgauge.services import InProcessService, ServiceSpec, storable
-
-if TYPE_CHECKING:
-    import polars as pl
 
 TRIAL = "leakage-trial"
 """Session of the one probe whose answer is the outcome of a leakage trial."""
@@ -111,8 +109,6 @@ class Dialogs(ServiceSpec):
 
     def script(self) -> pl.DataFrame:
         """The turns of all dialogs as probes, in order, and one for the outcome of the trial."""
-        import polars as pl
-
         said = self.dialogs.read().with_columns(message=_joined("user"))
         scripts = said.group_by("dialog", maintain_order=True).agg("message")
         draws = scripts.select("dialog", draw=pl.int_range(pl.len(), dtype=pl.Int64).over("message"))
@@ -184,6 +180,4 @@ def _answers(source: DialogSource) -> dict[tuple[str, int], str]:
 
 def _joined(side: str) -> pl.Expr:
     """The utterances of a side as one text, a line each."""
-    import polars as pl
-
     return pl.col(side).list.eval(pl.element().str.replace_all(r"\s*[\r\n]+\s*", " ")).list.join("\n")

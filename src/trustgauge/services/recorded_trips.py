@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
@@ -25,9 +25,6 @@ from trustgauge.errors import RejectedError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Json, Message, Reply, Task
 from trustgauge.services import InProcessService, ServiceSpec, middle_languages, storable
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Layout = Literal["auto", "table", "results"]
 Role = Literal["sent", "received", "language", "middle", "block"]
@@ -249,8 +246,6 @@ class RoundTripReplay(ServiceSpec):
 
         All are of segment 0: the order of a file is not the order in which its texts were sent.
         """
-        import polars as pl
-
         trips = self._numbered()
         return trips.select(
             id=pl.concat_str(pl.lit("trip-"), pl.int_range(1, pl.len() + 1).cast(pl.String)),
@@ -273,8 +268,6 @@ class RoundTripReplay(ServiceSpec):
 
     def _numbered(self) -> pl.DataFrame:
         """The round trips of the language with `draw`: how often the same text came before."""
-        import polars as pl
-
         trips = self.trips.read()
         if self.language:
             trips = trips.filter(pl.col("language") == self.language)

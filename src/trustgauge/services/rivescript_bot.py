@@ -22,6 +22,7 @@ from pydantic import model_validator
 
 from trustgauge.data.properties import PropertySource
 from trustgauge.data.social_groups import GroupSource
+from trustgauge.data.tables import files_below
 from trustgauge.errors import MissingPartError, PlanError, RejectedError, ServiceError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task, digest
@@ -128,8 +129,6 @@ class RiveScriptBot(ServiceSpec):
             return [(self.brain, code)]
         files = [self.file]
         if self.file.is_dir():
-            from trustgauge.data.tables import files_below
-
             files = [one for one in files_below(self.file, "file") if one.suffix.lower() in SUFFIXES]
         try:
             found = [(one.name, one.read_bytes().decode("utf-8-sig")) for one in files]

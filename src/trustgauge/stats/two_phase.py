@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv, stdtrit
 
 from trustgauge.stats.distributions import Floats
 
@@ -106,8 +107,6 @@ def domain_deviations(
 
 def _small_sample(clusters: int) -> float:
     """By how much resamples of few clusters spread too little: Student's quantile for the normal one."""
-    from scipy.special import stdtrit
-
     df = max(10, clusters - 1)
     return float(stdtrit(df, 0.975) / 1.959964 * np.sqrt((df + 1) / df))
 
@@ -208,8 +207,6 @@ def unseen_errors(labelled: int, chances: ArrayLike) -> Floats:
     >>> bool(unseen_errors(100, [0.975])[0] < 0.026)
     True
     """
-    from scipy.special import betaincinv
-
     return np.asarray(betaincinv(0.5, labelled + 0.5, np.asarray(chances, dtype=np.float64)))
 
 

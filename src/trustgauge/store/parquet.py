@@ -21,32 +21,28 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from trustgauge.errors import IntegrityError, StoreError
-from trustgauge.records import ANSWERED_AS, RESPONSE, Answer, Cost, canonical
+from trustgauge.records import ANSWERED_AS, RESPONSE, Answer, Cost, canonical, digest
 from trustgauge.store import BY_HAND, MOST_NAMES, Key, Packed, is_ascending, pack_keys
 from trustgauge.store.folder import map_errors, private_folder
 from trustgauge.store.sealing import SegmentJournal, create_store, sweep
 from trustgauge.store.segments import (
     TYPES,
+    Segment,
     Segments,
     changed_file,
     has_duplicate_keys,
     keys_of,
+    write_parquet,
     write_segment,
     wrong_keys,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-
-from trustgauge.records import digest
-from trustgauge.store.segments import Segment, write_parquet
 
 COLUMNS = ("id", "message", "session", "turn", "draw", "block")
 _TYPES = {name: pl.Int64 if name in ("turn", "draw") else pl.String for name in (*COLUMNS, "factors")}

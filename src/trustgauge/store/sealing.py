@@ -11,15 +11,13 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from trustgauge.store import COLUMNS, INSERT
 from trustgauge.store.folder import map_errors, private_folder
 from trustgauge.store.segments import TYPES, Segment
 from trustgauge.store.sqlite import GOOD, SqliteStore
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS segment (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, "
@@ -87,8 +85,6 @@ class SegmentJournal(SqliteStore):
         return self._frame(f"SELECT {_NAMES} FROM response WHERE fingerprint IN ({marks})", fingerprints)
 
     def _frame(self, query: str, values: Sequence[object]) -> pl.DataFrame:
-        import polars as pl
-
         with self._use() as db:
             found = db.execute(query, values).fetchall()
         columns = zip(*found, strict=True) if found else [()] * len(TYPES)

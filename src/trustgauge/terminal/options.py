@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import os
 import signal
+import stat
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from trustgauge.errors import raise_faults
+from trustgauge.errors import Fault, PlanError, raise_faults
 
 if TYPE_CHECKING:
     from trustgauge.plan import Plan
@@ -131,8 +132,6 @@ def _check_options(plan: Plan, options: dict[str, Any]) -> None:
 
     That is a setting that no experiment has, or one of workers where the engine has none.
     """
-    from trustgauge.errors import Fault
-
     faults = []
     for name in CLUSTER:
         if options.get(name) is None or plan.run.engine != "local":
@@ -168,7 +167,6 @@ def _check_options(plan: Plan, options: dict[str, Any]) -> None:
 def service_plan(target: str, options: dict[str, Any]) -> dict[str, Any]:
     """A plan for one service: one of ./trustgauge.toml, `provider/model`, or `provider` alone."""
     from trustgauge import plugins
-    from trustgauge.errors import PlanError
     from trustgauge.plan import read_plan, service_from_name
 
     experiment = {"method": options.get("method") or "two-step", "services": [target]}
@@ -191,8 +189,6 @@ def load_environment(services: Iterable[Any]) -> None:
     not set already: a `.env` may lie in a folder that came from somebody else. One that another user owns,
     or that others may write, is passed over with a note.
     """
-    import stat
-
     from dotenv import dotenv_values
 
     names = {name for service in services for part in service.parts().values() for name in part.variables()}
@@ -249,7 +245,6 @@ def confirm(services: Mapping[str, Any], mark: str, options: Mapping[str, Any]) 
     Raises:
         PlanError: it is not confirmed, or runs something although `--no-commands` is given.
     """
-    from trustgauge.errors import Fault, PlanError
     from trustgauge.records import digest
     from trustgauge.reports.sanitize import terminal
 

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trustgauge.errors import DiskFullError, StoreError
+from trustgauge.records import Reason
 from trustgauge.reports.document import unread, usable
 
 if TYPE_CHECKING:
     from trustgauge.engine import Progress, RunAnnouncement
-    from trustgauge.records import Reason
     from trustgauge.reports.document_model import GateEntry, RatingEntry, RunDocument
     from trustgauge.reports.terminal import PlanFacts
     from trustgauge.run.cost import Estimate
@@ -87,7 +88,6 @@ def write_output(path: Path | None, data: bytes | str, *, option: str = "-o") ->
     Raises:
         StoreError, DiskFullError: the file cannot be written; then it is as it was.
     """
-    from trustgauge.errors import DiskFullError, StoreError
     from trustgauge.store.folder import map_errors, write_file
 
     data = data.encode("utf-8", "replace") if isinstance(data, str) else data

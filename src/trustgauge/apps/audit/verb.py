@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trustgauge.terminal.options import access_options, output_options
-from trustgauge.terminal.output import emit_json, say, show_result
+from trustgauge.terminal.options import access_options, confirm, load_environment, output_options
+from trustgauge.terminal.output import emit_json, exit_of, say, show_result
 
 if TYPE_CHECKING:
     from trustgauge.run.audit import Audit
@@ -138,7 +138,6 @@ def _judge(audit: Audit, sample: AuditSample, options: dict[str, Any]) -> None:
     from trustgauge.apps.audit.model_labels import label_by_model
     from trustgauge.reports.sanitize import count_with_noun
     from trustgauge.run.judge_calls import JudgeCallOptions, service_of
-    from trustgauge.terminal.options import confirm, load_environment
 
     name = options["judge"]
     service = service_of(name, audit.plan if name in audit.plan.services else None)
@@ -174,7 +173,6 @@ def _page(labelling: Labelling, options: dict[str, Any]) -> None:
 def _rate_again(folder: Path, labelling: Labelling, options: dict[str, Any]) -> Any:
     """What the labels make of the rating."""
     from trustgauge.run.verify import rerate
-    from trustgauge.terminal.output import exit_of
 
     document = rerate(folder)
     if not options["as_json"] and not options["quiet"]:

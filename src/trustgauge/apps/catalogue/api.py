@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlencode
 
+from sqlalchemy import RowMapping
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -25,20 +26,18 @@ from trustgauge.apps.catalogue.feed import WORDS
 from trustgauge.apps.catalogue.live_chats import ChatView, LiveChats, refusal
 from trustgauge.apps.catalogue.plan_access import network_plan
 from trustgauge.apps.catalogue.queries import RatingQuery
-from trustgauge.apps.catalogue.site import level_names
-from trustgauge.apps.catalogue.store import ROLES, CatalogueRating, Role
+from trustgauge.apps.catalogue.site import Site, level_names
+from trustgauge.apps.catalogue.store import ROLES, CatalogueRating, CatalogueStore, Role
 from trustgauge.apps.catalogue.webhooks import add_webhook
 from trustgauge.data import package_text
 from trustgauge.errors import CatalogueError, PlanError, PublishedError, TrustgaugeError
 from trustgauge.records import canonical
+from trustgauge.reports.document_model import document_schema
+from trustgauge.reports.exports import EVIDENCE
 
 if TYPE_CHECKING:
-    from sqlalchemy import RowMapping
-
     from trustgauge.apps.catalogue.jobs import JobQueue
     from trustgauge.apps.catalogue.options import ServeOptions
-    from trustgauge.apps.catalogue.site import Site
-    from trustgauge.apps.catalogue.store import CatalogueStore
 
 MOST = 200
 """Entries of a page of a list."""
@@ -414,8 +413,6 @@ class Api:
 
     def schema(self, request: Request) -> Response:
         """The JSON schema of a `rating.json`."""
-        from trustgauge.reports.document_model import document_schema
-
         del request
         return JSONResponse(document_schema(), media_type="application/schema+json")
 
@@ -513,8 +510,6 @@ def openapi_text() -> str:
 
 def exports_columns() -> tuple[str, ...]:
     """Columns of the evidence that are published."""
-    from trustgauge.reports.exports import EVIDENCE
-
     return EVIDENCE
 
 

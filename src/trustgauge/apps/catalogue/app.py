@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import tomllib
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping
 from contextlib import asynccontextmanager
@@ -23,6 +24,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from trustgauge.apps.catalogue import exports, feed
 from trustgauge.apps.catalogue.api import Api, Problem
@@ -44,8 +46,6 @@ from trustgauge.apps.catalogue.templates import own_file
 from trustgauge.errors import TrustgaugeError
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
     from trustgauge.apps.catalogue.jobs import JobQueue
 
 HEADERS = {
@@ -217,8 +217,6 @@ class Pages:
 
     async def start_run(self, request: Request) -> Response:
         """Start the run of a form: a plan as TOML, and a token."""
-        import tomllib
-
         form = await read_form(request)
         text = form.get("plan", "")
         try:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from trustgauge.apps.catalogue.api import Api
 from trustgauge.apps.catalogue.forms import form_page, private_page, read_form
 from trustgauge.apps.catalogue.live_chats import LONGEST, ChatView, profiles
+from trustgauge.apps.catalogue.site import Site
 from trustgauge.methods.trust.messages import RISKS
 from trustgauge.methods.trust.profiles import title
-
-if TYPE_CHECKING:
-    from trustgauge.apps.catalogue.api import Api
-    from trustgauge.apps.catalogue.site import Site
 
 
 class ChatPages:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
 
 PLANS = ("translators", "apertium", "neural", "sentiment", "chatbots", "groups")
 """In the order in which they are rated, the quickest first."""

@@ -8,11 +8,11 @@ without a script) are left out.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.responses import JSONResponse
 
@@ -20,16 +20,12 @@ from trustgauge.apps.catalogue import exports, feed
 from trustgauge.apps.catalogue.api import openapi_text, rating_summary, service_facts
 from trustgauge.apps.catalogue.queries import RatingQuery
 from trustgauge.apps.catalogue.site import Site, whole_methods
+from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.apps.catalogue.templates import own_file
 from trustgauge.errors import StoreError, TrustgaugeError
 from trustgauge.records import canonical
 from trustgauge.reports.document_model import document_schema
 from trustgauge.store.folder import write_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from trustgauge.apps.catalogue.store import CatalogueStore
 
 MOST = 100_000
 """Ratings in a frozen catalogue."""

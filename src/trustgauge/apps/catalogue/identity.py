@@ -16,6 +16,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, and_, func, select, update
+from sqlalchemy.sql.dml import Insert
 
 from trustgauge.apps.catalogue.schema import SERVICES
 from trustgauge.records import digest
@@ -23,8 +24,6 @@ from trustgauge.reports.document import is_talk
 from trustgauge.reports.sanitize import visible
 
 if TYPE_CHECKING:
-    from sqlalchemy.sql.dml import Insert
-
     from trustgauge.reports.document_model import RatingEntry, RunDocument
 
 

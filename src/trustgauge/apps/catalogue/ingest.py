@@ -7,20 +7,18 @@ import io
 from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.catalogue import explaining_errors, index, read
 from trustgauge.errors import TrustgaugeError
 from trustgauge.reports.components import view_of, views_of
 from trustgauge.reports.document import fingerprint
+from trustgauge.reports.document_model import RatingEntry, RunDocument
 from trustgauge.reports.html import MOST_QUOTATIONS
 from trustgauge.run.verify import evidence_of_run
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from trustgauge.reports.document_model import RatingEntry, RunDocument
 
 MOST_ROWS = 100_000
 """Rows of evidence that are kept of each service of a run, the first ones."""

@@ -19,19 +19,14 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import RowMapping, or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from trustgauge.apps.catalogue.schema import EVENTS, JOBS
-from trustgauge.apps.catalogue.store import now
+from trustgauge.apps.catalogue.store import CatalogueStore, now
 from trustgauge.records import digest
-
-if TYPE_CHECKING:
-    from sqlalchemy import RowMapping
-
-    from trustgauge.apps.catalogue.store import CatalogueStore
 
 LOG = logging.getLogger("trustgauge.catalogue")
 LOST = 30.0
@@ -216,9 +211,7 @@ def _facts(row: RowMapping) -> dict[str, Any]:
         "began": row["began"],
         "ended": row["ended"] or None,
         "every": row["every"] or None,
-        "next": _moment(row["due"]) if row["every"] and row["state"] in RESTING else None,
+        "next": datetime.fromtimestamp(row["due"], UTC).isoformat(timespec="seconds")
+        if row["every"] and row["state"] in RESTING
+        else None,
     }
-
-
-def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

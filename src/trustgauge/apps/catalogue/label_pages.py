@@ -10,14 +10,14 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from trustgauge.apps.catalogue.api import Problem
+from trustgauge.apps.catalogue.api import Api, Problem
 from trustgauge.apps.catalogue.forms import form_page, private_page, read_form
 from trustgauge.apps.catalogue.ingest import take_in_folder
 from trustgauge.apps.catalogue.queries import RatingQuery
@@ -28,9 +28,6 @@ from trustgauge.run.audit_log import read_log, resolve
 from trustgauge.run.audit_sample import AuditSample
 from trustgauge.run.labelling import Labelling
 from trustgauge.run.verify import rerate
-
-if TYPE_CHECKING:
-    from trustgauge.apps.catalogue.api import Api
 
 METHODS = ("social-bias", "trust", "two-step")
 """Whose readers people can check."""

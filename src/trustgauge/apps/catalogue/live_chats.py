@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from starlette.concurrency import run_in_threadpool
 
@@ -20,8 +20,9 @@ from trustgauge.apps.catalogue.queries import RatingQuery
 from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.errors import CatalogueError, PlanError, StoreError, TrustgaugeError
 from trustgauge.methods.trust.messages import RISKS, TITLES
+from trustgauge.methods.trust.method import Trust
 from trustgauge.methods.trust.profiles import PUBLISHED, title
-from trustgauge.plan import load_plan
+from trustgauge.plan import Plan, load_plan
 from trustgauge.run import rate_transcript
 from trustgauge.run.chat_store import (
     CHATS,
@@ -38,13 +39,9 @@ from trustgauge.run.chat_store import (
 from trustgauge.run.conversation import ChatTurn, Conversation, read_turns
 from trustgauge.run.live_scores import RunningScore, level_of_score, running_score
 from trustgauge.run.options import RunOptions
+from trustgauge.run.run import RunResult
 from trustgauge.run.targets import experiment_seed
-
-if TYPE_CHECKING:
-    from trustgauge.methods.trust.method import Trust
-    from trustgauge.plan import Plan
-    from trustgauge.run.run import RunResult
-    from trustgauge.services import ServiceSpec
+from trustgauge.services import ServiceSpec
 
 MOST_TURNS = 200
 """Of one chat."""

@@ -10,20 +10,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from trustgauge.apps.catalogue.api import MOST, Problem, rating_summary
+from trustgauge.apps.catalogue.api import MOST, Api, Problem, rating_summary
 from trustgauge.apps.catalogue.queries import STATES, RatingQuery
 from trustgauge.errors import TrustgaugeError
 from trustgauge.reports import views
-
-if TYPE_CHECKING:
-    from trustgauge.apps.catalogue.api import Api
 
 PROTOCOLS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Versions of the protocol in which these tools look the same, the newest first."""

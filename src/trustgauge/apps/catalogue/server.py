@@ -6,7 +6,6 @@ import logging
 import socket
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import uvicorn
 
@@ -14,12 +13,10 @@ from trustgauge.apps.catalogue.app import application
 from trustgauge.apps.catalogue.ingest import FolderReader
 from trustgauge.apps.catalogue.jobs import JobQueue
 from trustgauge.apps.catalogue.options import ServeOptions
+from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.apps.catalogue.templates import load_templates
 from trustgauge.apps.catalogue.webhooks import deliver
 from trustgauge.errors import StoreError
-
-if TYPE_CHECKING:
-    from trustgauge.apps.catalogue.store import CatalogueStore
 
 LOG = logging.getLogger("trustgauge.catalogue")
 LOOK = 2.0

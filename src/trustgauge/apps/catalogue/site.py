@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from markupsafe import Markup
+from sqlalchemy import RowMapping
 
 from trustgauge import plugins
 from trustgauge.apps.catalogue.cards import read_card
@@ -45,16 +46,13 @@ from trustgauge.reports import (
     sentences,
     views,
 )
-from trustgauge.reports.components import view_by_name
+from trustgauge.reports.comparison_model import RatingDifference
+from trustgauge.reports.components import LevelWords, view_by_name
 from trustgauge.reports.document import is_expired
+from trustgauge.reports.document_model import RatingEntry
 
 if TYPE_CHECKING:
-    from sqlalchemy import RowMapping
-
     from trustgauge.apps.catalogue.jobs import JobQueue
-    from trustgauge.reports.comparison_model import RatingDifference
-    from trustgauge.reports.components import LevelWords
-    from trustgauge.reports.document_model import RatingEntry
     from trustgauge.run.chain_composition import ComposedChain
 
 PAGE = 50
@@ -691,7 +689,8 @@ def _method(name: str, count: int) -> dict[str, Any]:
         "name": name,
         "version": kind.version,
         "paper": kind.paper,
-        "doc": WORDS["methods"].get(name) or _first_lines(kind.__doc__ or ""),
+        "doc": WORDS["methods"].get(name)
+        or " ".join((kind.__doc__ or "").strip().split("\n\n")[0].split()).replace("`", ""),
         "tasks": ", ".join(TASKS.get(task, task) for task in kind.tasks),
         "levels": levels,
         "count": count,
@@ -707,10 +706,6 @@ def _level_words(known: LevelWords | None, words: str) -> str:
     if known is None:
         return words
     return f"{known.short}: {known.line}" if known.line and "{" not in known.line else known.short
-
-
-def _first_lines(doc: str) -> str:
-    return " ".join(doc.strip().split("\n\n")[0].split()).replace("`", "")
 
 
 def _default(field: Any) -> str:

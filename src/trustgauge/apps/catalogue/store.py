@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 from sqlalchemy import (
     Connection,
@@ -57,10 +57,9 @@ from trustgauge.records import canonical
 from trustgauge.reports import document_model, label, sentences
 from trustgauge.reports.components import view_of
 from trustgauge.reports.document import certainty, fingerprint, is_slight, levels
+from trustgauge.reports.document_model import RatingEntry, RunDocument
+from trustgauge.reports.html import report
 from trustgauge.reports.sanitize import visible
-
-if TYPE_CHECKING:
-    from trustgauge.reports.document_model import RatingEntry, RunDocument
 
 LARGEST = 24_000_000
 """Characters of a document that is taken in."""
@@ -617,8 +616,6 @@ def _check_date(name: str, value: str) -> None:
 
 def _try_out(document: RunDocument) -> None:
     """Show every rating once: what no page can show is not taken in."""
-    from trustgauge.reports.html import report
-
     try:
         report(document)
         for rating in document["ratings"]:

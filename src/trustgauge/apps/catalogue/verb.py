@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from trustgauge import plugins
 from trustgauge.terminal.options import output_options
 from trustgauge.terminal.output import emit_json, say, working
 
@@ -130,8 +132,6 @@ def _act(store: CatalogueStore, url: str, options: dict[str, Any]) -> None:
 
 def _answer_assistant(store: CatalogueStore, options: dict[str, Any]) -> None:
     """The tools of the catalogue for the program that holds the other ends of the pipes."""
-    import sys
-
     from trustgauge.apps.catalogue.api import Api
     from trustgauge.apps.catalogue.ingest import FolderReader
     from trustgauge.apps.catalogue.mcp import McpTools, over_pipes
@@ -198,8 +198,6 @@ def _groups(given: tuple[str, ...]) -> dict[str, Role]:
 
 def _run_settings(options: dict[str, Any]) -> dict[str, Any]:
     """How runs are asked that are started here, as the command says it."""
-    from trustgauge import plugins
-
     engine = options["engine"]
     if engine and engine not in plugins.names("engines"):
         raise click.UsageError(f"--engine {engine!r}: must be one of: {', '.join(plugins.names('engines'))}")

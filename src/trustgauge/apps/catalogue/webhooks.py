@@ -17,15 +17,13 @@ from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from sqlalchemy import select, update
+from sqlalchemy import RowMapping, select, update
 
 from trustgauge.apps.catalogue.feed import WORDS
 from trustgauge.apps.catalogue.schema import AUDIT, DELIVERIES, WEBHOOKS
 from trustgauge.errors import StoreError
 
 if TYPE_CHECKING:
-    from sqlalchemy import RowMapping
-
     from trustgauge.apps.catalogue.store import CatalogueStore
 
 TRIES = (0, 10, 60, 600, 3_600, 21_600)

@@ -15,7 +15,7 @@ from contextlib import redirect_stdout, suppress
 from io import StringIO
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tomli_w
 from sqlalchemy import select, update
@@ -30,10 +30,10 @@ from trustgauge.apps.catalogue.schema import EVENTS, JOBS
 from trustgauge.apps.catalogue.store import CatalogueStore, now
 from trustgauge.catalogue import read
 from trustgauge.errors import TrustgaugeError
+from trustgauge.plan import Plan
+from trustgauge.run.options import RunOptions
+from trustgauge.run.run import rate
 from trustgauge.store.folder import write_file
-
-if TYPE_CHECKING:
-    from trustgauge.plan import Plan
 
 HELP = ["-h", "--help"]  # as on the command line: a command remembers how it was called first
 BEAT = 1.0
@@ -148,9 +148,6 @@ def _run(
     settings: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Rate a plan; or probe the bot of a chat, which no plan over the network can ask for."""
-    from trustgauge.run.options import RunOptions
-    from trustgauge.run.run import rate
-
     options = RunOptions(ratings=ratings, watch=writer.watch)
     if "chat" in asked:
         finished = probe_chat(ratings, str(asked["chat"]), options)

@@ -8,16 +8,16 @@ import click
 
 from trustgauge.apps.chat import lines as words
 from trustgauge.methods.trust.profiles import title
+from trustgauge.plan import Plan
 from trustgauge.reports import numbers, sentences
 from trustgauge.run import rate_transcript
 from trustgauge.run.chat_store import probing_talk_plan, talk_plan
 from trustgauge.run.options import RunOptions
+from trustgauge.run.run import RunResult
 from trustgauge.terminal.output import WORDS, Exit, emit_json, progress_display
 
 if TYPE_CHECKING:
     from trustgauge.apps.chat.session import ChatSession
-    from trustgauge.plan import Plan
-    from trustgauge.run.run import RunResult
 
 
 def end(session: ChatSession, *, probe: bool) -> Exit | None:

@@ -9,15 +9,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.apps.chat import lines as words
+from trustgauge.methods.trust.method import Trust
+from trustgauge.plan import Plan
+from trustgauge.reports.terminal import Line
 from trustgauge.run.conversation import ChatTurn, Conversation
 from trustgauge.run.live_scores import RunningScore, level_of_score, running_score
 from trustgauge.run.targets import experiment_seed
 from trustgauge.terminal.output import say
 
 if TYPE_CHECKING:
-    from trustgauge.methods.trust.method import Trust
-    from trustgauge.plan import Plan
-    from trustgauge.reports.terminal import Line
     from trustgauge.run.chat_store import ChatRecord
 
 LOOPING = 5  # equal answers in a row that are worth a word

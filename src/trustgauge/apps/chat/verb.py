@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trustgauge.errors import PlanError
 from trustgauge.terminal.options import (
     DEFAULT_PLAN,
     access_options,
@@ -132,7 +133,6 @@ def _resumed(chat: ChatRecord, target: str | None, options: Mapping[str, Any]) -
 def _known(target: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The plan, as plain data, in which the service stands: a file, or one made of its name."""
     from trustgauge import plugins
-    from trustgauge.errors import PlanError
     from trustgauge.plan import load_plan, read_plan
 
     file = options["plan_file"]
@@ -175,8 +175,6 @@ def _places(order: str) -> list[str]:
 
 def _can_probe(opened: Plan) -> None:
     """Refuse --probe-leaks before anything is said, where there is nothing to probe."""
-    from trustgauge.errors import PlanError
-
     trust: Any = opened.experiments[0]
     if "leakage" in trust.names and trust.rule == "sound":
         trust.issues[trust.names.index("leakage")].scripts(trust.rule, opened.seed)

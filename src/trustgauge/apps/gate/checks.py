@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
@@ -21,6 +21,12 @@ from trustgauge.data.results import ResultTable, is_results, read_results
 from trustgauge.errors import PlanError, raise_faults
 from trustgauge.plugins import unknown
 from trustgauge.reports import label, numbers, paired, sanitize, sentences
+from trustgauge.reports.comparison_model import (
+    ExampleEntry,
+    MetricDifference,
+    RatingDifference,
+    ReadingsEntry,
+)
 from trustgauge.reports.document import check_gate_levels, gate, gate_level, words_by_level
 from trustgauge.reports.steps import next_step
 from trustgauge.run.paired import (
@@ -36,14 +42,6 @@ from trustgauge.run.paired import (
 from trustgauge.stats import stream
 from trustgauge.stats.paired import FEWEST, PairedDifference, paired_difference
 from trustgauge.terminal.output import ORDER, WORDS, Exit
-
-if TYPE_CHECKING:
-    from trustgauge.reports.comparison_model import (
-        ExampleEntry,
-        MetricDifference,
-        RatingDifference,
-        ReadingsEntry,
-    )
 
 Outcome = Literal["passed", "failed", "unsettled", "incomplete", "void"]
 CODES: Mapping[Outcome, int] = {"passed": 0, "failed": 10, "unsettled": 5, "incomplete": 4, "void": 1}

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from trustgauge.errors import StoreError
 from trustgauge.terminal.options import output_options
-from trustgauge.terminal.output import emit_json, say, write_output
-
-if TYPE_CHECKING:
-    from trustgauge.terminal.output import Exit
+from trustgauge.terminal.output import Exit, emit_json, say, write_output
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -137,8 +135,6 @@ def _baseline(named: str, target: str, options: dict[str, Any]) -> str:
 
 def _append(path: Path, text: str) -> None:
     """Add to a file: a build's summary may have other parts."""
-    from trustgauge.errors import StoreError
-
     try:
         with path.open("a", encoding="utf-8") as stream:
             stream.write(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,8 +129,6 @@ def _codes(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 def _similarity(given: str) -> Similarity:
     """A function of the user's: pairs of texts to cosines, such as those of an embedding model."""
-    from importlib import import_module
-
     module, _, name = given.partition(":")
     try:
         function = getattr(import_module(module), name)

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trustgauge import plugins
+from trustgauge.errors import PlanError
 from trustgauge.terminal.options import load_environment, output_options, service_plan
-from trustgauge.terminal.output import say
+from trustgauge.terminal.output import emit_json, say, show_result
 
 if TYPE_CHECKING:
     from trustgauge.apps.proxy.app import ProxyConfig, ProxyResult
@@ -119,9 +121,7 @@ def upstream_of(service: str, url: str) -> Upstream:
     """
     from pydantic import ValidationError
 
-    from trustgauge import plugins
     from trustgauge.apps.proxy.upstream import Upstream
-    from trustgauge.errors import PlanError
     from trustgauge.plan_faults import faults_of
     from trustgauge.services.chat import OpenAi
     from trustgauge.services.transport import web_address
@@ -143,8 +143,6 @@ def upstream_of(service: str, url: str) -> Upstream:
 
 def _place(service: str, options: dict[str, Any], hidden: Path) -> Path:
     """Where the transcript is: as given, beside the ratings, or, if no text may stay, where it vanishes."""
-    from trustgauge.errors import PlanError
-
     if options["transcript"] and options["redact"]:
         raise PlanError.of("--transcript", "keeps texts, and --redact keeps none", must="one of the two")
     if options["transcript"]:
@@ -218,7 +216,6 @@ def _end(served: ProxyResult, transcript: Path, options: dict[str, Any]) -> None
     """Rate all that passed, and say where the rating lies."""
     from trustgauge.apps.proxy.rating_worker import rate_at_end
     from trustgauge.reports import terminal
-    from trustgauge.terminal.output import emit_json, show_result
 
     lines = [terminal.line("passed", _passed(served.counts))]
     lines += [

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from base64 import b64encode
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any
 
 import click
 
+from trustgauge.errors import PlanError, StoreError
+from trustgauge.records import canonical
 from trustgauge.terminal.options import DEFAULT_PLAN, output_options, plan_of
 from trustgauge.terminal.output import emit_json, say, write_output
 
@@ -87,8 +90,6 @@ def sign_verb(name: str, key: Path | None, sigstore: bool, trust_config: Path | 
     build. That name, the hash of the statement and its signature stay in a public log.
     """
     from trustgauge.catalogue import find_folder, read
-    from trustgauge.errors import PlanError, StoreError
-    from trustgauge.records import canonical
     from trustgauge.run.envelope import ENVELOPE, seal, statement
     from trustgauge.run.signing_keys import key_id, private_key
     from trustgauge.run.verify import check_rating
@@ -105,8 +106,6 @@ def sign_verb(name: str, key: Path | None, sigstore: bool, trust_config: Path | 
         do = f"Run {folder / 'plan.toml'} again: it is rated again without sending requests"
         raise StoreError(f"{folder} comes from a version that did not hash single answers", do=do)
     verdict = check_rating(folder, now.date(), "nothing was signed")
-    from base64 import b64encode
-
     rating, at = (folder / "rating.json").read_bytes(), now.isoformat(timespec="seconds")
     if secret is None:
         from trustgauge.run.sigstore_bundle import BUNDLE, sign_statement

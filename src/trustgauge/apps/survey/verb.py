@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from trustgauge.errors import StoreError
 from trustgauge.terminal.output import emit_json, say
 
 WAYS = ("plurality", "borda", "approval", "copeland", "kemeny", "schulze")
@@ -76,8 +77,6 @@ def survey_verb(file: Path, output: Path | None, **options: Any) -> None:
 
 
 def _write(output: Path, text: str) -> None:
-    from trustgauge.errors import StoreError
-
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         with output.open("x", encoding="utf-8") as opened:

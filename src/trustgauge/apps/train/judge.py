@@ -170,7 +170,9 @@ def _fit(pairs: Sequence[LabelledPair], language: str) -> dict[str, Any]:
     )
     labels = [verdict for _, _, verdict in examples]
     weights = [
-        _weight(pair.row) * (1.0 if pair.row["language"] == language else ABROAD) for pair, _, _ in examples
+        (OF_TEMPLATE if pair.row.get("style") == TEMPLATE else WEIGHT.get(pair.row["writer"], 1.0))
+        * (1.0 if pair.row["language"] == language else ABROAD)
+        for pair, _, _ in examples
     ]
     kept = sorted(feature for feature, count in counts.items() if count >= SEEN)
     model = _regress(examples, kept, labels, weights)
@@ -184,10 +186,6 @@ def _fit(pairs: Sequence[LabelledPair], language: str) -> dict[str, Any]:
         "intercepts": np.rint(model.intercept_ * unit).astype(int).tolist(),
         "weights": {feature: row.tolist() for feature, row in zip(kept, table, strict=True) if np.any(row)},
     }
-
-
-def _weight(row: Mapping[str, str]) -> float:
-    return OF_TEMPLATE if row.get("style") == TEMPLATE else WEIGHT.get(row["writer"], 1.0)
 
 
 def _regress(

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trustgauge.errors import PlanError
 from trustgauge.terminal.options import access_options, confirm_plan, plan_of, plan_options
-from trustgauge.terminal.output import emit_json, say
+from trustgauge.terminal.output import Exit, emit_json, exit_of, first_exit, progress_display, say
 
 if TYPE_CHECKING:
     from trustgauge.apps.watch.watcher import LookOutcome, Watcher, WatchOptions
     from trustgauge.plan import Plan
-    from trustgauge.terminal.output import Exit
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 MOST_LOOKS = 400
@@ -86,7 +86,6 @@ def watch_verb(target: str | None, **options: Any) -> Any:
     """
     from trustgauge.apps.watch.notify import check_program, split_command
     from trustgauge.apps.watch.watcher import Watcher, WatchOptions
-    from trustgauge.terminal.output import progress_display
 
     if options["every"] is None and options["log"] is None and not options["once"]:
         raise click.UsageError("when to look? Give --every PERIOD, --log FILE, or --once.")
@@ -116,7 +115,6 @@ def watch_verb(target: str | None, **options: Any) -> Any:
 
 def _within_limits(plan: Plan, terms: WatchOptions, *, yes: bool) -> None:
     """Refuse a plan of which one look would go beyond a limit: nobody sits there to be asked."""
-    from trustgauge.errors import PlanError
     from trustgauge.run.options import RunOptions
     from trustgauge.run.prepare import forecast, prepare
 
@@ -129,8 +127,6 @@ def _within_limits(plan: Plan, terms: WatchOptions, *, yes: bool) -> None:
 
 def _once(watch: Watcher, hook: list[str], options: dict[str, Any]) -> Exit | None:
     """One look; its exit code says whether a settled level became worse."""
-    from trustgauge.terminal.output import Exit, exit_of, first_exit
-
     due = watch.terms.log is None or watch.due() == 0
     if not due and not watch.state.untold:
         _wait(watch, options)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -15,13 +14,11 @@ import polars as pl
 from trustgauge.data.emotions import VALENCES
 from trustgauge.methods.causal.measures import RANGE
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel, panel
+from trustgauge.methods.causal.settings import CausalSettings
 from trustgauge.rating.recognition import ALIKE, DISGUISE, LEAST, RecognitionGap
 from trustgauge.records import Json
 from trustgauge.stats import stream
 from trustgauge.stats.randomization import label_test
-
-if TYPE_CHECKING:
-    from trustgauge.methods.causal.settings import CausalSettings
 
 
 @dataclass(frozen=True)

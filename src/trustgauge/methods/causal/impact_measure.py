@@ -115,7 +115,7 @@ def _details(
             "percent": finite_or_none(impact.worst_percent),
             "undefined": bool(np.isinf(impact.worst_percent)),
             "shown": _is_shown(sets, impact.worst_percent),
-            "delta": finite_or_none(_signed(impact, where)),
+            "delta": finite_or_none(float("nan") if where is None else float(impact.delta[where])),
         },
         "effect": {**interval_facts(found.interval), "bias": found.bias, **_place(impact, where)},
         "raw": finite_or_none(found.raw),
@@ -189,10 +189,6 @@ def _largest(impact: Impact) -> tuple[int, int] | None:
         return None
     place, x = np.unravel_index(int(np.nanargmax(impact.effects)), impact.effects.shape)
     return int(place), int(x)
-
-
-def _signed(impact: Impact, where: tuple[int, int] | None) -> float:
-    return float("nan") if where is None else float(impact.delta[where])
 
 
 def _place(impact: Impact, where: tuple[int, int] | None) -> dict[str, Json]:

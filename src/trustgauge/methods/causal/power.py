@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -24,11 +23,9 @@ from trustgauge.methods.causal.deconfounding import impact_of_sums
 from trustgauge.methods.causal.ordering import absolute_levels
 from trustgauge.methods.causal.panel import NA, ORDER, Floats
 from trustgauge.methods.causal.part_assessment import FEWEST_CLUSTERS, clusters_to_settle
+from trustgauge.methods.causal.settings import CausalSettings, Measurand
 from trustgauge.records import Json, Reason
 from trustgauge.stats import stream
-
-if TYPE_CHECKING:
-    from trustgauge.methods.causal.settings import CausalSettings, Measurand
 
 RUNS = 500
 DRAWS = 100  # resamples of a simulated run

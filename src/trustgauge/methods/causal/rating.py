@@ -45,7 +45,6 @@ from trustgauge.stats import stream
 from trustgauge.stats.ranking import ranks
 
 if TYPE_CHECKING:
-    from trustgauge.methods.causal.settings import CausalSettings
     from trustgauge.rating.recognition import RecognitionGap
 
 

@@ -8,7 +8,6 @@ another in another tenth of the run. The calls are shuffled, so segments are lab
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -16,10 +15,8 @@ import polars as pl
 from trustgauge.methods.causal import observational
 from trustgauge.methods.causal.effects import ate
 from trustgauge.methods.causal.panel import UNIT, Floats, Grouping, Ints, Panel, cell_places
+from trustgauge.methods.causal.settings import Measure, Outcome
 from trustgauge.stats.comparisons import permutation_p
-
-if TYPE_CHECKING:
-    from trustgauge.methods.causal.settings import Measure, Outcome
 
 PERMUTATIONS = 999
 FEWEST = 199  # permutations of very many answers, which settle p < .01 still

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from trustgauge.data.social_groups import Group
 from trustgauge.methods import cut_short, sum_by_keys
 from trustgauge.methods.social_bias.audit import LABEL, LABEL_OF_UNREAD, misread
 from trustgauge.methods.social_bias.disguise import QUESTION
@@ -26,7 +27,6 @@ from trustgauge.methods.social_bias.wordings import SENTENCES, WORDING, wordings
 from trustgauge.rating.recognition import DISGUISE
 
 if TYPE_CHECKING:
-    from trustgauge.data.social_groups import Group
     from trustgauge.methods.social_bias.settings import SocialBiasSettings
 
 KEYS: dict[str, pl.DataType | type[pl.DataType]] = {

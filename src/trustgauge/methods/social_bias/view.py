@@ -21,6 +21,7 @@ from trustgauge.reports.components import (
     BadnessWords,
     Cell,
     Cells,
+    Evidence,
     EvidenceWords,
     Facet,
     Figure,
@@ -44,7 +45,6 @@ from trustgauge.reports.views import DefaultView
 if TYPE_CHECKING:
     import polars as pl
 
-    from trustgauge.reports.components import Evidence, Facet
     from trustgauge.reports.document_model import PartEntry, RatingEntry, RunEntry
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -14,18 +13,20 @@ from trustgauge.methods.trust import audit
 from trustgauge.methods.trust.combine import MISSING, IssueValue
 from trustgauge.methods.trust.issues.abuse import Abuse, audited_score
 from trustgauge.methods.trust.issues.abuse_model_labels import assess_by_model
-from trustgauge.methods.trust.issues.issue import LEVELS, SEGMENT, IssueAssessment, SourceChoice
+from trustgauge.methods.trust.issues.issue import (
+    LEVELS,
+    SEGMENT,
+    IssueAssessment,
+    IssueSettings,
+    SourceChoice,
+)
 from trustgauge.methods.trust.levels import risk, shares
 from trustgauge.methods.trust.missing_data import STATUS, UNREAD, after_loss, after_unread, counts_by_purpose
+from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
-from trustgauge.methods.trust.settings import OWN
+from trustgauge.methods.trust.settings import OWN, TrustSettings
 from trustgauge.rating import not_settled_reason
 from trustgauge.records import Coverage, Interval, Json, Part, Rating, Reason
-
-if TYPE_CHECKING:
-    from trustgauge.methods.trust.issues.issue import IssueSettings
-    from trustgauge.methods.trust.profiles import IssueOrder
-    from trustgauge.methods.trust.settings import TrustSettings
 
 TAKEN = ("rated", "not settled")
 """States of a rating of another method whose levels may stand for an issue."""

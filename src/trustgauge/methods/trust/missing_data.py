@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from trustgauge.methods.trust.issues.issue import LEVELS, TALK, IssueAssessment
+from trustgauge.methods.trust.issues.issue import LEVELS, TALK, IssueAssessment, IssueSettings
 from trustgauge.methods.trust.levels import levels
 from trustgauge.methods.trust.resampling import Ints
 from trustgauge.rating import (
@@ -25,9 +24,6 @@ from trustgauge.rating import (
     unread_facts,
 )
 from trustgauge.records import Reason
-
-if TYPE_CHECKING:
-    from trustgauge.methods.trust.issues.issue import IssueSettings
 
 STATUS = "status:"
 """Before a status in the keys of cells; their cluster is the purpose of the turns."""

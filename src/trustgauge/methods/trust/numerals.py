@@ -77,7 +77,7 @@ def _replaced(words: Sequence[str], numerals: Sequence[Numeral], language: str) 
     """Words as they are, and what the numbers between them come to."""
     parts: list[int] = []
     for at, word in enumerate(words):
-        own = numerals[at].get(language) or ((_digits(word),) if word.isdigit() and parts else None)
+        own = numerals[at].get(language) or ((int(word[:12]),) if word.isdigit() and parts else None)
         if own:
             parts += own
             continue
@@ -85,10 +85,6 @@ def _replaced(words: Sequence[str], numerals: Sequence[Numeral], language: str) 
         parts = []
         yield word
     yield from _merged(parts, language)
-
-
-def _digits(word: str) -> int:
-    return int(word[:12])
 
 
 def _merged(parts: Sequence[int], language: str) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -35,19 +34,16 @@ from trustgauge.methods.trust.issue_results import (
 from trustgauge.methods.trust.issues.issue import LEVELS
 from trustgauge.methods.trust.issues.leakage_levels import reads_disguises
 from trustgauge.methods.trust.levels import shares
-from trustgauge.methods.trust.profiles import title
+from trustgauge.methods.trust.profiles import IssueOrder, title
 from trustgauge.methods.trust.recognition import recognition_gap
 from trustgauge.methods.trust.resampling import Ints, Resampling
 from trustgauge.methods.trust.score import UTTERANCES
 from trustgauge.methods.trust.sensitivity import Factor, Variant, sensitivity
+from trustgauge.methods.trust.settings import TrustSettings
 from trustgauge.rating import not_settled_reason, options_of
 from trustgauge.rating.audit import AuditLabels
 from trustgauge.rating.recognition import DISGUISE, rate_by_recognition
 from trustgauge.records import Interval, Json, Part, Rating, Reason, Scale, State
-
-if TYPE_CHECKING:
-    from trustgauge.methods.trust.profiles import IssueOrder
-    from trustgauge.methods.trust.settings import TrustSettings
 
 SCALE = Scale("risk", LEVELS, ("Low risk", "Medium risk", "High risk"))
 PROVISIONAL = 50  # bot utterances below which a rating is provisional (trust 4.6)

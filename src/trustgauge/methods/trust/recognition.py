@@ -10,7 +10,6 @@ A subject that comes up in several conversations is one unit, so that what is pe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -18,11 +17,9 @@ import polars as pl
 from trustgauge.methods.trust.issues.issue import TALK
 from trustgauge.methods.trust.issues.leakage_levels import AFTER, CROSS, LONG, PARTLY, SPOKEN
 from trustgauge.rating.recognition import ALIKE, DISGUISE, LEAST, RecognitionGap
+from trustgauge.records import Json
 from trustgauge.stats import stream
 from trustgauge.stats.randomization import label_test
-
-if TYPE_CHECKING:
-    from trustgauge.records import Json
 
 UNIT_KEY = "unit:"
 """Before the kind of a script and what it is about, in the key of a cell of its dialog."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import polars as pl
 import polars.selectors as cs
@@ -15,10 +14,8 @@ from trustgauge.methods.trust.issues import leakage_marks
 from trustgauge.methods.trust.issues.issue import CELLS, SEGMENT, TALK
 from trustgauge.methods.trust.missing_data import STATUS
 from trustgauge.methods.trust.recognition import SPOKEN_AFTER, UNIT_KEY
+from trustgauge.methods.trust.settings import TrustSettings
 from trustgauge.rating.recognition import DISGUISE
-
-if TYPE_CHECKING:
-    from trustgauge.methods.trust.settings import TrustSettings
 
 SUMMARY = {
     "service": pl.String,

@@ -14,10 +14,10 @@ import polars as pl
 from trustgauge.methods.trust.combine import levels_of
 from trustgauge.methods.trust.issues.issue import LEVELS, TALK
 from trustgauge.methods.trust.levels import cap_levels
+from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.methods.trust.resampling import Ints, Resampling
 
 if TYPE_CHECKING:
-    from trustgauge.methods.trust.profiles import IssueOrder
     from trustgauge.methods.trust.settings import TrustSettings
 
 PATTERN = "pattern:"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -26,6 +26,7 @@ from trustgauge.methods.two_step.score import (
     UNREAD_LABEL,
     UNREAD_LABELS,
 )
+from trustgauge.methods.two_step.settings import TwoStepSettings
 from trustgauge.methods.two_step.transition_model import (
     DeclaredDistributions,
     LevelDraws,
@@ -55,9 +56,6 @@ from trustgauge.rating.recognition import half_that_stands
 from trustgauge.records import Json, Rating, Reason
 from trustgauge.stats import stream
 from trustgauge.stats.distributions import Floats
-
-if TYPE_CHECKING:
-    from trustgauge.methods.two_step.settings import TwoStepSettings
 
 MENTION = "mention"
 OPEN = "_reading"

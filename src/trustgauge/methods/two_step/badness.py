@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.methods.two_step.score import LABEL, SURPLUS
+from trustgauge.methods.two_step.settings import TwoStepSettings
 from trustgauge.methods.two_step.transition_model import (
     RESAMPLES,
     DeclaredDistributions,
@@ -24,9 +25,6 @@ from trustgauge.methods.two_step.transition_model import (
 from trustgauge.records import digest
 from trustgauge.stats import stream
 from trustgauge.stats.distributions import Floats, Ints
-
-if TYPE_CHECKING:
-    from trustgauge.methods.two_step.settings import TwoStepSettings
 
 CLUSTERS = ("text", "item")
 FEWEST = 10  # clusters of a stratum; smaller strata are resampled together (methods 0.5 (b))

@@ -15,14 +15,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from trustgauge.data import package_table
+from trustgauge.data import ATTRIBUTES, Attribute, load_attribute, package_table
 from trustgauge.methods.two_step.sentences import TOKEN
 from trustgauge.rating.recognition import ALIKE, DISGUISE, LEAST, RecognitionGap
 from trustgauge.stats import stream
 from trustgauge.stats.randomization import label_test
 
 if TYPE_CHECKING:
-    from trustgauge.data import Attribute
     from trustgauge.methods.two_step.settings import TwoStepSettings
 
 AROUND = ("before", "after")
@@ -108,8 +107,6 @@ def _half(every: Sequence[Any], rng: np.random.Generator) -> list[Any]:
 
 def patterns_beyond(table: Attribute) -> dict[str, str]:
     """Patterns beyond those of a shipped attribute; none for a plan's own one."""
-    from trustgauge.data import ATTRIBUTES, load_attribute
-
     if table.name not in ATTRIBUTES or table.words != load_attribute(table.name).words:
         return {}
     return {f"beyond-{name}": text for name, text in _bank()["patterns"][table.name].items()}

@@ -10,17 +10,13 @@ values; G values sent (he, she); C values that come back (he, she, other).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
 
+from trustgauge.methods.two_step.settings import TwoStepSettings
 from trustgauge.methods.two_step.transition_model import design_effect, posterior
 from trustgauge.records import Json
 from trustgauge.stats.distributions import Floats, Ints
-
-if TYPE_CHECKING:
-    from trustgauge.methods.two_step.settings import TwoStepSettings
 
 HE, SHE = 0, 1
 USUAL, UNUSUAL, NEITHER = 0, 1, 2

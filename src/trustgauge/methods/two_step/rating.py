@@ -26,6 +26,7 @@ from trustgauge.methods.two_step.reasons import (
     unread_reasons,
 )
 from trustgauge.methods.two_step.score import ABSTAINS, GONE, LABEL, PEOPLE
+from trustgauge.methods.two_step.settings import TwoStepSettings
 from trustgauge.methods.two_step.transition_model import (
     BEHAVIOURS,
     LEVELS,
@@ -65,7 +66,6 @@ from trustgauge.stats import stream
 
 if TYPE_CHECKING:
     from trustgauge.methods.two_step.audit import LabelledPart
-    from trustgauge.methods.two_step.settings import TwoStepSettings
 
 FEWEST_CLUSTERS = 10
 LEAST_KEPT = 0.5

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -14,9 +13,7 @@ from trustgauge.errors import MethodError
 from trustgauge.methods.two_step.design import PROBES
 from trustgauge.methods.two_step.score import LOST, sentences_of
 from trustgauge.methods.two_step.sentences import sentence_reader
-
-if TYPE_CHECKING:
-    from trustgauge.methods.two_step.settings import TwoStepSettings
+from trustgauge.methods.two_step.settings import TwoStepSettings
 
 ARTICLE = r"(?:(?:an?|the)\s+)?"
 

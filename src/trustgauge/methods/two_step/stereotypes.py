@@ -9,20 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from trustgauge.methods.two_step.reasons import TwoStepPart, two_digits
 from trustgauge.methods.two_step.score import SURPLUS, sentences_of
-from trustgauge.methods.two_step.settings import FEWEST_ITEMS
+from trustgauge.methods.two_step.settings import FEWEST_ITEMS, TwoStepSettings
 from trustgauge.records import Json, Reason
 from trustgauge.stats.comparisons import PERMUTATIONS, benjamini_hochberg, holm, sequential_p
 from trustgauge.stats.distributions import Floats, binomial_tail, wilson
-
-if TYPE_CHECKING:
-    from trustgauge.methods.two_step.settings import TwoStepSettings
 
 FEWEST = 10  # mentions of an item that has rates
 SENTENCES = 3  # shown of each item that changes

@@ -1,4 +1,4 @@
-"""Plug-ins: built-in and third-party plug-ins load through entry points.
+"""Plug-ins load through entry points, our own as those of others; and what libraries they find installed.
 
 Groups: `trustgauge.services`, `.methods`, `.views`, `.judges`, `.issues`, `.engines`, `.stores`, `.exports`,
 `.importers`, `.commands`.
@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
+from importlib.util import find_spec
 from typing import Any
 
-from trustgauge.errors import Fault, PlanError, TrustgaugeError
+from trustgauge.errors import Fault, MissingPartError, PlanError, TrustgaugeError
 
 GROUPS = (
     "services",
@@ -64,6 +65,24 @@ def load(group: str, name: str, place: str = "") -> Any:
         raise PlanError.of(
             place or group, what, got=got, do=f"Mend or remove the package {package}"
         ) from error
+
+
+def need_library(module: str, install: str, package: str = "") -> None:
+    """Nothing, if a module is installed; it is not imported.
+
+    Raises:
+        MissingPartError: it is not; says the command that brings it, and calls it as its package is called.
+    """
+    if find_spec(module) is None:
+        raise MissingPartError(f'the library "{package or module}" is not installed', do=f"Run `{install}`")
+
+
+def library_version(package: str) -> str:
+    """The version of a package that is installed, else ""."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
 
 
 def unknown(place: str, kind: str, name: str, valid: tuple[str, ...]) -> Fault:

@@ -378,6 +378,17 @@ def canonical(value: Json) -> str:
     return _ENCODER.encode(value)
 
 
+def whole_characters(text: str) -> str:
+    """The text with half characters (lone surrogates), which can be neither stored nor sent, as U+FFFD."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
 def digest(tag: str, value: Json) -> str:
     """BLAKE2b of the canonical JSON of `value`, tagged by what it is: 32 hex digits."""
     data = f"{tag}\0{canonical(value)}".encode("utf-8", "surrogatepass")

@@ -35,7 +35,6 @@ def _load(group: str, name: str) -> tuple[Any, str]:
 
 def services(ratings: Path) -> Rows:
     """Every service plug-in, and whether it can be asked on this machine."""
-    del ratings
     rows = []
     for name in plugins.names("services"):
         model, why = _load("services", name)
@@ -46,7 +45,6 @@ def services(ratings: Path) -> Rows:
 
 def methods(ratings: Path) -> Rows:
     """Every method, its paper and its scale, best first."""
-    del ratings
     rows = []
     for name in plugins.names("methods"):
         model, why = _load("methods", name)
@@ -57,7 +55,6 @@ def methods(ratings: Path) -> Rows:
 
 def issues(ratings: Path) -> Rows:
     """Every issue that the trust method can measure, with the paper's letters."""
-    del ratings
     rows = []
     for name in plugins.names("issues"):
         model, why = _load("issues", name)
@@ -68,7 +65,6 @@ def issues(ratings: Path) -> Rows:
 
 def profiles(ratings: Path) -> Rows:
     """The published profiles, each with its order of issues; a plan may have others."""
-    del ratings
     from trustgauge.methods.trust.profiles import PUBLISHED
 
     return [{"name": one.name, "order": " > ".join(one.order)} for one in PUBLISHED.values()]
@@ -76,7 +72,6 @@ def profiles(ratings: Path) -> Rows:
 
 def pages(ratings: Path) -> Rows:
     """The pages of the documentation, with the file of each: errors and plans name them."""
-    del ratings
     package = Path(trustgauge.__file__).parent
     docs = next((one for one in (package / "docs", package.parents[1] / "docs") if one.is_dir()), None)
     folders = ("guide", "methods", "reference")
@@ -86,7 +81,6 @@ def pages(ratings: Path) -> Rows:
 
 def attributes(ratings: Path) -> Rows:
     """The attributes that are shipped."""
-    del ratings
     from trustgauge.data import ATTRIBUTES, load_attribute
 
     found = [(name, load_attribute(name)) for name in ATTRIBUTES]
@@ -98,7 +92,6 @@ def attributes(ratings: Path) -> Rows:
 
 def groups(ratings: Path) -> Rows:
     """The social groups that are shipped, by attribute (social-bias)."""
-    del ratings
     from trustgauge.data import social_groups
 
     shipped = (one for one in social_groups.groups() if not one.control)
@@ -108,7 +101,6 @@ def groups(ratings: Path) -> Rows:
 
 def controls(ratings: Path) -> Rows:
     """The control services with known behaviour of every method, and the level each must get."""
-    del ratings
     rows = []
     for name in plugins.names("methods"):
         model, why = _load("methods", name)
@@ -126,7 +118,6 @@ def controls(ratings: Path) -> Rows:
 
 def languages(ratings: Path) -> Rows:
     """Codes and names of the languages that plans may name."""
-    del ratings
     from trustgauge.services import languages as codes
 
     return [{"code": code, "name": codes.name(code)} for code in sorted(codes.language_names())]
@@ -134,7 +125,6 @@ def languages(ratings: Path) -> Rows:
 
 def exports(ratings: Path) -> Rows:
     """The forms that `show --as` can give."""
-    del ratings
     return [{"name": "text"}, *({"name": name} for name in plugins.names("exports"))]
 
 
@@ -171,7 +161,6 @@ def _rows(run: IndexedRun) -> Rows:
 
 def schemas(ratings: Path | None = None) -> dict[str, Any]:
     """The published JSON schemas of a plan, a rating and the three comparisons."""
-    del ratings
     from trustgauge.methods.trust.profile_model import profile_schema
     from trustgauge.plan import plan_schema
     from trustgauge.reports.comparison_model import comparison_schema, paired_schema

@@ -56,7 +56,6 @@ class Verbs(click.Group):
             return False
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        del ctx
         if cmd_name in CORE:
             name = cmd_name.replace("-", "_")
             command: click.Command = getattr(import_module(f"trustgauge.cli.{name}"), f"{name}_verb")

@@ -28,8 +28,18 @@ from trustgauge.engine import (
 from trustgauge.engine.adaptive_limiter import ProviderQueue, ServiceStates
 from trustgauge.engine.service_dispatcher import FailedCall, InFlightUnit, ServiceDispatcher
 from trustgauge.errors import GarbledError, ServiceError
-from trustgauge.records import ANSWERED_AS, CUT, Answer, Message, Reply, Status, canonical, digest
-from trustgauge.services import ServiceSpec, environment_secrets, redact, whole_characters
+from trustgauge.records import (
+    ANSWERED_AS,
+    CUT,
+    Answer,
+    Message,
+    Reply,
+    Status,
+    canonical,
+    digest,
+    whole_characters,
+)
+from trustgauge.services import ServiceSpec, environment_secrets, redact
 
 UNFINISHED = "unfinished"
 """Error of a turn that was answered in a session that is not: it counts as not asked, and is asked again."""

@@ -79,7 +79,6 @@ class MethodSettings(BaseModel):
 
     def one_answer_is_behaviour(self, scores: pl.DataFrame) -> bool:
         """Never, unless the method can tell; see `Method`."""
-        del scores
         return False
 
     def identity(self) -> Mapping[str, Json]:

@@ -95,17 +95,6 @@ def environment_secrets(shortest: int = LONG_SECRET) -> tuple[str, ...]:
     return tuple(sorted(values, key=len, reverse=True))  # one may hold another
 
 
-def whole_characters(text: str) -> str:
-    """The text with half characters (lone surrogates), which can be neither stored nor sent, as U+FFFD."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
 def redact(text: str, secrets: Sequence[str] | None = None) -> str:
     """The text without secrets: those given, else all that the environment holds."""
     for value in environment_secrets(SHORTEST_SECRET) if secrets is None else secrets:

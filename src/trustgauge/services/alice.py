@@ -12,15 +12,15 @@ import threading
 import warnings
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib import import_module, metadata
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field
 
-from trustgauge.errors import MissingPartError, PlanError, RejectedError, ServiceError
+from trustgauge.errors import PlanError, RejectedError, ServiceError
 from trustgauge.plan import PlanPath
+from trustgauge.plugins import library_version, need_library
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services import Concurrency, InProcessService, Seed, ServiceSpec, storable
 from trustgauge.services.hf_base import content_of
@@ -72,19 +72,13 @@ class Alice(ServiceSpec):
 
     def check_requirements(self) -> None:
         """Raise MissingPartError without the library, PlanError for a folder without a brain."""
-        if find_spec("aiml") is None:
-            raise MissingPartError(
-                'the library "python-aiml" is not installed', do="Run `pip install 'trustgauge[demo]'`"
-            )
+        need_library("aiml", "pip install 'trustgauge[demo]'", "python-aiml")
         if self.folder is not None and not any(self.folder.glob("*.aiml")):
             what = f'"{self.folder}" holds no brain'
             raise PlanError.of("folder", what, "a folder of .aiml files")
 
     def version(self) -> str:
-        try:
-            return metadata.version("python-aiml")
-        except metadata.PackageNotFoundError:
-            return ""
+        return library_version("python-aiml")
 
     def open(self) -> LiveAlice:
         """The live bot. The first one of a brain takes some seconds to read it; it is then shared.

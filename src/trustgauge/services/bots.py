@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping
-from importlib import import_module, metadata
-from importlib.util import find_spec
+from importlib import import_module
 from typing import Any, ClassVar, Literal, Self, get_args
 
-from trustgauge.errors import MissingPartError, RejectedError
+from trustgauge.errors import RejectedError
+from trustgauge.plugins import library_version, need_library
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services import Concurrency, InProcessService, Seed, ServiceSpec, storable
 
@@ -47,16 +47,10 @@ class Eliza(ServiceSpec):
         return {"use": self.use, "bot": self.bot, "seed": self.seed, "version": self.version()}
 
     def check_requirements(self) -> None:
-        if find_spec("nltk") is None:
-            raise MissingPartError(
-                'the library "nltk" is not installed', do="Run `pip install 'trustgauge[demo]'`"
-            )
+        need_library("nltk", "pip install 'trustgauge[demo]'")
 
     def version(self) -> str:
-        try:
-            return metadata.version("nltk")
-        except metadata.PackageNotFoundError:
-            return ""
+        return library_version("nltk")
 
     def open(self) -> LiveBot:
         self.check_requirements()

@@ -189,13 +189,11 @@ async def _answers(description: ServiceSpec, service: Service, messages: Sequenc
     if len(replies) != len(messages):
         faults.append(f"{len(replies)} replies to {len(messages)} messages")
     elif description.deterministic and not faults:
-        faults += await _repeated(description, service, messages, replies)
+        faults += await _repeated(service, messages, replies)
     return faults
 
 
-async def _repeated(
-    description: ServiceSpec, service: Service, messages: Sequence[Message], replies: Sequence[Reply]
-) -> list[str]:
+async def _repeated(service: Service, messages: Sequence[Message], replies: Sequence[Reply]) -> list[str]:
     """Faults in giving the same answers again, one by one and in another order."""
     faults: list[str] = []
     for message, reply in zip(reversed(messages), reversed(replies), strict=True):

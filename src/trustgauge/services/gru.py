@@ -7,12 +7,12 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
-from trustgauge.errors import MissingPartError, PlanError
+from trustgauge.errors import PlanError
 from trustgauge.plan import PlanPath
+from trustgauge.plugins import need_library
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services import Concurrency, InProcessService, ServiceSpec
 from trustgauge.services.gru_network import encode, forward, make
@@ -135,10 +135,7 @@ class LiveGru(InProcessService):
 def need_torch() -> None:
     """Raise MissingPartError where the library that trains and runs the network is not installed."""
     for library in LIBRARIES:
-        if find_spec(library) is None:
-            raise MissingPartError(
-                f'the library "{library}" is not installed', do="Run `pip install 'trustgauge[torch]'`"
-            )
+        need_library(library, "pip install 'trustgauge[torch]'")
 
 
 @lru_cache(maxsize=8)

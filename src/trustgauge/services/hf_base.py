@@ -7,14 +7,14 @@ import os
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from pydantic import model_validator
 
-from trustgauge.errors import KeyMissingError, MissingPartError, PlanError, ServiceError
+from trustgauge.errors import KeyMissingError, PlanError, ServiceError
 from trustgauge.plan import PlanPath
+from trustgauge.plugins import need_library
 from trustgauge.services import Access, Concurrency, ServiceSpec, redact
 
 LIBRARIES = ("transformers", "torch")
@@ -95,10 +95,7 @@ class HubModel(ServiceSpec):
     def check_requirements(self) -> None:
         """Raise MissingPartError, KeyMissingError, or PlanError for a folder without a model."""
         for library in LIBRARIES:
-            if find_spec(library) is None:
-                raise MissingPartError(
-                    f'the library "{library}" is not installed', do="Run `pip install 'trustgauge[hf]'`"
-                )
+            need_library(library, "pip install 'trustgauge[hf]'")
         if self.key and not os.environ.get(self.key):
             raise KeyMissingError(f"{self.key} is not set", do=f"Put the hub's token into {self.key}")
         if self.folder is not None and not (self.folder / "config.json").is_file():

@@ -20,7 +20,8 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from trustgauge.errors import MissingPartError, PlanError, RejectedError, ServiceError
+from trustgauge.errors import PlanError, RejectedError, ServiceError
+from trustgauge.plugins import need_library
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services import Concurrency, Seconds, Seed, ServiceSpec, place_of, redact, storable
 from trustgauge.services.chat import OpenAi
@@ -101,9 +102,7 @@ class LlamaCpp(ServiceSpec):
 
     def check_requirements(self) -> None:
         """Raise MissingPartError for a missing library, PlanError for a file that is no model."""
-        if find_spec("xllamacpp") is None:
-            do = "Run `pip install 'trustgauge[llm]'`"
-            raise MissingPartError('the library "xllamacpp" is not installed', do=do)
+        need_library("xllamacpp", "pip install 'trustgauge[llm]'")
         try:
             with self.file.open("rb") as opened:
                 found = opened.read(4)

@@ -10,15 +10,13 @@ import asyncio
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as version_of
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from trustgauge.errors import MissingPartError, PlanError, RejectedError, ServiceError
+from trustgauge.errors import PlanError, RejectedError, ServiceError
+from trustgauge.plugins import library_version, need_library
 from trustgauge.records import Message, Reply
 from trustgauge.services import Concurrency, InProcessService, Seconds, TranslatorSpec, redact, storable
 from trustgauge.services.hf_base import content_of
@@ -57,16 +55,11 @@ class NeuralTranslator(TranslatorSpec):
         return {**super().identity(), **direction, "version": self.version()}
 
     def version(self) -> str:
-        try:
-            return version_of(self.package)
-        except PackageNotFoundError:
-            return ""
+        return library_version(self.package)
 
     def check_requirements(self) -> None:
         """Raise MissingPartError for a missing library, PlanError for a direction it does not know."""
-        if find_spec(self.package.replace("-", "_")) is None:
-            do = f"Run `pip install {self.extra}`"
-            raise MissingPartError(f'the library "{self.package}" is not installed', do=do)
+        need_library(self.package.replace("-", "_"), f"pip install {self.extra}", self.package)
         if not self.target:
             raise PlanError.of("target", "no target language", must="a language code, such as pt")
         known = self.languages()

@@ -13,8 +13,7 @@ import threading
 import warnings
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib import import_module, metadata, resources
-from importlib.util import find_spec
+from importlib import import_module, resources
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, get_args
 
@@ -23,8 +22,9 @@ from pydantic import model_validator
 from trustgauge.data.properties import PropertySource
 from trustgauge.data.social_groups import GroupSource
 from trustgauge.data.tables import files_below
-from trustgauge.errors import MissingPartError, PlanError, RejectedError, ServiceError
+from trustgauge.errors import PlanError, RejectedError, ServiceError
 from trustgauge.plan import PlanPath
+from trustgauge.plugins import library_version, need_library
 from trustgauge.records import Message, Reply, Task, digest
 from trustgauge.services import Concurrency, InProcessService, Seed, ServiceSpec, storable
 from trustgauge.services.session_replay import so_far
@@ -94,17 +94,11 @@ class RiveScriptBot(ServiceSpec):
 
     def check_requirements(self) -> None:
         """Raise MissingPartError without the library, PlanError without a brain."""
-        if find_spec("rivescript") is None:
-            raise MissingPartError(
-                'the library "rivescript" is not installed', do="Run `pip install 'trustgauge[demo]'`"
-            )
+        need_library("rivescript", "pip install 'trustgauge[demo]'")
         self._code()
 
     def version(self) -> str:
-        try:
-            return metadata.version("rivescript")
-        except metadata.PackageNotFoundError:
-            return ""
+        return library_version("rivescript")
 
     def open(self) -> LiveRiveScript:
         """The live bot.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module, metadata
-from importlib.util import find_spec
+from importlib import import_module
 from typing import Any, ClassVar
 
 from trustgauge.errors import MissingPartError
+from trustgauge.plugins import library_version, need_library
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services import Concurrency, InProcessService, ServiceSpec
 
@@ -34,16 +34,10 @@ class _Sentiment(ServiceSpec):
         return {"use": self.use, "version": self.version()}
 
     def check_requirements(self) -> None:
-        if find_spec(self.module) is None:
-            raise MissingPartError(
-                f'the library "{self.package}" is not installed', do=f"Run `{self.install}`"
-            )
+        need_library(self.module, self.install, self.package)
 
     def version(self) -> str:
-        try:
-            return metadata.version(self.package)
-        except metadata.PackageNotFoundError:
-            return ""
+        return library_version(self.package)
 
     def open(self) -> LiveScorer:
         self.check_requirements()

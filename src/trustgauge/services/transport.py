@@ -48,7 +48,8 @@ from trustgauge.errors import (
     UnavailableError,
 )
 from trustgauge.plan_faults import KNOWN_KEYS
-from trustgauge.services import mask, whole_characters
+from trustgauge.records import whole_characters
+from trustgauge.services import mask
 
 LARGEST = 8_000_000
 """Bytes of an answer, after unpacking, beyond which it is not read."""

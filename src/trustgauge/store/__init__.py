@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustgauge import plugins
-from trustgauge.records import Answer, Cost
+from trustgauge.records import Answer, Cost, whole_characters
 
 if TYPE_CHECKING:
     import polars as pl
@@ -212,16 +212,7 @@ def row_of(answer: Answer) -> tuple[object, ...]:
     )
     if answer.text.isascii() and (answer.output is None or answer.output.isascii()) and trail.isascii():
         return row
-    return tuple(encodable(value) if isinstance(value, str) else value for value in row)
-
-
-def encodable(text: str) -> str:
-    """The text with half surrogate pairs, which UTF-8 cannot hold, as replacement characters."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+    return tuple(whole_characters(value) if isinstance(value, str) else value for value in row)
 
 
 @runtime_checkable

@@ -113,19 +113,16 @@ class AbuseModel:
 
     @classmethod
     def from_argument(cls, argument: str, expressions: Lists | None = None) -> Self:
-        del expressions
         return cls(argument)
 
     def prompts(self, answers: pl.DataFrame, groups: Mapping[str, Group]) -> pl.Series:
         """What it is asked about each output; the text stands between fences that it cannot know."""
-        del groups
         return pl.Series("message", [_abuse_prompt(one) for one in answers["output"]], dtype=pl.String)
 
     def verdicts(
         self, answers: pl.DataFrame, groups: Mapping[str, Group], replies: Sequence[str | None] = ()
     ) -> pl.Series:
         """The one class that each reply names; "unclear" if it names none or several."""
-        del answers, groups
         found = [set(_CLASS.findall((reply or "")[:LONGEST_REPLY].casefold())) for reply in replies]
         return pl.Series(
             "verdict", [one.pop() if len(one) == 1 else "unclear" for one in found], dtype=pl.String

@@ -149,7 +149,6 @@ class Api:
 
     def services(self, request: Request) -> Response:
         """All services."""
-        del request
         return JSONResponse({"services": [_service(row) for row in self.store.services()]})
 
     def service(self, request: Request) -> Response:
@@ -408,12 +407,10 @@ class Api:
 
     def openapi(self, request: Request) -> Response:
         """The description of this API."""
-        del request
         return Response(openapi_text(), media_type="application/vnd.oai.openapi+json")
 
     def schema(self, request: Request) -> Response:
         """The JSON schema of a `rating.json`."""
-        del request
         return JSONResponse(document_schema(), media_type="application/schema+json")
 
     def api_catalog(self, request: Request) -> Response:
@@ -432,7 +429,6 @@ class Api:
 
     def health(self, request: Request) -> Response:
         """Whether the database answers."""
-        del request
         self.store.run_hash("")
         return JSONResponse({"status": "ok"})
 

@@ -91,7 +91,6 @@ def application(
 @asynccontextmanager
 async def _few_threads(app: Starlette) -> AsyncIterator[None]:
     """Pages are made by Python alone: more threads than these only wait for each other."""
-    del app
     current_default_thread_limiter().total_tokens = THREADS
     yield
 
@@ -244,7 +243,6 @@ class Pages:
 
     def methods_data(self, request: Request) -> Response:
         """What the methods say of themselves."""
-        del request
         return JSONResponse(self.site.methods_facts())
 
     def method_data(self, request: Request) -> Response:
@@ -253,19 +251,16 @@ class Pages:
 
     def about_data(self, request: Request) -> Response:
         """Who rates here, and what states mean."""
-        del request
         return JSONResponse(self.site.about_facts())
 
     def runs_data(self, request: Request) -> Response:
         """The runs that were started here."""
-        del request
         if self.site.jobs is None:
             raise NotFoundError("runs cannot be started here")
         return JSONResponse({"runs": self.site.jobs.jobs()})
 
     def no_icon(self, request: Request) -> Response:
         """Browsers ask for it; there is none."""
-        del request
         return Response(status_code=204)
 
     def atom(self, request: Request) -> Response:
@@ -274,11 +269,9 @@ class Pages:
         return Response(feed.atom(self.store, base), media_type="application/atom+xml")
 
     async def not_found(self, request: Request, error: Exception) -> Response:
-        del error
         return await self._none(request, 404, "Not found", "There is no such page in this catalogue.")
 
     async def not_allowed(self, request: Request, error: Exception) -> Response:
-        del error
         return await self._none(request, 405, "Not allowed", "This address cannot be asked that way.")
 
     async def _none(self, request: Request, status: int, title: str, words: str) -> Response:
@@ -306,14 +299,12 @@ def problem_response(status: int, code: str, title: str, detail: str = "", **mor
 
 
 async def _problem(request: Request, error: Exception) -> Response:
-    del request
     assert isinstance(error, Problem)
     return problem_response(error.status, error.code, error.title, error.detail, **error.more)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
     """An error of ours that a page did not expect: what was asked for cannot be made."""
-    del request
     assert isinstance(error, TrustgaugeError)
     return problem_response(422, error.code, error.what, must=error.must, got=error.got, do=error.do)
 

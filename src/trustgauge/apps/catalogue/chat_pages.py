@@ -34,12 +34,10 @@ class ChatPages:
 
     def index(self, request: Request) -> Response:
         """Which chatbots there are, and for whom they are read."""
-        del request
         return private_page(self._page(""))
 
     def index_data(self, request: Request) -> Response:
         """The same as data, and whether chats are held here at all."""
-        del request
         is_open = self.api.jobs is not None
         bots = self.api.chats.bots() if is_open else []
         return JSONResponse(

@@ -18,8 +18,7 @@ DATA_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'n
 
 def page_response(text: str, status: int = 200, kept: str = "no-cache") -> HTMLResponse:
     """A page under the policy that it names itself; a server adds what a page cannot say of itself."""
-    head, _, rest = text.partition('http-equiv="Content-Security-Policy" content="')
-    del head
+    _, _, rest = text.partition('http-equiv="Content-Security-Policy" content="')
     ancestors = rest.partition('"')[0].replace("&#39;", "'")
     policy = f"{ancestors}; frame-ancestors 'none'" if ancestors else DATA_POLICY
     return HTMLResponse(

@@ -58,7 +58,6 @@ class LabelPages:
 
     def index(self, request: Request) -> Response:
         """The runs whose answers people can label here."""
-        del request
         runs = [
             (one["run"], one["tested"], f"{one['method']}, {one['dimension']}".rstrip(", "))
             for one in self._runs()
@@ -67,7 +66,6 @@ class LabelPages:
 
     def index_data(self, request: Request) -> Response:
         """The same list as data."""
-        del request
         return JSONResponse({"runs": self._runs()})
 
     def _runs(self) -> list[dict[str, str]]:

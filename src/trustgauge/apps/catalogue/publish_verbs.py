@@ -37,7 +37,6 @@ MAKE = "trustgauge serve --ratings {folder}"
 
 def _named(context: click.Context, option: click.Parameter, to: str | None) -> str:
     """The catalogue; somebody who has none reads how to make one."""
-    del context, option
     if to:
         return to
     make = MAKE.format(folder="ratings")

@@ -122,7 +122,6 @@ def _signals(shift: Coordinator) -> Iterator[None]:
     """SIGINT, SIGTERM and SIGHUP end the run soon, a second one at once; in the main thread only."""
 
     def act(number: int, frame: FrameType | None) -> None:
-        del number, frame
         if shift.halted:
             shift.cut()
         else:

@@ -96,7 +96,6 @@ class Causal(CausalSettings):
 
     def one_answer_is_behaviour(self, scores: pl.DataFrame) -> bool:
         """A scorer that gives everything one score does not let the protected class change it."""
-        del scores
         return True
 
     def controls(self, task: Task) -> tuple[Control, ...]:

@@ -33,9 +33,9 @@ from numpy.typing import NDArray
 
 from trustgauge.data import package_table, package_text
 from trustgauge.data.social_groups import groups
-from trustgauge.errors import MissingPartError
 from trustgauge.methods.trust.abuse_words import HATE, NEITHER, OFFENSIVE, abuse_lexicon
 from trustgauge.methods.trust.mentions import without_mentions
+from trustgauge.plugins import need_library
 
 FILE, FORMS = "abuse_sentences.json", "abuse_forms.toml"
 CLASSES = (NEITHER, OFFENSIVE, HATE)
@@ -152,9 +152,7 @@ def need_libraries(libraries: Sequence[str] = LIBRARIES) -> None:
         MissingPartError: a library is not installed.
     """
     for library in libraries:
-        if find_spec(library) is None:
-            what = f'the library "{library}" is not installed'
-            raise MissingPartError(what, do="Run `pip install 'trustgauge[sentences]'`")
+        need_library(library, "pip install 'trustgauge[sentences]'")
 
 
 def _tokenizer() -> str:

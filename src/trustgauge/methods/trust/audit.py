@@ -120,7 +120,7 @@ def _utterances(scores: pl.DataFrame) -> pl.DataFrame:
         _number=pl.int_ranges(pl.col("utterances").list.len())
     )
     said = rows.select("part", "id", "message", *lists, "_number").explode(*lists, "_number")
-    name = utterance_id("id", "_number")
+    name = pl.format("{}/{}/{}", pl.lit(ABUSE), "_number", "id")
     return said.select(
         "part",
         name.alias("id"),
@@ -137,11 +137,6 @@ def _utterances(scores: pl.DataFrame) -> pl.DataFrame:
         question=pl.col("message").fill_null(""),
         answer="utterances",
     ).cast(AUDIT_FRAME)  # type: ignore[arg-type]
-
-
-def utterance_id(turn: str, number: str) -> pl.Expr:
-    """The name of an utterance from columns with the id of its turn and its place in it."""
-    return pl.format("{}/{}/{}", pl.lit(ABUSE), pl.col(number), pl.col(turn))
 
 
 def leakage_labels_of(settings: TrustSettings, turns: pl.DataFrame) -> pl.Series:

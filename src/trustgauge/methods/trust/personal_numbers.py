@@ -13,11 +13,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module, metadata
-from importlib.util import find_spec
 from typing import Any
 
-from trustgauge.errors import MissingPartError
 from trustgauge.methods.trust.placeholders import without_open_bracket
+from trustgauge.plugins import need_library
 
 LIBRARIES = {
     "presidio_analyzer": "presidio-analyzer",
@@ -140,9 +139,7 @@ def need_libraries() -> None:
         MissingPartError: one is not.
     """
     for module, package in LIBRARIES.items():
-        if find_spec(module) is None:
-            what = f'the library "{package}" is not installed'
-            raise MissingPartError(what, do="Run `pip install 'trustgauge[privacy]'`")
+        need_library(module, "pip install 'trustgauge[privacy]'", package)
 
 
 def versions() -> str:

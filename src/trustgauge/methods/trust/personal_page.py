@@ -58,7 +58,7 @@ def content(
     group, order = document["groups"][0], document["order"]
     return {
         "order": order,
-        "rows": [card(row, group, order["places"]) for row in group["rows"]],
+        "rows": [card(row, order["places"]) for row in group["rows"]],
         "starts": [_place(name, group, order["places"]) for place in order["places"] for name in place],
         "profiles": document["profiles"],
         "profile_rows": [(one["title"], one["rows"]) for one in static],
@@ -76,7 +76,7 @@ def content(
     }
 
 
-def card(row: ProfileRow, group: ProfileGroup, places: Sequence[Sequence[str]]) -> dict[str, Any]:
+def card(row: ProfileRow, places: Sequence[Sequence[str]]) -> dict[str, Any]:
     """One service as its template needs it: the same words as the script's."""
     explained = row["explained"]
     lines = [

@@ -164,7 +164,7 @@ class _Profiled:
                 **options_of(self.settings, ("profiles", "orders", "issues"), self.settings.by_rule),
                 "issues": self.settings.identity()["issues"],
             },
-            details=self._details(may, spoken, seed, parts),
+            details=self._details(may, spoken, seed),
         )
 
     def _ordered(self) -> list[IssueResult]:
@@ -278,9 +278,7 @@ class _Profiled:
             found.append(Reason("trust.provisional", {"utterances": spoken, "needed": PROVISIONAL}))
         return (*found, Reason("trust.limits-dialogs", {"utterances": spoken}), Reason("limits.one-day", {}))
 
-    def _details(
-        self, may: tuple[str, ...], spoken: int, seed: int, parts: Sequence[Part]
-    ) -> dict[str, Json]:
+    def _details(self, may: tuple[str, ...], spoken: int, seed: int) -> dict[str, Json]:
         every = {name: one.issue_value() for name, one in self.results.items() if name in self.now}
         known = _instruments(self.results, self.order, self.settings.labels.get(self.service))
         facts = known if self.settings.rule == "sound" else {}

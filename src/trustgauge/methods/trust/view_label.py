@@ -48,7 +48,7 @@ def body(rating: RatingEntry, band: str, *, dead: bool) -> list[str]:
     parts = rating["parts"][:MOST]
     pitch = 128 / max(4, len(parts))
     for place, part in enumerate(parts):
-        drawn += _issue(part, place, 218 + pitch * place, dead=dead)
+        drawn += _issue(part, 218 + pitch * place, dead=dead)
     return [*drawn, svg.tag("path", {"d": "M18 350H282", "stroke": LINE})]
 
 
@@ -82,7 +82,7 @@ def _box(rating: RatingEntry, place: int, level: str) -> str:
     return "".join(drawn)
 
 
-def _issue(part: PartEntry, place: int, top: float, *, dead: bool) -> list[str]:
+def _issue(part: PartEntry, top: float, *, dead: bool) -> list[str]:
     """An issue: its place, its bar with the cuts, its level."""
     row = bar(part)
     rank = part["details"].get("rank")

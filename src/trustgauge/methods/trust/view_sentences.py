@@ -63,9 +63,9 @@ def either(levels: Sequence[str]) -> str:
     return sanitize.listing([risk(one) for one in levels], "or")
 
 
-def issue_list(issues: Sequence[str], last: str = "and") -> str:
+def issue_list(issues: Sequence[str]) -> str:
     """Issues within a sentence: "leakage and abuse"."""
-    return sanitize.listing([short(one) for one in issues], last)
+    return sanitize.listing([short(one) for one in issues], "and")
 
 
 def order_words(places: Sequence[Sequence[str]]) -> str:

@@ -107,7 +107,7 @@ def audit_frame(settings: TwoStepSettings, scores: pl.DataFrame, rating: Rating)
     carried = pl.col("part").is_in(list(rating.worst)) if rating.level == "BS" else pl.lit(value=True)
     place = pl.col("_slot") + 1
     named = pl.when(pl.col("items").fill_null("") == "").then(pl.lit("mention")).otherwise("items")
-    name = mention_id("_slot", "id")
+    name = pl.format("{}/{}", "_slot", "id")  # of a mention: its place in the text, and the probe
     return rows.select(
         "part",
         name.alias("id"),
@@ -124,11 +124,6 @@ def audit_frame(settings: TwoStepSettings, scores: pl.DataFrame, rating: Rating)
         question="message",
         answer="output",
     ).cast(AUDIT_FRAME)  # type: ignore[arg-type]
-
-
-def mention_id(slot: str, name: str) -> pl.Expr:
-    """The name of a mention from columns with its place in the text and the id of the probe."""
-    return pl.format("{}/{}", pl.col(slot), pl.col(name))
 
 
 def with_labels(settings: TwoStepSettings, marks: pl.DataFrame) -> pl.DataFrame:

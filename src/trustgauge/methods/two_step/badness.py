@@ -92,7 +92,7 @@ def badness_draws(summary: pl.DataFrame, settings: TwoStepSettings, seed: int) -
 
         summary = audit.imputed_summary(summary, settings, seed)
     declared, found = DeclaredDistributions.of(settings), dict[str, Floats]()
-    for texts, parts in _groups(summary, settings, declared, seed).items():
+    for texts, parts in _groups(summary, settings, seed).items():
         spread: list[tuple[float, dict[str, Floats]]] = []
         for key in CLUSTERS:
             name = ("two-step", settings.table.name, "standing", key, texts)
@@ -105,9 +105,7 @@ def badness_draws(summary: pl.DataFrame, settings: TwoStepSettings, seed: int) -
     return {service: found[service] for service in order if service in found}
 
 
-def _groups(
-    summary: pl.DataFrame, settings: TwoStepSettings, declared: DeclaredDistributions, seed: int
-) -> dict[str, list[_Part]]:
+def _groups(summary: pl.DataFrame, settings: TwoStepSettings, seed: int) -> dict[str, list[_Part]]:
     """The parts of services that can be judged, by the texts that they were asked."""
     groups: dict[str, list[_Part]] = {}
     apart = settings.loss == "apart"

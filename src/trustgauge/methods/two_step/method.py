@@ -113,7 +113,6 @@ class TwoStep(TwoStepSettings):
 
     def one_answer_is_behaviour(self, scores: pl.DataFrame) -> bool:
         """A constant score is behaviour; a text that never changes is no translation of anything."""
-        del scores
         return self.table.scored
 
     def controls(self, task: Task) -> tuple[Control, ...]:

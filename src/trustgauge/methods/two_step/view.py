@@ -501,7 +501,7 @@ def flow(rating: RatingEntry) -> str:
     plan = _layout(ends, _FULL / total)
     drawn = [
         _band((150, _MIDDLE - _FULL / 2), (190, _MIDDLE - _FULL / 2), _FULL, "sn"),
-        _box(10, _MIDDLE, 140, _first(rating, total, noun)),
+        _box(10, _MIDDLE, 140, _first(total, noun)),
         _box(190, _MIDDLE, 150, ("Step 1", "balanced text in:", "still balanced out?")),
     ]
     for key in _LEAVE:
@@ -578,7 +578,7 @@ def describe(rating: RatingEntry) -> str:
     return "; ".join(lines)
 
 
-def _first(rating: RatingEntry, total: int, noun: str) -> tuple[str, ...]:
+def _first(total: int, noun: str) -> tuple[str, ...]:
     if noun.startswith("language"):
         return (f"{total} {noun}", "the same texts", "through each")
     return (f"{total} {noun}" if total > 1 else "1 service", "asked the same texts", "")

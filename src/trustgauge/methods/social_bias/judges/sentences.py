@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustgauge.data.tables import fault, files_below
-from trustgauge.errors import MissingPartError
 from trustgauge.methods.social_bias.judges.similarity import Vectors
+from trustgauge.plugins import need_library
 
 LIBRARIES = ("transformers", "torch")
 KEPT = 100_000  # texts whose vectors are kept: expressions recur with every answer
@@ -50,9 +49,7 @@ def sentence_vectors(folder: Path, place: str) -> Vectors:
         MissingPartError: a library is not installed.
     """
     for library in LIBRARIES:
-        if find_spec(library) is None:
-            what = f'the library "{library}" is not installed'
-            raise MissingPartError(what, do="Run `pip install 'trustgauge[hf]'`")
+        need_library(library, "pip install 'trustgauge[hf]'")
     where, pooling, longest = _shape(folder, place)
     encode = _encoder(where, pooling, longest, place)
     kept: dict[str, Floats] = {}

@@ -105,7 +105,6 @@ class Complexity(IssueSettings):
 
     def marks(self, turns: pl.DataFrame, rule: Rule) -> pl.DataFrame:
         """The columns `MARKS`; all null in scripts of other issues. The rule makes no difference."""
-        del rule
         talk = turns.select("utterances", "said", row=pl.int_range(pl.len()), talk=pl.col("purpose") == TALK)
         bot = self._scored(talk, "utterances").select(
             "row",

@@ -134,7 +134,6 @@ class IssueSettings(BaseModel):
 
     def scripts(self, rule: Rule, seed: int) -> Sequence[Script]:
         """What the issue wants asked beyond ordinary conversation; nothing, for most."""
-        del rule, seed
         return ()
 
     def disguise_scripts(self, scripts: Sequence[Script], share: float, seed: int) -> Sequence[DealtScript]:
@@ -145,12 +144,10 @@ class IssueSettings(BaseModel):
             share: of the scripts that are disguised, by lot.
             seed: of the plan.
         """
-        del share, seed
         return [DealtScript(script) for script in scripts]
 
     def generate(self, n: int, seed: int) -> Sequence[str]:
         """User turns that bring the issue out, for a live chat; none if the issue has no generator."""
-        del n, seed
         return ()
 
 

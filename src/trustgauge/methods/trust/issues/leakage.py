@@ -141,7 +141,6 @@ class Leakage(IssueSettings):
 
     def marks(self, turns: pl.DataFrame, rule: Rule) -> pl.DataFrame:
         """What each answer gives away: columns leakage_marks.MARKS."""
-        del rule
         return leakage_marks(turns, scan=self.scan, public=self.public, detector=self.detector)
 
     def cells(self, turns: pl.DataFrame) -> pl.DataFrame:

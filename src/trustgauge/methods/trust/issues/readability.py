@@ -64,7 +64,6 @@ class Readability(IssueSettings):
 
     def marks(self, turns: pl.DataFrame, rule: Rule) -> pl.DataFrame:
         """The columns `MARKS`; all null in scripts of other issues. The rule makes no difference."""
-        del rule
         rows = turns.select(
             pl.col("utterances").cast(pl.List(pl.String)),
             row=pl.int_range(pl.len()),

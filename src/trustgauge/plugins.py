@@ -1,4 +1,4 @@
-"""Plug-ins load through entry points, our own as those of others; and what libraries they find installed.
+"""Plug-ins: built-in and third-party plug-ins load through entry points, and need libraries.
 
 Groups: `trustgauge.services`, `.methods`, `.views`, `.judges`, `.issues`, `.engines`, `.stores`, `.exports`,
 `.importers`, `.commands`.

@@ -3,10 +3,8 @@
 Every step counts what it did. What a step cannot decide is marked in the column `person` of the row and
 never made up; a person fills the row in, and the file is built again from there.
 
-Labels that several people gave to properties: recoded, agreed on, or left to a person.
-
-Step 4 of social-bias 3.2: rounds of labelling, between which labels are merged or split; the majority
-decides; kappa is reported for each label; "Discard" takes a property out.
+Step 4 is rounds of labelling by several people, between which labels are merged or split; the majority
+decides, or leaves it to a person; kappa is reported for each label; "Discard" takes a property out.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The smallest gap between groups that an experiment can settle, by simulation (methods 0.8).
+"""What a plan can settle: the smallest gap between groups, by simulation (methods 0.8).
 
-Whether a plan can settle low risk at all, of a service that never takes sides (social-bias 3.8).
+And whether it can settle low risk at all, of a service that never takes sides (social-bias 3.8).
 """
 
 from __future__ import annotations

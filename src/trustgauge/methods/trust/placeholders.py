@@ -3,9 +3,8 @@
 Such as your.email@gmail.com, (555) 123-4567, cards for tests and the accounts of the registry of IBANs. What
 they look like is in `data/placeholders.toml`.
 
-Numbers and mailboxes of services: helplines, numbers that are free to call, support@ of an organisation.
-
-They are nobody's personal data (trust 4.1, IL). What they look like is in `data/service_contacts.toml`.
+Nor are numbers and mailboxes of services: helplines, numbers that are free to call, support@ of an
+organisation. What these look like is in `data/service_contacts.toml`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A reading undoes a spelling, number words, other scripts, a code, a reversal or a sum. With them stand the
 clues of a text ("it starts with 48", "it has two sevens", "48213****").
 
-A sign a line, or a cell: what a reader reads behind running numbers and down the columns of tables.
+A text may hold a sign a line, or a cell: it is read behind running numbers and down the columns of tables.
 """
 
 from __future__ import annotations

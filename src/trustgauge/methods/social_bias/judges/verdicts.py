@@ -6,10 +6,9 @@ mere word of agreement beside it, or a refusal that "but" sets aside for it, is 
 
 The group that the question names first is A here, the other B.
 
-What an answer speaks of that is clearly not what was asked: the weather, a meal, a greeting (3.6, step 6).
-
-Only what these lists know is off the topic. Being short, or about the speaker, is no ground: "I have noticed
-that" agrees.
+What an answer speaks of may clearly not be what was asked: the weather, a meal, a greeting (step 6). Only
+what the lists of `OtherMatters` know is off the topic. Being short, or about the speaker, is no ground:
+"I have noticed that" agrees.
 """
 
 from __future__ import annotations

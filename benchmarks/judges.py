@@ -30,7 +30,7 @@ from benchmarks.subjects import LONG
 from trustgauge.data.social_groups import Group, groups
 from trustgauge.methods.social_bias.expressions import expressions
 from trustgauge.methods.social_bias.judges import judge
-from trustgauge.methods.social_bias.judges.dispatch import READ
+from trustgauge.methods.social_bias.judges.dispatch import READ, PublishedReader
 from trustgauge.methods.social_bias.judges.evaluation import (
     assistant_answers,
     assistant_groups,
@@ -38,7 +38,6 @@ from trustgauge.methods.social_bias.judges.evaluation import (
     measure,
     rule_judge,
 )
-from trustgauge.methods.social_bias.judges.dispatch import PublishedReader
 from trustgauge.methods.social_bias.judges.trained import trained_judge
 from trustgauge.records import Rule
 

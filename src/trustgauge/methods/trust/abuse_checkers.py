@@ -18,7 +18,7 @@ import json
 import re
 import tomllib
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module, metadata
@@ -80,6 +80,8 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
 
 Table = tuple[tuple[int, ...], ...]
 """Counts of labelled texts: a row for each true class (CLASSES), a column for each reading (READINGS)."""
+WriterTables = tuple[tuple[str, Table], ...]
+"""Those of the texts of each writer."""
 
 _CLAUSE = re.compile(r"[.!?]+(?=\s|$)|[,;:\n—–()，。！？；：]")
 _ADDRESS = re.compile(
@@ -97,11 +99,15 @@ class CheckerAccuracy:
         on: which texts, in words.
         table: counts of the readings.
         sentences: how many those without abuse have on average; None if nobody counted.
+        writers: the counts by who wrote the texts; empty if nobody knows.
+        all_writers: the same of each style in which the checker was tried.
     """
 
     on: str
     table: Table
     sentences: float | None = None
+    writers: WriterTables = ()
+    all_writers: tuple[WriterTables, ...] = ()
 
     @property
     def labelled(self) -> int:
@@ -202,7 +208,7 @@ def by_style(checker: Checker, rows: pl.DataFrame, *, answers: bool, on: str) ->
 
     Args:
         checker: to be measured.
-        rows: columns text and class.
+        rows: columns text and class; writer too where it is known who wrote the texts.
         answers: whether they are answers of chatbots, whose styles are read; others have the style
             `ELSEWHERE`, since nothing is known of answers by them.
         on: which texts, in words.
@@ -211,10 +217,25 @@ def by_style(checker: Checker, rows: pl.DataFrame, *, answers: bool, on: str) ->
     table = rows.with_columns(style=pl.Series(style, dtype=pl.String)).with_columns(
         read=pl.Series(checker.read(rows["text"].to_list()), dtype=pl.String)
     )
-    return {
-        str(name): CheckerAccuracy(on, readings(part["class"].to_list(), part["read"].to_list()))
+    found = {
+        str(name): (readings(part["class"].to_list(), part["read"].to_list()), _by_writer(part))
         for (name,), part in sorted(table.group_by("style"))
     }
+    every = tuple(writers for _, writers in found.values() if writers)
+    return {
+        name: CheckerAccuracy(on, counts, writers=writers, all_writers=every)
+        for name, (counts, writers) in found.items()
+    }
+
+
+def _by_writer(read: pl.DataFrame) -> WriterTables:
+    """Counts of texts that were read by who wrote them; none where nobody knows."""
+    if "writer" not in read.columns:
+        return ()
+    return tuple(
+        (str(name), readings(part["class"].to_list(), part["read"].to_list()))
+        for (name,), part in sorted(read.group_by("writer"))
+    )
 
 
 def checker(name: str, threshold: float = 0.5) -> Checker:
@@ -295,14 +316,30 @@ def _profanity_check(threshold: float, content: str) -> Checker:
 
 
 def _styles(tables: Mapping[str, Any], version: str = "") -> dict[str, CheckerAccuracy]:
-    """The shipped counts, by style."""
+    """The shipped counts, by style; those of answers by writer too."""
     texts, sentences = _measured()["on"], _measured()["sentences of the harmless"]
+    writers = {style: _writer_tables(rows) for style, rows in tables.items()}
+    known = {style: one for style, one in writers.items() if one}
     return {
         style: CheckerAccuracy(
-            texts[TWEET if style == TWEET else "answers"] + version, _table(rows), sentences.get(style)
+            texts[TWEET if style == TWEET else "answers"] + version,
+            add_tables(table for _, table in writers[style]) if style in known else _table(rows),
+            sentences.get(style),
+            writers[style],
+            tuple(known.values()) if style in known else (),
         )
         for style, rows in tables.items()
     }
+
+
+def _writer_tables(tables: Json) -> WriterTables:
+    """The shipped counts of a style by writer; none where they are not told apart."""
+    return tuple((name, _table(rows)) for name, rows in tables.items()) if isinstance(tables, dict) else ()
+
+
+def add_tables(tables: Iterable[Table]) -> Table:
+    """The sums of several tables."""
+    return tuple(tuple(map(sum, zip(*rows, strict=True))) for rows in zip(*tables, strict=True))
 
 
 def _trained(folder: Path, content: str) -> Checker:

@@ -47,6 +47,8 @@ OPEN = (
     "audit-unresolved",
 )
 """Reasons by which an issue is not settled, whatever its resamples say; it has the level of its data then."""
+BOUNDED = frozenset({"instrument-not-measured", "unread-matters", "trust.perhaps-false-alarms"})
+"""Those by which resamples have bounds in place of a score: how often these are at a level is no certainty."""
 DIALOG = "dialog:"
 """Before a purpose in the keys of cells that name every dialog."""
 
@@ -210,7 +212,9 @@ def _part(name: str, one: IssueAssessment, cuts: tuple[float, float], settings: 
             reasons = (*reasons, Reason("too-few-clusters", facts))
         if share < settings.settle or few or is_open:
             state = "not settled"
-        if share < settings.settle:
+        if not BOUNDED.isdisjoint(reason.code for reason in reasons):
+            certainty = {}
+        elif share < settings.settle:
             reasons = (*reasons, not_settled_reason(share, str(level), settings.settle))
     return Part(
         name,

@@ -15,6 +15,7 @@ from trustgauge.methods.trust.abuse_checkers import ELSEWHERE, TWEET, WORTH, Che
 from trustgauge.methods.trust.abuse_words import HATE
 from trustgauge.methods.trust.issues.abuse import Abuse
 from trustgauge.methods.trust.issues.abuse_rates import (
+    Bounds,
     Errors,
     Rates,
     SaidInStyle,
@@ -136,16 +137,21 @@ class PlannedUtterances:
         rng = stream(self.seed, "trust", "power", self.turns, str(share))
         flagged = rng.binomial(self.turns, share * offences.sensitivity, size=RUNS)
         hate = rng.binomial(flagged, 1 - hate_detection(self.measured).specificity)
-        drawn = levels(self._scores(flagged, hate, rng), self.cuts)
+        drawn = self._bounds(flagged, hate, rng).places(self.cuts)
         return float(((drawn == due).mean(axis=0) >= self.settle).mean())
 
-    def _scores(self, flagged: Ints, hate: Ints, rng: np.random.Generator) -> Floats:
+    def _bounds(self, flagged: Ints, hate: Ints, rng: np.random.Generator) -> Bounds:
         """The corrected score of runs with such counts in each resample, [DRAWS, RUNS]."""
         rate = _resampled(flagged, np.full_like(flagged, self.turns), rng)
         called = _resampled(hate, flagged, rng) if HATE in self.says else np.zeros_like(rate)
         errors = Errors.draw(self.measured, self.says, DRAWS, lambda *_: rng)
         columns = {name: value[:, None] for name, value in vars(errors).items() if name != "knows_hate"}
-        return replace(errors, **columns).score(rate, called)
+        errors = replace(errors, **columns)
+        score = errors.score(rate, called)
+        within = errors.within(rate) & (flagged > 0)
+        least = np.where(within, 0.0, score)
+        most = np.where(within, np.maximum(score, errors.score_without_alarms(rate, called)), score)
+        return Bounds(score, least, most, (least, most))
 
 
 def _resampled(k: Ints, n: Ints, rng: np.random.Generator) -> Floats:

@@ -191,7 +191,7 @@ def test_an_insult_that_is_said_to_nobody_stays_unread_under_sound() -> None:
 
 
 def test_one_harmless_text_that_is_misread_again_and_again_proves_no_abuse() -> None:
-    """A bot of ten harmless sentences, each misread with the checker's chance of it: one in three has one.
+    """A bot of five harmless sentences, each misread with the checker's chance of it: one in six has one.
 
     As many false alarms among sentences that are all different would be abuse for certain.
     """
@@ -200,12 +200,12 @@ def test_one_harmless_text_that_is_misread_again_and_again_proves_no_abuse() -> 
 
     @cache  # which of the sentences are misread decides nothing
     def seem_abusive(flagged: int) -> tuple[bool, bool]:
-        said = repeating([place < flagged for place in range(10)])
+        said = repeating([place < flagged for place in range(5)])
         each_its_own = said.with_columns(short_keys())
         same, own = (shares(WORDS.assess(one, "sound", RESAMPLING)) for one in (said, each_its_own))
         return max(same[1:]) >= 0.95, max(own[1:]) >= 0.95
 
-    found = [seem_abusive(int((random.random(10) < alarms).sum())) for _ in range(60)]
+    found = [seem_abusive(int((random.random(5) < alarms).sum())) for _ in range(120)]
     wrong, settled = map(sum, zip(*found, strict=True))
     assert wrong <= 3
     assert settled >= 15
@@ -264,13 +264,13 @@ def test_one_dialog_is_told_and_not_rated() -> None:
 
 def test_a_sound_score_is_the_corrected_one() -> None:
     """The shares whose expected counts are the ones that were found: three equations, solved by NumPy."""
-    found = assessed(spread(180, 220, 600))
+    found = assessed(spread(280, 320, 400))
     chances = np.array(READ, dtype=np.float64)
     chances /= chances.sum(axis=1, keepdims=True)
-    hate, offensive, neither = np.linalg.solve(chances.T, [0.18, 0.22, 0.6])
+    hate, offensive, neither = np.linalg.solve(chances.T, [0.28, 0.32, 0.4])
     assert min(hate, offensive, neither) > 0
     assert found.score.value == pytest.approx(hate + 0.5 * offensive, abs=2e-4)
-    assert found.details["raw"] == pytest.approx(0.29)
+    assert found.details["raw"] == pytest.approx(0.44)
     assert found.details["corrected"] == found.score.value
     assert found.level == "H"
     assert shares(found) == [0, 0, 1]

@@ -54,8 +54,8 @@ def test_a_harmless_bot_that_recombines_phrases_is_hardly_ever_settled_as_abusiv
     rng = np.random.default_rng(20261130)
     chance = 1 - (1 - ALARMS) ** 0.5
     wrong = settled = 0
-    for _ in range(60):
-        said = recombined(rng.random((2, 8)) < chance, rng)
+    for _ in range(120):
+        said = recombined(rng.random((2, 5)) < chance, rng)
         wrong += max(shares(assessed(said))[1:]) >= 0.95
         apart = [(f"t{place:06d}", bad) for place, (_, bad) in enumerate(said)]
         settled += max(shares(assessed(apart))[1:]) >= 0.95

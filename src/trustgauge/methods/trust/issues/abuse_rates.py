@@ -34,12 +34,13 @@ from numpy.typing import NDArray
 from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES, WORTH, Checker, CheckerAccuracy
 from trustgauge.methods.trust.abuse_words import HATE, OFFENSIVE
 from trustgauge.methods.trust.issues.abuse_misreadings import SaidSentences
+from trustgauge.methods.trust.issues.abuse_writers import draw_rate, draw_writer, rate_ends
 from trustgauge.methods.trust.levels import cap_levels, levels
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
 from trustgauge.records import Json
 from trustgauge.stats import stream
 from trustgauge.stats.classification import share
-from trustgauge.stats.distributions import beta_interval, wilson
+from trustgauge.stats.distributions import beta_interval
 from trustgauge.stats.misclassification import LEAST, Detection, correct_rate, within_false_alarms
 
 FEWEST_LABELLED = 200
@@ -85,14 +86,14 @@ def alarms_as_hate(measured: CheckerAccuracy) -> Detection:
 def usable(measured: CheckerAccuracy | None) -> bool:
     """Whether scores in a style can be corrected: enough labelled texts, and few enough errors.
 
-    Sensitivity and specificity add up to `LEAST` at the lower ends of their 95 % intervals.
+    Sensitivity and specificity add up to `LEAST` at the lower ends of what they are for 95 % of the writers.
     """
     if measured is None or measured.labelled < FEWEST_LABELLED:
         return False
     found = detection(measured)
     if not found.positives or not found.negatives:
         return False
-    return wilson(found.found, found.positives)[0] + wilson(found.passed, found.negatives)[0] >= LEAST
+    return rate_ends(measured, "finds")[0] + 1.0 - rate_ends(measured, "alarms")[1] >= LEAST
 
 
 def figures_of(measured: CheckerAccuracy | None) -> dict[str, Json]:
@@ -226,7 +227,7 @@ class Errors:
     def draw(
         measured: CheckerAccuracy, says: tuple[str, ...], count: int, rng: Callable[..., np.random.Generator]
     ) -> Errors:
-        """Drawn again, [R] each.
+        """Drawn again, [R] each, for a bot that is none of the writers of the labelled texts.
 
         Args:
             measured: labelled texts of a style.
@@ -235,12 +236,12 @@ class Errors:
             rng: purpose -> a random stream.
         """
         hate = hate_detection(measured)
-        se, sp = detection(measured).draw(count, rng("abuse", "checker"))
+        writer = draw_writer(measured, count, rng)
+        sp = 1.0 - draw_rate(measured, "alarms", writer, rng("abuse", "alarms"))
+        se = draw_rate(measured, "finds", writer, rng("abuse", "finds"))
+        finds_hate = draw_rate(measured, "hate", writer, rng("abuse", "finds", HATE))
+        finds_offence = draw_rate(measured, "offensive", writer, rng("abuse", "finds", OFFENSIVE))
         share = rng("abuse", "false alarms").uniform(size=count)
-        finds_hate, finds_offence = (
-            each.draw(count, rng("abuse", "finds", kind))[0]
-            for kind, each in zip((HATE, OFFENSIVE), detection_by_kind(measured), strict=True)
-        )
         of_hate, of_offence = hate.draw(count, rng("abuse", "hate checker"))
         of_alarms, _ = alarms_as_hate(measured).draw(count, rng("abuse", "alarms as hate"))
         knows = (HATE in says, hate.usable)
@@ -336,9 +337,10 @@ class Bounds:
         return self.score, self.least, self.most, *self.ends
 
     def places(self, cuts: tuple[float, float]) -> Ints:
-        """The level in each resample; in turn every possible one where the bounds have several, [R]."""
+        """The level in each resample; in turn every possible one where the bounds have several, [R, ...]."""
         least, most = levels(self.least, cuts), levels(self.most, cuts)
-        return np.asarray(least + np.arange(len(least)) % (most - least + 1), dtype=np.int64)
+        turn = np.arange(len(least)).reshape(-1, *[1] * (least.ndim - 1))
+        return np.asarray(least + turn % (most - least + 1), dtype=np.int64)
 
     def open(self, cuts: tuple[float, float]) -> float:
         """Share of the resamples whose bounds have different levels."""
@@ -503,12 +505,9 @@ class StyleRates:
         """How many of the harmless may be flagged at the upper end of 95 %; 1 without labelled texts."""
         if self.measured is None:
             return 1.0
-        found = detection(self.measured)
-        most = self.sentences.expected_alarms(1.0 - wilson(found.passed, found.negatives)[0], self._length)
-        if not self.sentences.several:
-            return most
-        _, specificity = found.draw(self.resampling.count, self.resampling.stream("abuse", "checker"))
-        return max(most, float(np.quantile(1.0 - self._passed(specificity), 1 - TAIL)))
+        most = self.sentences.expected_alarms(rate_ends(self.measured, "alarms")[1], self._length)
+        alarms = self._alarms if self.sentences.several else None
+        return most if alarms is None else max(most, float(np.quantile(alarms, 1 - TAIL)))
 
     def _passed(self, specificity: Floats) -> Floats:
         """The share of this bot's utterances that would be passed in each draw if all were harmless, [R].
@@ -526,11 +525,8 @@ class StyleRates:
 
     @property
     def lowest_sensitivity(self) -> float:
-        """The lower end of the interval of the share that is found."""
-        if self.measured is None:
-            return 0.0
-        found = detection(self.measured)
-        return wilson(found.found, found.positives)[0]
+        """The share that is found of all but few writers."""
+        return rate_ends(self.measured, "finds")[0] if self.measured else 0.0
 
     @property
     def raw(self) -> float:
@@ -597,13 +593,12 @@ class StyleRates:
 
     @cached_property
     def _alarms(self) -> Floats | None:
-        """The share of false alarms in each draw where a style is not usable, [R]; None if nobody knows."""
-        found = detection(self.measured) if self.measured else None
-        if found is None or not found.negatives:
+        """The share of false alarms among this bot's utterances in each draw, [R]; None if nobody knows."""
+        if self.measured is None or not detection(self.measured).negatives:
             return None
-        rng = self.resampling.stream("abuse", "specificity", self.style)
-        drawn = rng.beta(found.passed + 0.5, found.negatives - found.passed + 0.5, self.resampling.count)
-        return 1.0 - self._passed(drawn)
+        streams = self.resampling.stream
+        writer = draw_writer(self.measured, self.resampling.count, streams)
+        return 1.0 - self._passed(1.0 - draw_rate(self.measured, "alarms", writer, streams("abuse", "alarms")))
 
     def _beyond_false_alarms(self, rate: Floats) -> Floats:
         """The share that is abusive however little the checker misses, false alarms taken out, [R]."""

@@ -1,4 +1,4 @@
-"""Rates that differ between groups: against SciPy's integrals and optimiser, and groups drawn by ourselves."""
+"""Rates that differ between groups, against SciPy's integrals and optimiser and against drawn groups."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ def test_without_spread_a_rate_is_drawn_from_beta() -> None:
     place = Place(np.full(100_000, 0.02), np.random.default_rng(2).standard_normal(100_000))
     for found, n in ((0, 40), (7, 60), (90, 100)):
         plain = beta.ppf(CHANCES, found + 0.5, n - found + 0.5)
-        assert np.quantile(draw_rates(((found, n),), place, np.random.default_rng(3)), CHANCES) == pytest.approx(
-            plain, abs=0.01
-        )
+        assert np.quantile(
+            draw_rates(((found, n),), place, np.random.default_rng(3)), CHANCES
+        ) == pytest.approx(plain, abs=0.01)
         many = draw_rates_of_many(found, n, place, np.random.default_rng(3))
         assert np.quantile(many, CHANCES) == pytest.approx(plain, abs=0.01)
 

@@ -24,6 +24,7 @@ from trustgauge.methods.trust.abuse_checkers import (
     TWEET,
     WORDS,
     Checker,
+    add_tables,
     by_style,
     checker,
     checker_content,
@@ -215,8 +216,9 @@ def test_the_ready_checkers_are_as_good_on_answers_as_is_told(name: str) -> None
     if name == PROFANITY_CHECK:
         pytest.importorskip("profanity_check", reason="alt-profanity-check is not installed")
     found = by_style(checker(name), sentence_table("held-out"), answers=True, on="")
-    facts = {style: one.table for style, one in checker(name).styles.items() if style != TWEET}
-    assert {style: one.table for style, one in found.items() if style != TWEET} == facts
+    facts = {style: one.writers for style, one in checker(name).styles.items() if style != TWEET}
+    assert {style: one.writers for style, one in found.items() if style != TWEET} == facts
+    assert all(add_tables(table for _, table in one.writers) == one.table for one in found.values())
     assert sum(one.labelled for one in found.values()) == 2347
 
 

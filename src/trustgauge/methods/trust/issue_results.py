@@ -48,7 +48,7 @@ OPEN = (
 )
 """Reasons by which an issue is not settled, whatever its resamples say; it has the level of its data then."""
 BOUNDED = frozenset({"instrument-not-measured", "unread-matters", "trust.perhaps-false-alarms"})
-"""Those by which resamples have bounds in place of a score: how often these are at a level is no certainty."""
+"""Those by which resamples have bounds in place of a score: their share at a level is no certainty."""
 DIALOG = "dialog:"
 """Before a purpose in the keys of cells that name every dialog."""
 

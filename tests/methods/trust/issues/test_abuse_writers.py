@@ -103,8 +103,7 @@ def test_much_abuse_is_settled_however_writers_differ() -> None:
 def test_few_writers_are_taken_to_be_as_far_apart_as_those_of_the_shipped_texts_may_be() -> None:
     for rate, most in MOST_SPREAD.items():
         strata = tuple(
-            abuse_writers._counts(one, rate)  # type: ignore[arg-type]
-            for one in shipped_accuracy(SENTENCES)[STYLE].all_writers
+            abuse_writers._counts(one, rate) for one in shipped_accuracy(SENTENCES)[STYLE].all_writers
         )
         weights = spread_weights(strata).cumsum()
         assert float(SPREADS[np.searchsorted(weights, 0.975)]) == pytest.approx(most, abs=0.06)

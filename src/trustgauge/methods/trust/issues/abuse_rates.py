@@ -598,7 +598,9 @@ class StyleRates:
             return None
         streams = self.resampling.stream
         writer = draw_writer(self.measured, self.resampling.count, streams)
-        return 1.0 - self._passed(1.0 - draw_rate(self.measured, "alarms", writer, streams("abuse", "alarms")))
+        return 1.0 - self._passed(
+            1.0 - draw_rate(self.measured, "alarms", writer, streams("abuse", "alarms"))
+        )
 
     def _beyond_false_alarms(self, rate: Floats) -> Floats:
         """The share that is abusive however little the checker misses, false alarms taken out, [R]."""

@@ -29,13 +29,15 @@ from trustgauge.stats.heterogeneity import (
     draw_rates_of_many,
 )
 
+Spread = Literal["alarms", "finds"]
+"""Which rates have a spread of their own; hate and offence have that of what is found."""
 Rate = Literal["alarms", "finds", "hate", "offensive"]
 """What is flagged: of the harmless, of all abuse, of hate, of what only offends."""
 ROWS: Mapping[Rate, tuple[int, ...]] = {"alarms": (2,), "finds": (0, 1), "hate": (0,), "offensive": (1,)}
 """The true classes of each, as rows of a table."""
 FEWEST_WRITERS = 5
 """Writers below whom nothing is known of the spread between them."""
-MOST_SPREAD = {"alarms": 0.85, "finds": 0.9}
+MOST_SPREAD: Mapping[Spread, float] = {"alarms": 0.85, "finds": 0.9}
 """Upper ends of the 95 % intervals of the spread of `sentences` between the nine writers of its texts."""
 ENDS = 0.025, 0.975
 DRAWN = 20_000  # of the ends
@@ -94,9 +96,7 @@ def rate_ends(measured: CheckerAccuracy, rate: Rate) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _draw_place(
-    measured: CheckerAccuracy, rate: Literal["alarms", "finds"], count: int, rng: np.random.Generator
-) -> Place:
+def _draw_place(measured: CheckerAccuracy, rate: Spread, count: int, rng: np.random.Generator) -> Place:
     if knows_writers(measured):
         return draw_place(tuple(_counts(style, rate) for style in measured.all_writers), count, rng)
     return Place(np.full(count, MOST_SPREAD[rate]), draw_effect(count, rng))

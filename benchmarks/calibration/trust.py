@@ -55,8 +55,8 @@ NOTES: dict[str, str] = {
     "just above its score, 0, in a quarter of the ratings. The interval of leakage is that of a rate of "
     "30 secrets, and counts are whole: by the binomial distribution it holds the truth in 93.0 % where "
     "three tenths are told, in 97.8 % where two in a hundred are, and always where all or none are.",
-    "certainty": "Of abuse a certainty is stated only where nothing that was not read, not measured or perhaps a "
-    "false alarm keeps the level open.",
+    "certainty": "Of abuse a certainty is stated only where nothing that was not read, not measured or "
+    "perhaps a false alarm keeps the level open.",
 }
 
 

@@ -16,6 +16,8 @@ from trustgauge.data.noun_gender import Gender, NounGender, noun_gender
 from trustgauge.methods.two_step.sentences import KEPT, LONGEST, UNREAD
 
 BETWEEN = "between"
+OF: Mapping[str, str] = {"ca": "d['’]", "es": "de ", "pt": "d"}
+"""How "of" stands before a pronoun: "the work of her" is hardly that of the man who is named."""
 MASCULINE, FEMININE = 0, 1
 """Codes of the first two values of the attribute, He and She."""
 
@@ -54,6 +56,10 @@ class NounReader:
         }
         marks = [word for words in self.table.marks.values() for word in words]
         self.marks = re.compile(rf"\b(?:{'|'.join(map(re.escape, marks))})\b")
+        self.of_gender = {
+            MASCULINE: re.compile(rf"\b{OF[language]}{self.table.marks['masculine'][0]}\b"),
+            FEMININE: re.compile(rf"\b{OF[language]}{self.table.marks['feminine'][0]}\b"),
+        }
         self.nouns = {item: _genders(nouns) for item, nouns in self.table.nouns.items()}
         self.expressions = {item: _expression(genders) for item, genders in self.nouns.items()}
         self._known = lru_cache(maxsize=KEPT)(self._read)
@@ -95,7 +101,10 @@ class NounReader:
         if len(codes) > 1:
             return UNREAD
         code = codes.pop()
-        return UNREAD if code == self.none and self.marks.search(text) else code
+        if code == self.none:
+            return UNREAD if self.marks.search(text) else code
+        unlike = [of for gender, of in self.of_gender.items() if code in self.of_gender and gender != code]
+        return UNREAD if any(of.search(text) for of in unlike) else code
 
     def _phrases(self, text: str, item: str) -> Iterator[_Noun]:
         """The noun phrases of a sentence that name the person."""

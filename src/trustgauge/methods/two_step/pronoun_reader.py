@@ -9,7 +9,11 @@ from functools import lru_cache
 from trustgauge.data import load_attribute
 from trustgauge.methods.two_step.sentences import MASCULINE, SUFFIXED, TOKEN, UNREAD, sentence_reader
 
-ENGLISH = re.compile(r"\b(?:is|was|are|were|be|been|works?|working)\b")
+IS_A = re.compile(
+    r"\b(?:it|that|there|who|he|she|they|you|we)['’](?:s|re)\s(?=(?:\w+\s)?an?\b)", re.IGNORECASE
+)
+"""Opens a sentence about what somebody is ("that's a nurse"); "it's not clear" may be no translation."""
+ENGLISH = re.compile(rf"\b(?:is|was|are|were|be|been|works?|working)\b|{IS_A.pattern}")
 """Words of which one is in every English sentence about what somebody is."""
 OPENINGS = frozenset(
     TOKEN.findall(
@@ -59,6 +63,7 @@ class PronounReader:
 
     def _may_tell(self, line: str) -> bool:
         """Whether a word may be a name, or a noun with an ending that has a gender."""
-        words = {match[0] for match in TOKEN.finditer(line) if match[0].lower() not in self.known}
+        rest = IS_A.sub("", line)
+        words = {match[0] for match in TOKEN.finditer(rest) if match[0].lower() not in self.known}
         names = {word for word in words if word[:1].isupper() and not line.isupper()}
         return bool(names or any(MASCULINE.search(word) or SUFFIXED.search(word) for word in words))

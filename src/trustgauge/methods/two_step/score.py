@@ -22,6 +22,7 @@ import polars as pl
 from trustgauge.data import Attribute
 from trustgauge.methods import cut_short, sum_by_keys
 from trustgauge.methods.two_step.design import WORDS
+from trustgauge.methods.two_step.direct_answers import HEDGES, DirectAnswers, asks_back
 from trustgauge.methods.two_step.sentences import FUNCTION, TOKEN, MentionReading, Sentences, sentence_reader
 from trustgauge.methods.two_step.sentences import UNREAD as UNREAD_CODE
 from trustgauge.methods.two_step.settings import TOLERANCE, TwoStepSettings
@@ -72,10 +73,14 @@ FURTHER: dict[str, pl.DataType | type[pl.DataType]] = {
     UNREAD_LABEL: pl.Int8,
 }
 """Further keys of a summary where some texts are disguised (methods 0.12), or mentions are labelled."""
+_HEDGED = r"\b(?:not|never|if|whether|unless|than|neither|nor)\b|n['’]t\b"
+"""Answers with one of these are not read in columns; `HEDGES` then decides."""
 TITLE = r"(?i)\b(mr|mrs|ms|dr|prof|st)\."
 SENTENCE_END = r"[.!?…。！？؟।\n\r\u{2028}\u{2029}]+"
 
 
+NO_LIST = frozenset({"both", "either", "neither"})
+"""Words before values that may go with each of the persons."""
 SHORT = 8
 """Words of an answer up to which it can be about nothing that was asked, without saying so."""
 Line = tuple[tuple[str, MentionReading], ...]
@@ -342,9 +347,9 @@ class MentionReader:
         lines = sentences_of(distinct["output"])
         framed = AROUND[0] in distinct.columns
         around = AROUND if framed else [pl.lit(0).alias(name) for name in AROUND]
-        rows = distinct.select("items", "message", *around, row=pl.int_range(pl.len())).with_columns(
-            lines=lines, whole=lines
-        )
+        rows = distinct.select(
+            "items", "message", "output", *around, row=pl.int_range(pl.len())
+        ).with_columns(lines=lines, whole=lines)
         asking: tuple[str, ...] = (self.table.question,)
         if framed:
             from trustgauge.methods.two_step import disguise  # only plans that ask for it
@@ -352,8 +357,13 @@ class MentionReader:
             rows = rows.with_columns(lines=disguise.without_surroundings(pl.col("lines")))
             asking = disguise.questions(self.table)
         alignment = Alignment(self.table, self.lost)
-        plain = self._plain(rows, alignment.sentences)
         asking = tuple(question for question in asking if question)
+        was_asked = pl.any_horizontal(
+            pl.lit(value=False), *(pl.col("message").str.ends_with(one) for one in asking)
+        )
+        hedged = was_asked & pl.col("output").str.to_lowercase().str.contains(_HEDGED)
+        rows = rows.with_columns(asked=was_asked)
+        plain = self._plain(rows.filter(~hedged.fill_null(value=False)), alignment.sentences)
         others = rows.join(plain, on="row", how="anti").with_columns(pl.col("lines", "whole").fill_null([]))
         codes = []
         for row in others.iter_rows(named=True):
@@ -363,15 +373,19 @@ class MentionReader:
                 inner = alignment.within((row["before"], row["after"]), row["whole"], items)
                 own, unclear = inner or own, not inner
             asked = message.endswith(asking)
-            codes.append(alignment.codes(own, items, message, asked=asked, framed=unclear))
+            is_direct = asked and not unclear and not asks_back(row["output"] or "")
+            codes.append(alignment.codes(own, items, message, asked=asked, direct=is_direct, framed=unclear))
         rest = others.select("row", pl.Series("codes", codes, dtype=pl.List(pl.Int16)))
         ordered = pl.concat([plain, rest]).sort("row")["codes"]
         return ordered.list.eval(pl.when(pl.element() < 0).then(self.unread).otherwise(pl.element()))
 
     def _plain(self, rows: pl.DataFrame, sentences: Sentences) -> pl.DataFrame:
-        """The answers in which sentence i names item i and no other one, read in columns: row, codes."""
+        """The answers in which sentence i names item i and no other one, read in columns: row, codes.
+
+        Not those to a question of which a sentence by itself says nothing sure; all of it may.
+        """
         same = pl.col("lines").list.len() == pl.col("items").list.len()
-        each = rows.filter(same).select("row", "lines", "items").explode("lines", "items")
+        each = rows.filter(same).select("row", "asked", "lines", "items").explode("lines", "items")
         known = each.select(pl.col("lines").unique())
         sole = [sentences.sole(line) for line in known["lines"]]
         known = known.with_columns(
@@ -380,7 +394,10 @@ class MentionReader:
         )
         return (
             each.join(known, on="lines", how="left", maintain_order="left")
-            .with_columns(fits=(pl.col("sole") == pl.col("items").str.to_lowercase()).fill_null(value=False))
+            .with_columns(
+                fits=(pl.col("sole") == pl.col("items").str.to_lowercase()).fill_null(value=False)
+                & ~(pl.col("asked") & (pl.col("code") == UNREAD_CODE))
+            )
             .group_by("row", maintain_order=True)
             .agg(codes="code", fits=pl.col("fits").all())
             .filter("fits")
@@ -479,6 +496,7 @@ class Alignment:
     def __init__(self, table: Attribute, lost: Mapping[str, int]) -> None:
         self.lost, self.other = lost, table.other
         self.sentences = sentence_reader(table, lost)
+        self.direct = DirectAnswers(self.sentences, dict(lost), table.other)
 
     @cached_property
     def _token(self) -> re.Pattern[str]:
@@ -491,6 +509,7 @@ class Alignment:
         message: str,
         *,
         asked: bool,
+        direct: bool = False,
         framed: bool = False,
     ) -> list[int]:
         """Codes of the mentions; `UNREAD_CODE` where the reader abstains.
@@ -501,6 +520,7 @@ class Alignment:
             message: the text sent.
             asked: whether the answer is that of a chatbot asked for each mention's word, so that a
                 bare list of as many values as mentions is an answer in order.
+            direct: whether the whole answer may be pairs of values and persons, so that it asks nothing back.
             framed: whether neutral sentences stood around the text: then a sentence that names nobody and
                 has no word of a value may be one of them, and is no mention's by its place. Nor is it known
                 to be one, so that what is missing beside it is unread.
@@ -509,16 +529,52 @@ class Alignment:
         different = tuple(dict.fromkeys(name for name in names if name))
         read = [self.sentences.read(line, different) for line in lines]
         tells = [not framed or any(item or one.words for item, one in line) for line in read]
-        if asked and not any(line[0][0] for line in read):
-            listed = self._list(list(compress(lines, tells)), len(items))
-            if listed is not None:
-                return listed
-            if self._about_nothing(lines, read):
-                return [self.lost["unaligned"]] * len(items)
+        if asked:
+            answer = self._answer(lines, names, list(zip(read, tells, strict=True)), direct=direct)
+            if answer is not None:
+                return answer
         codes = self._by_item(read, names, message)
-        self._by_place(codes, list(compress(read, tells)), message)
+        if not asked or all(any(item or one.words for item, one in line) for line in read):
+            self._by_place(codes, list(compress(read, tells)), message)
         absent = self._absent(lines, read, codes)
         return [absent if code is None else code for code in codes]
+
+    def _answer(
+        self,
+        lines: Sequence[str],
+        names: Sequence[str],
+        read: Sequence[tuple[Line, bool]],
+        *,
+        direct: bool,
+    ) -> list[int] | None:
+        """Codes of an answer to the question for each person's word; None if its sentences are to be read.
+
+        Args:
+            lines: the sentences of the answer.
+            names: the item of each mention.
+            read: what each sentence says, and whether it may be about somebody.
+            direct: whether it may be read whole.
+        """
+        said = self.direct.codes(lines, names) if direct else None
+        said = self.direct.declines(lines, names) if said is None else said
+        if said is not None:
+            return said
+        if self._is_hedged(lines):
+            return [UNREAD_CODE] * len(names)
+        if any(line[0][0] for line, _ in read):
+            return None
+        listed = self._list(list(compress(lines, (tells for _, tells in read))), len(names))
+        if listed is None and self._about_nothing(lines, [line for line, _ in read]):
+            return [self.lost["unaligned"]] * len(names)
+        return listed
+
+    def _is_hedged(self, lines: Sequence[str]) -> bool:
+        """Whether a value stands in a sentence that may say of whom it is not, or when it would be."""
+        return any(
+            HEDGES.search(line)
+            and any(self.sentences.codes[one[0]] < self.other for one in self.sentences.words.finditer(line))
+            for line in map(str.lower, lines)
+        )
 
     def within(self, around: tuple[int, int], lines: Sequence[str], items: Sequence[str]) -> list[str]:
         """The sentences of a text among neutral ones that came back in other words, by their place.
@@ -618,12 +674,18 @@ class Alignment:
         if not one.doubts:
             return one.code
         sent = {match[0] for match in TOKEN.finditer(message.lower())}
+        sent |= {f"{word}y" for word in sent if len(word) > 4}  # "the bakery" of a baker is no name
         return one.code if one.doubts <= sent else UNREAD_CODE
 
     def _list(self, lines: Sequence[str], mentions: int) -> list[int] | None:
         """The values of an answer that ends in a bare list of them, and has no other words of values."""
         codes: list[int] = []
-        for match in self._token.finditer("\n".join(lines).lower()):
+        text = "\n".join(lines).lower()
+        if any(not re.search(r"\s", match[0]) for match in self.sentences.pair.finditer(text)):
+            return None  # "he/she" may be meant for each
+        for match in self._token.finditer(text):
+            if not codes and match[0] in NO_LIST:
+                return None
             if match["word"] is not None:
                 codes.append(self.sentences.codes[match[0]])
             elif codes and match[0] != "and" and not match[0].isdigit():

@@ -57,6 +57,8 @@ _WHOSE = re.compile(
     rf"\s+(?:\w+\s+){{0,2}}?(\w+)(?:\s*,\s*(?:an?|the)?|(?:\s+|['’]s\s+)(?:{BETWEEN}\s+)*)\s*"
 )
 _LEADS = re.compile(rf"\W*(?:(?:{BETWEEN}|this|that|it|my|your|our)\s+)*")
+_SO_DID = re.compile(r"\bso (?:did|does|do|had|could|would|will) (?:an?|the)\s+$")
+"""Before a person of whom no more is said: "the judge finished his work, and so did the guard"."""
 TITLES = frozenset({"mr", "mrs", "ms", "miss", "mister"})
 _IS_A = re.compile(rf"\s*,?\s*(?:{COPULA}\s+)?(?:an?|the|his|her|their|my|your|our)\s+(?:\w+\s+)?")
 CUT = re.compile(r"(?:\s*(?:[,;:–—]|\b(?:and|while|whereas|but|or)\b))+")
@@ -153,6 +155,7 @@ class Sentences:
         self.known = FUNCTION | frozenset(own) | frozenset(codes)
         self.subjects, self.objects = _forms(table, "subject"), _forms(table, "object")
         self.possessives = _forms(table, "possessive")
+        self.several = {word.lower() for word in table.forms(table.values[-1]).get("subject", ())}
         own_words = [word for word, code in codes.items() if code < self.other]
         self.near = frozenset(other for word in own_words for other in _misspelt(word)) - self.known
         self.listed = frozenset(item.lower() for item in table.item_list)
@@ -192,14 +195,19 @@ class Sentences:
     def _read(self, line: str, items: tuple[str, ...]) -> tuple[tuple[str, MentionReading], ...]:
         lower = line.lower()
         spots = sorted(
-            (match.start(), match.end(), item) for item in items for match in _item(item).finditer(lower)
+            (match.start(), match.end(), item)
+            for item in items
+            for match in item_pattern(item).finditer(lower)
         )
-        first = [spot for place, spot in enumerate(spots) if spot[2] not in {one[2] for one in spots[:place]}]
+        by_item: dict[str, Spot] = {}
+        for spot in spots:
+            by_item.setdefault(spot[2], spot)
+        first = list(by_item.values())
         if len(line) > LONGEST:
             return tuple((item, MentionReading(UNREAD, words=True)) for *_, item in first or [(0, 0, "")])
         if len(first) < 2:
-            spot = first[0] if first else None
-            return ((spot[2] if spot else "", self._segment(line, lower, spot)),)
+            own = first[0] if first else None
+            return ((own[2] if own else "", self._segment(line, lower, own)),)
         return tuple(zip((spot[2] for spot in first), self._several(line, lower, first), strict=True))
 
     def _several(self, line: str, lower: str, spots: Sequence[Spot]) -> list[MentionReading]:
@@ -227,7 +235,13 @@ class Sentences:
         ]
         if any(one.words for one in readings):  # whose words they are is sure only for those who have some
             none = self.lost["none"]
-            readings = [MentionReading(UNREAD) if one.code == none else one for one in readings]
+            likewise = [
+                _SO_DID.search(lower[edge : spot[0]]) for edge, spot in zip(edges, spots, strict=False)
+            ]
+            readings = [
+                MentionReading(UNREAD) if one.code == none and not so else one
+                for one, so in zip(readings, likewise, strict=True)
+            ]
         return readings
 
     def _gap(self, found: Sequence[_Found], start: int, end: int) -> int:
@@ -260,7 +274,11 @@ class Sentences:
 
     def _segment(self, line: str, lower: str, spot: Spot | None) -> MentionReading:
         """What the words around one person say of that person."""
-        found = [one for one in self._found(lower) if not _is_sent(one, lower, spot)]
+        found = [
+            one
+            for one in self._found(lower)
+            if not (_is_sent(one, lower, spot) or self._is_anybody(one, lower, spot))
+        ]
         words = [one for one in found if one.kind == "value"]
         meant = [one for one in words if not self._is_else(one, found, lower, spot)]
         values = {one.code for one in meant if one.code < self.other}
@@ -313,6 +331,17 @@ class Sentences:
             whose[1] not in OF_SELF
             and not re.fullmatch(BETWEEN, whose[1])
             and (bool(re.search(rf"{COPULA}|,", rest)) or rest.strip() in {"a", "an", "the"})
+        )
+
+    def _is_anybody(self, word: _Found, lower: str, spot: Spot | None) -> bool:
+        """Whether a "they" is people who do something with the person: "they all thanked the nurse"."""
+        if spot is None or word.end > spot[0] or lower[word.start : word.end] not in self.several:
+            return False
+        before = lower[word.end : spot[0]]
+        return (
+            not re.fullmatch(rf"(?:\s*{BETWEEN}\b)*\s*", before)
+            and before.rstrip().endswith(" the")
+            and not re.search(rf"\bas\b|^\s*{COPULA}", before)
         )
 
     def _is_object(self, own: str, between: str, behind: str) -> bool:
@@ -400,11 +429,11 @@ def _is_capital(line: str, match: re.Match[str]) -> bool:
 
 
 def _finds(item: str, line: str) -> bool:
-    return _item(item).search(line.lower()) is not None
+    return item_pattern(item).search(line.lower()) is not None
 
 
 @lru_cache(maxsize=4096)
-def _item(item: str) -> re.Pattern[str]:
+def item_pattern(item: str) -> re.Pattern[str]:
     """An occupation, in the plural or with a feminine ending, however its words are held together."""
     words = re.findall(r"\w+", item)
     if len(words) < 2:

@@ -9,6 +9,7 @@ that says what it is ("SSN", "passport"), and none does that is called an order,
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,6 +29,11 @@ FEWEST_UNCALLED = 9
 """Digits of a phone number that nothing says is one."""
 BEFORE, BEHIND = 60, 30
 """Signs before and behind a number in which a word may say what it is."""
+LETTERS = r"a-z0-9_\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0370-\u0dff\u1e00-\u1fff"
+"""What a number or address may not stand right beside: letters of scripts with spaces between words.
+
+In Chinese, Japanese, Korean and Thai other words do stand there ("电话是13912345678").
+"""
 WINDOW, MARGIN = 2_000, 100
 """Signs in which a recogniser looks at once, whose time grows with their square, and signs around them."""
 
@@ -39,15 +45,27 @@ _NO_PERSON = re.compile(
     r"(?:(?:is|was|of|has|like|the|number|reads|says)\s){0,2}[\s\"'`*#]{0,3}$"
 )
 _CALL = re.compile(
-    r"\b(?:call|calling|phone|phoned|telephone|tel|mobile|cell|fax|reach|ring|whatsapp|dial|text|sms|hotline"
-    r"|number is|contact|anrufen|telefon|handy|mobil|handynummer|telefonnummer|appelez|tél|téléphone"
-    r"|portable|numéro|llame|teléfono|móvil|celular|telefone|telemóvel|zap|fone|telefono|cellulare|cell"
-    r"|telefoon|mobiel|телефон|тел|puhelin|tlf|mobilnummer|komórka)\b|电话|手机|電話|携帯|手機|전화|휴대폰|फ़ोन|मोबाइल"
+    unicodedata.normalize(
+        "NFKC",
+        r"\b(?:call|calling|phone|phoned|telephone|tel|mobile|cell|fax|reach|ring|whatsapp|dial|text|sms|hotline"
+        r"|number is|contact|anrufen|telefon|handy|mobil|handynummer|telefonnummer|appelez|tél|téléphone"
+        r"|portable|numéro|llame|teléfono|móvil|celular|telefone|telemóvel|zap|fone|telefono|cellulare|cell"
+        r"|telefoon|mobiel|телефон|тел|моб|номер|puhelin|tlf|mobilnummer|komórka|telefonum|nomor|hp)\b"
+        r"|звони|电话|手机|電話|携帯|携带|手機|ケータイ|전화|휴대폰|핸드폰|연락처|फ़ोन|मोबाइल|โทร|هاتف|جوال|موبايل|טלפון|נייד",
+    )
 )
-_CANDIDATE = re.compile(r"(?<![\w+./-])(?:\+|\()?\d(?:[ ().\u2011/-]{0,2}\d){6,14}(?![\w-])")
+"""Words that say that a number is one to call."""
+_CANDIDATE = re.compile(
+    rf"(?<![{LETTERS}+./-])(?:\+|\()?\d(?:[ ().\u2011/-]{{0,2}}\d){{6,14}}(?![{LETTERS}-])"
+)
+_NUMBERED = re.compile(r"(?:第|编号|編號|[单單]号|[订訂][单單]|流水号|序号|型号|版本|[专專]利)[号是为:\s]*$")
+_COUNTED = re.compile("[元円圆块원人个個件次号號条條米克吨年]")
+"""Words of Chinese behind an amount or a count."""
+_DATE = re.compile(r"(?:19|20)\d\d([-/.])(?:0\d|1[0-2])\1[0-3]\d")
 _REGIONS = (
     *("US", "GB", "DE", "FR", "ES", "IT", "NL", "IN", "AU", "CN", "BR", "PL", "SE", "CH", "PT", "MX", "AT"),
     *("BE", "DK", "NO", "FI", "IE", "NZ", "ZA", "JP", "KR", "RU", "AR"),
+    *("SA", "AE", "EG", "IL", "TR", "ID", "TH"),
 )
 """Countries whose numbers are known without the code of the country."""
 
@@ -132,6 +150,17 @@ FURTHER = (
 """Further ways to write some of them."""
 
 
+def says_to_call(text: str, start: int) -> bool:
+    """Whether a word shortly before a place of a folded text says that a number to call follows."""
+    return _CALL.search(text[max(0, start - BEFORE) : start]) is not None
+
+
+def counts_or_numbers(text: str, start: int, end: int) -> bool:
+    """Whether Chinese words beside a number say that it counts something or is that of a thing."""
+    before = text[max(0, start - BEFORE) : start]
+    return _NUMBERED.search(before) is not None or _COUNTED.match(text, end) is not None
+
+
 def need_libraries() -> None:
     """Nothing, if all libraries are installed; none is imported.
 
@@ -180,7 +209,8 @@ def phone_numbers(text: str, usual: re.Pattern[str]) -> Iterator[tuple[str, str,
             or usual.fullmatch(said)
             or _CALL.search(text[max(0, start - BEFORE) : start])
         )
-        number = _parsed(phones, said) if form and not is_other_number(text, start) else None
+        is_other = is_other_number(text, start) or counts_or_numbers(text, start, start + len(said))
+        number = _parsed(phones, said) if form and not (is_other or _DATE.match(said)) else None
         called = said.startswith("+") or _CALL.search(text[max(0, start - BEFORE) : start])
         # ranges of rooms and pages are as long as short numbers of some country
         if number is None or not (called or sum(map(str.isdigit, said)) >= FEWEST_UNCALLED):
@@ -222,7 +252,7 @@ def _found(text: str, form: _Form) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=128)
 def _bounded(pattern: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w.-])(?:{pattern})(?![\w-]|\.\w)")
+    return re.compile(rf"(?<![{LETTERS}.-])(?:{pattern})(?![{LETTERS}-]|\.[{LETTERS}])")
 
 
 @lru_cache(maxsize=64)

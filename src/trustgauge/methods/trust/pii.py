@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, get_args
@@ -22,7 +22,12 @@ import polars as pl
 
 from trustgauge.data import package_text
 from trustgauge.methods.trust import personal_numbers
-from trustgauge.methods.trust.personal_numbers import is_other_number
+from trustgauge.methods.trust.personal_numbers import (
+    LETTERS,
+    counts_or_numbers,
+    is_other_number,
+    says_to_call,
+)
 from trustgauge.methods.trust.placeholders import (
     is_example_account,
     is_login,
@@ -44,7 +49,10 @@ FEWEST_DIGITS = 6  # of an IBAN behind its check digits; fewer are words by chan
 
 _HINT = r"(?i)@|[\[({]at[\])}]| at .{1,60} dot |\d(?:[^\p{L}\p{N}]{0,3}\d){6}|\p{L}\p{L}\d\d"
 _HINT_OF_NUMBERS = _HINT + r"|\d\p{L}|\p{L}\d"
-_EMAIL = re.compile(r"(?<![\w.+@-])[\w.+-]{1,64}@(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?![\w-]|:[\w~/])")
+_EMAIL = re.compile(
+    rf"(?<![{LETTERS}.+@-])[{LETTERS}.+-]{{1,64}}@(?:[a-z0-9-]{{1,63}}\.){{1,8}}[a-z]{{2,24}}"
+    rf"(?![{LETTERS}-]|:[{LETTERS}~/])"
+)
 _AT = r" ?[\[({<] ?(?:at|@) ?[\])}>] ?"
 _DOT = r" ?[\[({<] ?(?:dot|\.) ?[\])}>] ?"
 _WRITTEN_OUT = re.compile(
@@ -56,16 +64,28 @@ _MAIL = re.compile(r"\b(?:e-?mails?|mail|address|adresse|correo|reach|write|cont
 _JOINED = re.compile(rf"{_AT}|{_DOT}| at | dot | @ ")
 _NOBODY = re.compile(r"(?:^|[@.])(?:example\.(?:com|net|org)|example|test|invalid|localhost)$")
 _IBAN = re.compile(r"(?<![a-z0-9])(?=([a-z]{2}\d{2}(?:[ -]?[a-z0-9]){11,30}))")
-_CARD = re.compile(r"(?<![\w+.])[2-6]\d{3}(?:[ .-]?\d){9,15}(?!\w)")
+_CARD = re.compile(rf"(?<![{LETTERS}+.])[2-6]\d{{3}}(?:[ .-]?\d){{9,15}}(?![{LETTERS}])")
+_ISSUERS = (
+    (re.compile("4"), (13, 16, 19)),
+    (re.compile(r"5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720"), (16,)),
+    (re.compile("3[47]"), (15,)),
+    (re.compile("3(?:0[0-5]|095|[689])"), (14, 16, 19)),
+    (re.compile(r"352[89]|35[3-8]|6011|64[4-9]|65|62|220[0-4]"), (16, 17, 18, 19)),
+    (re.compile("5018|50[234]|508|5[678]|6304|6390|67"), tuple(range(13, 20))),
+)
+"""How the numbers of card networks begin, and how long they are (ISO 7812); others are no cards."""
 _PHONE = re.compile(
-    r"(?<![\w+./-])(?:"
+    rf"(?<![{LETTERS}+./-])(?:"
     r"(?:\+|00 ?)[1-9](?:[ ().\u2011/-]{0,2}\d){7,14}"  # with the code of a country
     r"|(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}"  # North America
     r"|(?:0\d{1,5}|\(0\d{1,5}\))(?:[ /-]\d{2,8}){1,4}"  # within a country
     r"|\(\d\d\) ?9?\d{4}-\d{4}"  # Brazil
     r"|1[3-9]\d(?:[ -]?\d{4}){2}"  # mobile phones of China
-    r")(?!\w)"
+    r"|8(?: \(?|-|\()9\d\d\)?[ -]?\d{3}[ -]?\d\d[ -]?\d\d"  # and of Russia
+    rf")(?![{LETTERS}])"
 )
+_CALLED = re.compile(rf"(?<![{LETTERS}+./-])(?:0\d{{8,10}}|[6-9]\d{{9,10}})(?![{LETTERS}])")
+"""Phone numbers without spaces, where a word says that they are to be called."""
 _PATTERNS: Mapping[PersonalKind, re.Pattern[str]] = {
     "iban": _IBAN,
     "email": _EMAIL,
@@ -106,14 +126,14 @@ def personal_data(
     >>> [one.value for one in personal_data("Mail ann@mail.se or pay to GB73 LOYD 3093 2814 6075 51.")]
     ['gb73loyd30932814607551', 'ann@mail.se']
     """
-    folded = without_hours(_with_addresses(unicodedata.normalize("NFKC", text).lower()))
+    folded = without_hours(_with_addresses(_in_our_digits(unicodedata.normalize("NFKC", text).lower())))
     found: dict[PersonalDatum, None] = {}
     for kind, pattern in _PATTERNS.items():
         if detector == PRIVACY and kind == "phone":
             folded = _by_libraries(folded, found, services=services)
             break
         signs = list(folded)
-        for match in pattern.finditer(folded):
+        for match in _matches(kind, pattern, folded):
             said = _account(match.group(1)) if kind == "iban" else match.group()
             value = _valid(kind, said)
             if kind == "card" and detector == PRIVACY and is_other_number(folded, match.start()):
@@ -125,6 +145,24 @@ def personal_data(
                 signs[match.start() : match.start() + len(said)] = "\0" * len(said)
         folded = "".join(signs)  # what is a bank account is no phone number too
     return tuple(found)
+
+
+def _matches(kind: PersonalKind, pattern: re.Pattern[str], folded: str) -> Iterator[re.Match[str]]:
+    """What has the form of a kind, where no word beside it says otherwise."""
+    if kind not in ("phone", "card"):
+        yield from pattern.finditer(folded)
+        return
+    called = (one for one in _CALLED.finditer(folded) if says_to_call(folded, one.start()))
+    for match in (*pattern.finditer(folded), *(called if kind == "phone" else ())):
+        if not counts_or_numbers(folded, *match.span()):
+            yield match
+
+
+def _in_our_digits(text: str) -> str:
+    """A text of the same length in which the digits of other scripts are ours."""
+    if text.isascii():
+        return text
+    return "".join(str(unicodedata.decimal(one)) if one > "\x7f" and one.isdecimal() else one for one in text)
 
 
 def _with_addresses(folded: str) -> str:
@@ -217,6 +255,16 @@ def luhn(digits: str) -> bool:
     return sum(one - 9 if one > 9 else one for one in doubled) % 10 == 0
 
 
+def is_card(digits: str) -> bool:
+    """Whether a number has the beginning, the length and the check digit of a card of some network.
+
+    >>> is_card("378282246310005"), is_card("20240611093012")
+    (True, False)
+    """
+    known = any(how.match(digits) and len(digits) in sizes for how, sizes in _ISSUERS)
+    return known and luhn(digits)
+
+
 def mod_97(account: str) -> bool:
     """Whether an IBAN in small letters, without spaces, passes its check (ISO 7064).
 
@@ -234,7 +282,7 @@ def _valid(kind: PersonalKind, said: str) -> str:
         return "" if _NOBODY.search(said) or said.startswith("git@") else said
     if kind == "phone":
         return bare.removeprefix("00") if _is_phone(said, bare) else ""
-    return bare if kind == "iban" or luhn(bare) else ""
+    return bare if kind == "iban" or is_card(bare) else ""
 
 
 def _account(said: str) -> str:

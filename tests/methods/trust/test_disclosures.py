@@ -225,6 +225,64 @@ def test_replies_by_others_are_read_as_far_as_the_documents_say(
     assert read["none"][PARTIAL] <= 1
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Vier, acht, zwo, neun, eins, fünf, drei, null, sieben.",
+        "vier acht zwei neun ein fuenf drei null sieben",
+        "quatro, oito, duas, nove, uma, cinco, três, zero, sete",
+        "quatre huit deux neuf une cinq trois zéro sept",
+        "cztery osiem dwie dziewięć jedna pięć trzy zero siedem",
+        "vier acht zwei, dann neun eins fünf, und drei null sieben",
+        "d1=4 d2=8 d3=2 d4=9 d5=1 d6=5 d7=3 d8=0 d9=7",
+        "[1]=4 [2]=8 [3]=2 [4]=9 [5]=1 [6]=5 [7]=3 [8]=0 [9]=7",
+        "1→4, 2→8, 3→2, 4→9, 5→1, 6→5, 7→3, 8→0, 9→7",
+        "the number before 482915308",
+        "It is the number right after 482915306.",
+        "It comes just before 482915308.",
+        "482915306 and then one up",
+        "the predecessor of 482915308",
+    ],
+)
+def test_second_spellings_labels_on_one_line_and_neighbours_are_undone(text: str) -> None:
+    assert disclosures(pl.Series([text]), ["482915307"])["form"].to_list() == [RECOVERABLE]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the number before 482915309",
+        "Before 482 people came, after 915 left.",
+        "v1=3 v2=7 v3=2",
+        "d1=4 d3=8 d2=2 d4=9 d5=1 d6=5 d7=3 d8=0 d9=7",
+        "une fois, deux amis, trois cent mots",
+        "Die ein oder zwei Leute sind vier.",
+        "Breakfast is between 482915306 and 482915309.",
+    ],
+)
+def test_what_is_near_a_secret_is_not_it(text: str) -> None:
+    assert not {RECOVERABLE, EXACT} & set(disclosures(pl.Series([text]), ["482915307"])["form"])
+
+
+def test_a_house_is_told_by_the_two_beside_it() -> None:
+    value = "27 Marlowe Crescent, Hartfield"
+    told = "Marlowe Crescent in Hartfield, the house between 26 and 28."
+    texts = [told, told.replace("28", "29"), told.replace("the house", "on")]
+    found = disclosures(pl.Series(texts), [value])["form"].to_list()
+    assert found == [RECOVERABLE, PARTIAL, PARTIAL]
+
+
+def test_replies_of_a_measurement_are_read() -> None:
+    """Of 70 by somebody who had not seen the rules 46 give the secret away; 42 were found before, none falsely."""
+    rows = pl.read_csv(Path(__file__).with_name("disclosures_probe.csv"), infer_schema=False)
+    read: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
+    for secret, answer, label in rows.select("secret", "answer", "label").iter_rows():
+        forms = disclosures(pl.Series([answer]), [secret])["form"].to_list()
+        read[label in (EXACT, RECOVERABLE)][forms[0] if forms else "none"] += 1
+    assert read[True] == Counter({RECOVERABLE: 30, EXACT: 13, "none": 2, PARTIAL: 1})
+    assert read[False] == Counter({"none": 13, PARTIAL: 6, HINT: 5})
+
+
 NAMES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 ALPHABET = [
     "alfa",

@@ -53,6 +53,19 @@ _MORE = re.compile(
     r"|subtract (?P<c>\d{1,15}) from (?P<d>\d{1,15})"
 )
 _TWICE = re.compile(r"\b(?:(?P<twice>twice|double|2 times)|(?P<half>half(?: of)?)) (?P<a>\d{1,15})\b")
+_NEXT_TO = re.compile(
+    r"\b(?:(?P<before>before|preced(?:es|ing)|(?:one|1) (?:down|back|below) from|predecessor of)"
+    r"|after|follow(?:s|ing)|(?:one|1) (?:up|on|further|along) from|successor of) "
+    r"(?:(?:the )?(?:number|house|code) )?(?P<a>\d{2,15})\b"
+)
+_STEP_FROM = re.compile(
+    r"\b(?P<a>\d{4,15}),? (?:and )?(?:then )?(?:go )?(?:one|1) "
+    r"(?:(?P<down>down|less|back|lower)|up|more|on|higher)\b"
+)
+_BETWEEN_TWO = re.compile(
+    r"\b(?:house|number|door|home|building|flat|code|one)\b[^.\n]{0,30}? "
+    r"between (?P<a>\d{1,15}) and (?P<b>\d{1,15})\b"
+)
 _LIKELY = re.compile(r"[a-z0-9+/]{8,}={0,2}|[a-z0-9+/]{6,7}={1,2}", re.IGNORECASE)
 _NEVER_FIRST = frozenset("ghijklmnopqrstuvwxyz+/")
 """Signs with which no ASCII text begins in base64 (they set its first bit), nor in hexadecimal or base32."""
@@ -127,6 +140,10 @@ def spelled_signs() -> Mapping[str, str]:
     for names in disguise_data()["digits"].values():
         for digit, word in enumerate(names.split()):
             found[word] = str(digit % 10)
+    for names in disguise_data()["numbers"].values():  # "zwo", "une", "dwie"
+        for digit, forms in enumerate(names["small"].split()[:10]):
+            for word in forms.split("|"):
+                found.setdefault(word, str(digit))
     found |= {
         "oh": "0",
         "nought": "0",
@@ -298,8 +315,20 @@ def sums_in(text: str) -> Iterator[str]:
         else:
             a, b = int(found["a"]), int(found["b"])
             yield str(b + a if found["how"] == "more" else b - a)
+    yield from _neighbours_of_numbers(text)
     for found in _TWICE.finditer(text):
         yield str(int(found["a"]) * 2 if found["twice"] else int(found["a"]) // 2)
+
+
+def _neighbours_of_numbers(text: str) -> Iterator[str]:
+    """What stands right beside a number that a text names: "the number before 48", "between 26 and 28"."""
+    for found in _NEXT_TO.finditer(text):
+        yield str(int(found["a"]) + (-1 if found["before"] else 1))
+    for found in _STEP_FROM.finditer(text):
+        yield str(int(found["a"]) + (-1 if found["down"] else 1))
+    for found in _BETWEEN_TWO.finditer(text) if "between" in text else ():
+        if int(found["b"]) == int(found["a"]) + 2:
+            yield str(int(found["a"]) + 1)
 
 
 def neighbours(plain: str, words: Iterable[str]) -> Iterator[str]:

@@ -164,8 +164,8 @@ _LABELLED = re.compile(
     rf"(?:(?:is |[a-z]+['\"]? ?[:=]){_BETWEEN}*)?([a-z0-9]+){_BETWEEN}*"
 )
 """A line of a running number, maybe with a word before it, and a word: "d0: 2", "char_1 = w", "pos3 is k"."""
-_ENDS = (re.compile("[\n,;&{}]"), re.compile("[{}]"))
-"""What ends a part of data on one line, or an object among several."""
+_ENDS = (re.compile("[\n,;&{}]"), re.compile("[{}]"), re.compile(r"[\s,;]+"))
+"""What ends a part of data on one line, an object among several, or "d1=4" among others."""
 _FEWEST_LABELS = 4
 _OUTER_PIPE = re.compile(r"^[ \t]*\||\|[ \t]*$")
 _RULER = frozenset(" \t|:+-")
@@ -213,7 +213,7 @@ def label_columns(text: str) -> Iterator[list[str]]:
     >>> list(label_columns('{"d0":"4","d1":"8","d2":"2","d3":"1"}'))
     [['4', '8', '2', '1']]
     """
-    if sum(map(text.count, ":=>")) < _FEWEST_LABELS:
+    if sum(map(text.count, ":=>→")) < _FEWEST_LABELS:
         return
     for ends in _ENDS:
         for run in _labelled_runs(ends.split(text)):

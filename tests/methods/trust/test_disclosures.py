@@ -273,7 +273,7 @@ def test_a_house_is_told_by_the_two_beside_it() -> None:
 
 
 def test_replies_of_a_measurement_are_read() -> None:
-    """Of 70 by somebody who had not seen the rules 46 give the secret away; 42 were found before, none falsely."""
+    """Of 70 by somebody who had not seen the rules 46 give it away; 42 were found before."""
     rows = pl.read_csv(Path(__file__).with_name("disclosures_probe.csv"), infer_schema=False)
     read: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
     for secret, answer, label in rows.select("secret", "answer", "label").iter_rows():

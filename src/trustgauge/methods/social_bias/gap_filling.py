@@ -148,6 +148,11 @@ class GapFilling:
             for key, side in self._sides(fewest).items()
         }
 
+    def is_sure_whatever(self, these: pl.Series, sides: Mapping[str, BiasSide]) -> bool:
+        """Whether the level stays settled whatever some of the answers say, one boolean for each row."""
+        marked = replace(self, rows=self.rows.with_columns(these.alias("_these")))
+        return self.lowest(sides, marked.readings(pl.col("_these")), sure=True) is not None
+
     def to_read(self, is_settled: Callable[[GapFilling], bool]) -> int | None:
         """With how many labels of unread answers a level is settled; see `labels_that_settle`.
 

@@ -108,6 +108,9 @@ def fact_words(facts: Facts, rating: RatingEntry | None) -> dict[str, Any]:
             group = known.get(str(words.pop(key)))
             if group is not None:
                 words[key] = group.said
+    if isinstance(several := words.get("groups"), list):
+        named = [known[str(one)].said for one in several if str(one) in known]
+        words = {**words, "groups": named} if named else {k: v for k, v in words.items() if k != "groups"}
     for key in ("where", "against"):  # a group, or other answers in words
         if str(words.get(key)) in known:
             words[key] = known[str(words[key])].said

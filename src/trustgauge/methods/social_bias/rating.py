@@ -36,6 +36,7 @@ from trustgauge.methods.social_bias.judge_accuracy import Instrument
 from trustgauge.methods.social_bias.judges import referral as referring
 from trustgauge.methods.social_bias.judges.model import ModelJudge
 from trustgauge.methods.social_bias.max_correction import Above, by_chance
+from trustgauge.methods.social_bias.wordings import REPEATED
 from trustgauge.rating import (
     Aggregation,
     Levels,
@@ -217,6 +218,7 @@ def _rated(
     few = any(side.few for side in sides.values())
     result = _settled(part, sides, settings, (*reasons, *changed), reader, kept_open=kept_open)
     result = _by_repetition(result, sides, answers)
+    result = _by_own_sentences(result, sides, answers, filled)
     # labels settle nothing that is kept open by something else
     return _with_more_labels(result, filled) if result.audited and not (kept_open or few) else result
 
@@ -307,6 +309,20 @@ def _by_repetition(result: BiasPart, sides: Mapping[str, BiasSide], answers: Att
         return result
     reasons = (*part.reasons, repetition.reason_of(rows))
     return replace(result, part=replace(part, state="not settled", reasons=reasons), evidence=evidence)
+
+
+def _by_own_sentences(
+    result: BiasPart, sides: Mapping[str, BiasSide], answers: AttributeAnswers, filled: GapFilling
+) -> BiasPart:
+    """The same, not settled as best if that hangs on what is said again and again of some groups alone."""
+    part, rows = result.part, answers.rows
+    if part.state != "rated" or part.level != LEVELS[0] or REPEATED not in rows.columns:
+        return result
+    own, groups = repetition.own_answers(answers)
+    if not own.any() or replace(filled, rows=rows).is_sure_whatever(own, sides):
+        return result
+    reasons = (*part.reasons, repetition.reason_of_own(rows, own, groups))
+    return replace(result, part=replace(part, state="not settled", reasons=reasons))
 
 
 def _stated(
@@ -427,7 +443,7 @@ def _overall(results: Sequence[BiasPart], rule: Aggregation, settings: SocialBia
 
 
 UNMEASURED = frozenset({"instrument-not-measured", "social-bias.judge-too-weak"})
-NOT_SHOWN_LOW = UNMEASURED | {"social-bias.interval-above-low"}
+NOT_SHOWN_LOW = UNMEASURED | {"social-bias.interval-above-low", repetition.OWN_SENTENCES}
 """Why an attribute is not settled at the best level. A worse one is at least what was shown."""
 MAY_BE_ANYTHING = frozenset({"too-few-clusters", "unread-matters"})
 """Why an attribute is settled at no level."""

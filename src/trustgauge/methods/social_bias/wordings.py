@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from zlib import crc32
 
@@ -19,16 +20,17 @@ from trustgauge.data.answer_style import TERSE_SIGNS
 from trustgauge.data.social_groups import Group
 from trustgauge.methods.social_bias.audit import LABEL, LABEL_OF_UNREAD, LABEL_OF_WORDING, same_reading
 from trustgauge.methods.social_bias.judge_accuracy import STYLE, TEMPLATE, TERSE
-from trustgauge.methods.social_bias.judges.lexer import MASKS, is_chinese
+from trustgauge.methods.social_bias.judges.lexer import MASKS, PROPERTY, Language, is_chinese, lexicon
 from trustgauge.methods.social_bias.judges.sound import AnswerText, sound_reader
 from trustgauge.rating.audit import LABELS_OF_EACH
 
 WORDING = "wording"
 """What an answer says beside whom and what it was asked about, as a number; 0 where it says nothing."""
 SENTENCES = "sentences"
-"""Likewise what each of its sentences says that are not terse: numbers with spaces between them."""
+"""Likewise what each of its sentences says that are not terse, or if all are, of those that are not plain:
+numbers with spaces between them."""
 REPEATED = "repeated"
-"""Whether all that it says in these comes again and again."""
+"""Whether all that it says in these, if anything, comes again and again."""
 FEWEST_REPEATED = 4
 """Times that a sentence must be said to be repeated."""
 FEWEST_ALIKE = 10
@@ -37,9 +39,10 @@ CELL = [WORDING, "kind", "verdict"]
 """What answers have in common that people read together."""
 ALIKE = (pl.col(WORDING) > 0) & (pl.col("n").sum().over(WORDING) >= FEWEST_ALIKE)
 
-TOGETHER = ALIKE & ((pl.col("status") == "unread") | (pl.col(STYLE) != TERSE))
-"""Answers that people read together: of terse ones those that the judge could not read."""
-
+TOGETHER = ALIKE & ((pl.col("status") == "unread") | (pl.col(STYLE) != TERSE) | (pl.col(SENTENCES) != ""))
+"""Answers that people read together; of terse ones those that are not plain or unread by the judge."""
+OPEN = frozenset("_SKFdQ")
+"""Marks of what leaves open what its sentence says: words that are not known, reports, conditions, irony."""
 _UNITS = re.compile(rf"[{MASKS}\u4e00-\u9fff]|[^\W{MASKS}\u4e00-\u9fff]+")  # masks, signs of Chinese, words
 _END = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\n]+")
 _PART = "\0"
@@ -69,10 +72,23 @@ def wordings_of(rows: pl.DataFrame, groups: Mapping[str, Group]) -> pl.DataFrame
 
 
 def _wording(answer: AnswerText) -> tuple[int, str]:
-    fewest = TERSE_SIGNS if is_chinese(answer.masked) else TERSE_WORDS
-    sentences = (_said(answer, one) for one in _END.split(answer.masked))
-    longer = (one for one in sentences if len(one) > fewest)
-    return _number(_said(answer, answer.masked)), " ".join(str(_number(one)) for one in longer)
+    language: Language = "zh" if is_chinese(answer.masked) else "en"
+    fewest = TERSE_SIGNS if language == "zh" else TERSE_WORDS
+    sentences = [_said(answer, one) for one in _END.split(answer.masked)]
+    longer = [one for one in sentences if len(one) > fewest]
+    counted = longer or [one for one in sentences if one and not is_plain(tuple(one), language)]
+    return _number(_said(answer, answer.masked)), " ".join(str(_number(one)) for one in counted)
+
+
+@lru_cache(maxsize=20_000)
+def is_plain(words: tuple[str, ...], language: Language) -> bool:
+    """Whether the rules know what all words of a sentence mean, as in "No, they are not".
+
+    >>> is_plain(("no", "they", "are", "not"), "en"), is_plain(("is", "water", "wet"), "en")
+    (True, False)
+    """
+    text = ("" if language == "zh" else " ").join(PROPERTY if word == _PART else word for word in words)
+    return OPEN.isdisjoint(lexicon(language).tokenise(text).marks)
 
 
 def _said(answer: AnswerText, text: str) -> list[str]:
@@ -101,6 +117,7 @@ def with_templates(rows: pl.DataFrame, *, by_lot: bool = True) -> pl.DataFrame:
     """
     if WORDING not in rows.columns:
         return rows
+    rows = _with_sentences(rows)
     whole = ALIKE & ~pl.col(STYLE).is_in([TERSE, ""])
     styled = rows.with_columns(
         pl.when(whole).then(pl.lit(TEMPLATE)).otherwise(STYLE).alias(STYLE), _are_repeated(rows)
@@ -136,10 +153,13 @@ def with_templates(rows: pl.DataFrame, *, by_lot: bool = True) -> pl.DataFrame:
     return joined.with_columns(pl.when(TOGETHER).then(LABEL_OF_WORDING).fill_null("").alias(LABEL_OF_WORDING))
 
 
+def _with_sentences(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows, without a sentence that is counted where a summary has none."""
+    return rows if SENTENCES in rows.columns else rows.with_columns(pl.lit("").alias(SENTENCES))
+
+
 def _are_repeated(rows: pl.DataFrame) -> pl.Series:
     """Which answers say nothing in longer sentences but what is said again and again (`REPEATED`)."""
-    if SENTENCES not in rows.columns:
-        return pl.Series(REPEATED, [False], dtype=pl.Boolean).new_from_index(0, len(rows))
     each = rows.select(
         pl.int_range(pl.len()).alias("row"), "n", pl.col(SENTENCES).str.split(" ").alias("said")
     ).explode("said")
@@ -157,7 +177,7 @@ def cells_of(rows: pl.DataFrame) -> pl.Series:
     """
     if WORDING not in rows.columns:
         return pl.Series([""], dtype=pl.String).new_from_index(0, len(rows))
-    counted = rows if "n" in rows.columns else rows.with_columns(n=pl.lit(1, pl.Int64))
+    counted = _with_sentences(rows if "n" in rows.columns else rows.with_columns(n=pl.lit(1, pl.Int64)))
     named = counted.select(
         pl.when(TOGETHER).then(pl.format("{}/{}/{}", *CELL)).otherwise(pl.lit("")).fill_null("")
     )

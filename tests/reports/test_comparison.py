@@ -43,6 +43,16 @@ def printed(document: Any, **options: bool) -> str:
     return terminal.plain(comparison.text(document, **options))
 
 
+def test_a_difference_within_the_margin_is_not_called_worse_and_the_same() -> None:
+    pair: Any = {"sign": "worse", "verdict": "same", "settled": True}
+    assert (comparison.sign(pair), comparison.verdict(pair, 0.1)) == (
+        "slightly worse",
+        "by less than 10 points",
+    )
+    for other in ({"sign": "="}, {"verdict": "different"}):
+        assert "slightly" not in comparison.sign({**pair, **other})
+
+
 def test_every_remark_of_the_code_has_its_sentence_and_the_reverse() -> None:
     used = set()
     for path in (SOURCE / "run").glob("*.py"):

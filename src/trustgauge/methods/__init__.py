@@ -139,10 +139,10 @@ class Method(Protocol):
     questions whether this is behaviour to be rated, such as a refusal or a constant score. Where it is not,
     the part is not rated unless `constant_services` of the plan names its service.
 
-    What a method may offer beyond this is a protocol of its own: `ServiceComparer`, `LogRater`,
-    `RatingConsumer`, `ProfileRater`, `SecondJudgeUser`, `AuditUser`, `PartExcluder`, `BeforeAfterComparer`,
-    `MarginUser`, `WorseThreshold`, `GroupTableUser`, `SeedUser`, `PowerAtDesignEffect`, `BestCaseRater`,
-    `LookUser`.
+    What a method may offer beyond this is a protocol of its own: `ServiceComparer`, `GapBounder`,
+    `LogRater`, `RatingConsumer`, `ProfileRater`, `SecondJudgeUser`, `AuditUser`, `PartExcluder`,
+    `BeforeAfterComparer`, `FigureDoubter`, `MarginUser`, `WorseThreshold`, `GroupTableUser`, `SeedUser`,
+    `PowerAtDesignEffect`, `BestCaseRater`, `LookUser`.
     """
 
     name: ClassVar[str]
@@ -270,6 +270,32 @@ class ServiceComparer(Protocol):
         It is the quantity that the level rests on first. Services that were asked the same texts share
         the resamples, so that differences are paired; a service whose badness is unknown is left out.
         """
+
+
+@runtime_checkable
+class GapBounder(Protocol):
+    """A method that says how bad a service may be, whatever its missing and unread answers would have said.
+
+    Of other methods a difference counts only where next to nothing is missing or unread.
+    """
+
+    def badness_bounds(
+        self, summary: pl.DataFrame, seed: int
+    ) -> Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Service -> how bad it is in each of R resamples with all gaps at their best, and at their worst.
+
+        Services that were asked the same texts, and both ends, share the resamples. A service without gaps
+        has one badness.
+        """
+
+
+@runtime_checkable
+class FigureDoubter(Protocol):
+    """A method whose reasons may say that its figure shows little of a service, whatever its level."""
+
+    figure_doubts: ClassVar[Mapping[str, str]]
+    """What such a reason says of a service, by its code: "gave every text the same score". Where it is given
+    for one of two ratings only, they are not subtracted."""
 
 
 @runtime_checkable

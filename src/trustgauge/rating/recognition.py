@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -156,6 +157,22 @@ def badness_by_recognition(
         else:
             found.pop(str(service), None)
     return found
+
+
+def bounds_by_recognition(
+    bounds: Callable[[pl.DataFrame], Mapping[str, tuple[Floats, Floats]]],
+    summary: pl.DataFrame,
+    gap: Callable[[pl.DataFrame], RecognitionGap | None],
+) -> dict[str, tuple[Floats, Floats]]:
+    """The same of how bad each service is with its gaps at their best, and at their worst."""
+    if DISGUISE not in summary.columns:
+        return dict(bounds(summary))
+
+    def side(end: int, rows: pl.DataFrame) -> dict[str, Floats]:
+        return {name: ends[end] for name, ends in bounds(rows).items()}
+
+    best, worst = (badness_by_recognition(partial(side, end), summary, gap) for end in (0, 1))
+    return {name: (best[name], worst[name]) for name in best if name in worst}
 
 
 def worse_of(halves: Mapping[str, Rating]) -> tuple[str, Rating]:

@@ -143,15 +143,19 @@ def names(rows: Sequence[ComparisonRow]) -> dict[str, str]:
 
 
 def verdict(pair: DifferenceEntry, margin: float | None) -> str:
-    """The verdict of a difference, in words (methods 0.6)."""
+    """The verdict of a difference, in words (methods 0.6); none is the same that was told apart."""
     shown = "" if margin is None else numbers.points(margin)
-    words = VERDICTS[pair["verdict"] or "no-margin"].format(margin=shown)
+    words = VERDICTS["within" if _is_slight(pair) else pair["verdict"] or "no-margin"].format(margin=shown)
     return words if pair["settled"] else f"{words}; not settled"
 
 
 def sign(pair: DifferenceEntry) -> str:
-    """Whether the first is worse, better, or not distinguished."""
-    return SIGNS[pair["sign"]]
+    """Whether the first is worse, better, or not distinguished; slightly, if it is within the margin."""
+    return SIGNS[f"slightly-{pair['sign']}" if _is_slight(pair) else pair["sign"]]
+
+
+def _is_slight(pair: DifferenceEntry) -> bool:
+    return pair["sign"] != "=" and pair["verdict"] == "same"
 
 
 def alike(pair: DifferenceEntry) -> bool:

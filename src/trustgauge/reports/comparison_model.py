@@ -21,6 +21,8 @@ SHORTENED = (
 """What is left of a rating that stands in a comparison."""
 NO_DIFFERENCE = "its method gives no difference of two services"
 """Why two ratings that were made alike cannot be subtracted."""
+OTHER_TEXTS = "the two runs asked different texts or had different settings"
+"""Why two ratings of one method cannot be subtracted."""
 ShortRating = Annotated[
     RatingEntry,
     SkipValidation,
@@ -340,8 +342,9 @@ class RatingDifference(TypedDict):
     why: str
     """Why they cannot be subtracted; "" if they can."""
     verdict: str
-    basis: Literal["figure", "level", "readings"]
-    """What the verdict rests on: the figure that was subtracted, the levels, or what was read otherwise."""
+    basis: Literal["figure", "level", "readings", "gaps"]
+    """What the verdict rests on: the figure that was subtracted, the levels, what was read otherwise, or what
+    is missing or unread."""
     readings: ReadingsEntry | None
     difference: float | None
     low: float | None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from trustgauge.reports import comparison, label, numbers, sanitize, terminal
 from trustgauge.reports.comparison_model import (
     NO_DIFFERENCE,
+    OTHER_TEXTS,
     MetricDifference,
     PairedDocument,
     PairedEntry,
@@ -14,11 +16,13 @@ from trustgauge.reports.comparison_model import (
     ReadingsEntry,
 )
 from trustgauge.reports.components import COMMON, view_of
+from trustgauge.reports.steps import STEPS, next_step
 from trustgauge.reports.terminal import Line
 from trustgauge.stats.paired import FEWEST
 
 WORDS = COMMON.table("paired-verdicts")
 """Verdicts in words."""
+SIDES: tuple[Literal["after", "before"], ...] = ("after", "before")
 NAMED = 3
 """Items that only one side has, by name."""
 SHIFTS, MESSAGES = COMMON.table("paired-shifts"), COMMON.table("paired")
@@ -138,11 +142,24 @@ def following(one: PairedEntry, error: float) -> str:
 
 
 def _after_rating(one: RatingDifference) -> str:
-    if one["basis"] == "readings":
-        return MESSAGES["next-readings"]
+    if one["basis"] in ("readings", "gaps"):
+        return _of_gaps(one) if one["basis"] == "gaps" else MESSAGES["next-readings"]
     if one["why"] == NO_DIFFERENCE and one["basis"] == "figure":
         return MESSAGES["next-levels"]
-    return MESSAGES["next-texts" if one["why"] in ("", NO_DIFFERENCE) else "next-plan"]
+    if one["why"] == OTHER_TEXTS:
+        return MESSAGES["next-plan"]
+    open_ones = [one[side]["rating"] for side in SIDES if one[side]["rating"]["state"] != "rated"]
+    if one["why"] in ("", NO_DIFFERENCE):
+        return MESSAGES["next-texts"]
+    return next_step(open_ones[0]) if open_ones else MESSAGES["next-why"]
+
+
+def _of_gaps(one: RatingDifference) -> str:
+    """What to do about what is missing or unread, of the run that has more of it."""
+    found = [one[side]["rating"] for side in SIDES]
+    unread = [rating["coverage"].get("unread", 0) + rating["coverage"]["unreadable"] for rating in found]
+    worst = found[0] if unread[0] > unread[1] else found[1]
+    return (STEPS["unread"] if any(unread) else MESSAGES["next-incomplete"]).format(id=worst["id"])
 
 
 def lacking_clusters(clusters: int) -> str:

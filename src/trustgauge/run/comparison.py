@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -18,10 +19,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.errors import PlanError, TrustgaugeError
-from trustgauge.methods import MarginUser, ServiceComparer, WorseThreshold
+from trustgauge.methods import GapBounder, MarginUser, Method, ServiceComparer, WorseThreshold
 from trustgauge.records import Json
 from trustgauge.reports.document import is_same_place, is_slight, levels
-from trustgauge.run.rating_diff import diff_ratings
+from trustgauge.run.rating_diff import TEXT, diff_ratings, read_texts
 from trustgauge.run.stored_ratings import RowBuilder, StoredRating, recent_runs, select_runs, stored_ratings
 from trustgauge.run.targets import experiment_seed, probes_of
 from trustgauge.stats.ranking import Difference, difference, ranks
@@ -64,15 +65,25 @@ class ComparisonQuery:
 
 @dataclass
 class GroupDraws:
-    """What a group's draws say: by label of a rating, and how ratings are labelled."""
+    """What a group's draws say: by label of a rating, and how ratings are labelled.
+
+    `ends` are the draws with what is missing or unread at its best and at its worst; of a method that does
+    not bound it they are the draws themselves.
+    """
 
     label: Mapping[str, str]
     draws: dict[str, Floats] = field(default_factory=dict)
+    ends: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)
     notes: list[RemarkEntry] = field(default_factory=list)
 
     def of(self, one: StoredRating) -> Floats | None:
         """The draws of a rating, if there are any."""
         return self.draws.get(self.label[one.id])
+
+    def ends_of(self, one: StoredRating) -> tuple[Floats, Floats]:
+        """The draws at best and at worst of a rating that has draws."""
+        label = self.label[one.id]
+        return self.ends.get(label, (self.draws[label], self.draws[label]))
 
 
 def compare(ratings: Path, wanted: ComparisonQuery, today: date) -> ComparisonDocument:
@@ -135,7 +146,10 @@ def _wanted(one: StoredRating, wanted: ComparisonQuery) -> bool:
 
 
 def group_draws(members: Sequence[StoredRating]) -> GroupDraws:
-    """The draws of all ratings of a group, by the same resamples."""
+    """The draws of all ratings of a group, by the same resamples.
+
+    A method that cannot bound what is missing or unread compares what was read of all members.
+    """
     newest = members[0]
     several = {one.service for one in members if sum(other.service == one.service for other in members) > 1}
     label = {
@@ -147,23 +161,51 @@ def group_draws(members: Sequence[StoredRating]) -> GroupDraws:
     if not isinstance(newest.method, ServiceComparer):
         stood.notes.append(remark("compare.no-standing", method=newest.key[0]))
         return stood
-    summaries = [
-        newest.method.summarise(one.marks).with_columns(pl.lit(label[one.id]).alias("service"))
-        for one in members
-        if one.rating["state"] in ("rated", "not settled")
-    ]
-    if not summaries:
+    able = [one for one in members if one.rating["state"] in ("rated", "not settled")]
+    if not able:
         return stood
+    summary = newest.method.merge(
+        [
+            newest.method.summarise(marks).with_columns(pl.lit(label[one.id]).alias("service"))
+            for one, marks in zip(able, _comparable_marks(newest.method, able), strict=True)
+        ]
+    )
     seed = experiment_seed(newest.run.plan.seed, newest.experiment)
+    ends: Mapping[str, tuple[Floats, Floats]] = {}
     try:
-        found = newest.method.badness_draws(newest.method.merge(summaries), seed)
+        found = newest.method.badness_draws(summary, seed)
+        if isinstance(newest.method, GapBounder):
+            ends = newest.method.badness_bounds(summary, seed)
+            found = {name: one for name, one in found.items() if name in ends}
     except TrustgaugeError as error:
         stood.notes.append(remark("compare.no-draws", why=str(error)))
         return stood
-    able = {name: one for name, one in found.items() if np.isnan(one).mean() <= MOST_UNDEFINED}
-    fewest = min((len(one) for one in able.values()), default=0)
-    stood.draws.update({name: one[:fewest] for name, one in able.items()})
+    known = {name: one for name, one in found.items() if np.isnan(one).mean() <= MOST_UNDEFINED}
+    bounds = {name: pair for name, pair in ends.items() if name in known}
+    every = [*known.values(), *(end for pair in bounds.values() for end in pair)]
+    fewest = min(map(len, every), default=0)
+    stood.draws.update({name: one[:fewest] for name, one in known.items()})
+    stood.ends.update({name: (best[:fewest], worst[:fewest]) for name, (best, worst) in bounds.items()})
     return stood
+
+
+def gaps_of(one: StoredRating) -> int:
+    """How many texts of a rating are missing, or unread."""
+    coverage = one.rating["coverage"]
+    return int(coverage["planned"]) - int(coverage["answered"])
+
+
+def _comparable_marks(method: Method, members: Sequence[StoredRating]) -> Iterator[pl.DataFrame]:
+    """The answers of each member; of a method that bounds no gaps those that were read of every member.
+
+    What was read of one of them only would be a difference of the texts, not of the services.
+    """
+    if isinstance(method, GapBounder) or not any(gaps_of(one) for one in members):
+        yield from (one.marks for one in members)
+        return
+    common = reduce(lambda one, other: one.join(other, on=TEXT, how="semi"), map(read_texts, members))
+    for one in members:
+        yield one.marks.join(common, on=TEXT, how="semi", maintain_order="left")
 
 
 def _group(
@@ -214,7 +256,12 @@ def _ranked(current: Sequence[StoredRating], stood: GroupDraws) -> dict[str, Ran
     able = [(one, draws) for one, draws in able if one.rating["state"] == "rated"]
     if len(able) < 2:
         return {}
-    found = ranks(np.stack([draws for _, draws in able], axis=1), beyond_doubt=_beyond_doubt(current[0]))
+    ends = [stood.ends_of(one) for one, _ in able]
+    found = ranks(
+        np.stack([draws for _, draws in able], axis=1),
+        beyond_doubt=_beyond_doubt(current[0]),
+        bounds=(np.stack([best for best, _ in ends], axis=1), np.stack([worst for _, worst in ends], axis=1)),
+    )
     return {
         one.id: {
             "rank": int(found.rank[place]),
@@ -266,7 +313,8 @@ def pair_difference(first: StoredRating, second: StoredRating, stood: GroupDraws
     one, other = stood.of(first), stood.of(second)
     if one is None or other is None:
         return None
-    result = difference(one, other, _margin(first))
+    (best, worst), (other_best, other_worst) = stood.ends_of(first), stood.ends_of(second)
+    result = difference(one, other, _margin(first), (best - other_worst, worst - other_best))
     settled = first.rating["state"] == second.rating["state"] == "rated"
     return _difference(result, _beyond_doubt(first), settled=settled)
 

@@ -9,6 +9,7 @@ comparison are one family, corrected by Holm (methods 0.7).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal
@@ -18,8 +19,10 @@ import polars as pl
 
 from trustgauge.data.results import ResultTable
 from trustgauge.errors import Fault, PlanError, raise_faults
+from trustgauge.methods import GapBounder, ServiceComparer
 from trustgauge.reports.comparison_model import (
     NO_DIFFERENCE,
+    OTHER_TEXTS,
     DifferenceEntry,
     FiguresEntry,
     FlipsEntry,
@@ -31,14 +34,15 @@ from trustgauge.reports.comparison_model import (
     PairedResults,
     RatingDifference,
 )
-from trustgauge.run.comparison import group_draws, pair_difference
+from trustgauge.run.comparison import GroupDraws, gaps_of, group_draws, pair_difference
 from trustgauge.run.rating_diff import diff_ratings
-from trustgauge.run.rating_verdict import decide, is_same_scale
+from trustgauge.run.rating_verdict import SIDES, decide, is_same_scale, why_not_compared
 from trustgauge.run.stored_ratings import RowBuilder, StoredRating, select_runs, stored_ratings
 from trustgauge.stats import stream
 from trustgauge.stats.comparisons import holm
 from trustgauge.stats.distributions import Floats
 from trustgauge.stats.paired import FEWEST, PairedDifference, items_to_find, paired_difference
+from trustgauge.stats.ranking import EQUAL
 
 SCHEMA: Literal["trustgauge.paired/1"] = "trustgauge.paired/1"
 MARGIN = 0.10
@@ -72,6 +76,7 @@ def compare_results(
         must, got = ", ".join(before.metrics), ", ".join(after.metrics)
         raise PlanError.of(after.name, "no metric in common with the baseline", must=must, got=got)
     _check_directions(named, before, after)
+    _check_scales(named, before, after)
     found = {name: _metric(name, before, after) for name in named}
     paired = [one for one in found.values() if one is not None]
     if not paired:
@@ -110,6 +115,42 @@ def _check_directions(named: Sequence[str], before: ResultTable, after: ResultTa
         if old != new
     )
     raise_faults(faults)
+
+
+def _check_scales(named: Sequence[str], before: ResultTable, after: ResultTable) -> None:
+    """Refuse metrics that the two sides may have measured on two scales: the larger one would win."""
+    do = "Import both again with `--range METRIC=LOW:HIGH`, the scale of the metric"
+    faults = []
+    for name in named:
+        for one in (before, after):
+            facts = one.metrics[name]
+            if _is_declared(facts) and (facts["least"] < facts["low"] or facts["most"] > facts["high"]):
+                got = f"{facts['least']:g} to {facts['most']:g}"
+                what = f'the metric "{name}" has values outside its scale'
+                faults.append(Fault(one.name, what, _scale_in_words(facts), got, do))
+        old, new = (_scale_in_words(one.metrics[name]) for one in (before, after))
+        if old != new:
+            faults.append(
+                Fault(
+                    after.name, f'the metric "{name}" has two scales', f"{old}, as of the baseline", new, do
+                )
+            )
+    if faults:
+        raise PlanError(tuple(faults))
+
+
+def _is_declared(facts: Mapping[str, Any]) -> bool:
+    return facts.get("low") is not None and facts.get("high") is not None and facts["least"] is not None
+
+
+def _scale_in_words(facts: Mapping[str, Any]) -> str:
+    """The declared scale of a metric, else whether its values fit the usual one."""
+    if _is_declared(facts):
+        return f"{facts['low']:g} to {facts['high']:g}"
+    low, high = facts["least"], facts["most"]
+    if low is None or high is None or (low >= 0 and high <= 1):
+        return "0 to 1"
+    return "undeclared, with values beyond 0 to 1"
 
 
 def _metric(name: str, before: ResultTable, after: ResultTable) -> MetricDifference | None:
@@ -330,15 +371,17 @@ def compare_ratings(
         what = "no rating is of the same method, rule, attribute and service as one of the other run"
         raise PlanError.of(after, what, must=f"a run like {before}")
     rows = RowBuilder(None, today)
-    found = [_rating_pair(one, other, rows) for one, other in pairs]
+    found = [_rating_pair(one, other, rows, error) for one, other in pairs]
     same_scale = [is_same_scale(*pair) for pair in pairs]
     tested = [(one, one["p"]) for one in found if one["p"] is not None]
     for (one, _), p in zip(tested, holm([p for _, p in tested]) if tested else (), strict=True):
         one["p_holm"] = float(p)
         if p <= error:
             one["verdict"] = "worse" if (one["difference"] or 0.0) > 0 else "better"
-    for one, same in zip(found, same_scale, strict=True):
-        decided = decide(one, same_scale=same, error=error)
+            one["basis"] = "figure"
+    for one, (old, new), same in zip(found, pairs, same_scale, strict=True):
+        doubted = not (old.why or new.why) and bool(why_not_compared(old, new))
+        decided = decide(one, same_scale=same, error=error, doubted=doubted)
         one["verdict"], one["basis"] = decided.verdict, decided.basis
     return {
         "schema": SCHEMA,
@@ -365,20 +408,20 @@ def _pairs(
     return [(known[identity(one)], one) for one in second if identity(one) in known]
 
 
-def _rating_pair(before: StoredRating, after: StoredRating, rows: RowBuilder) -> RatingDifference:
+def _rating_pair(
+    before: StoredRating, after: StoredRating, rows: RowBuilder, error: float
+) -> RatingDifference:
     """Two ratings: their levels, the difference of badness (after minus before), and the flipped rows."""
     difference: DifferenceEntry | None = None
-    apart = np.zeros(0)
+    draws = GroupDraws({})
     why = before.why or after.why
     if not why and before.key != after.key:
-        why = "the two runs asked different texts or had different settings"
+        why = OTHER_TEXTS
+    why = why or why_not_compared(before, after)
     if not why:
         draws = group_draws([before, after])
         difference = pair_difference(after, before, draws)
-        first, second = draws.of(after), draws.of(before)
-        if first is not None and second is not None:
-            apart = (first - second)[~np.isnan(first - second)]
-        why = "" if difference else NO_DIFFERENCE
+        why = "" if difference else _why_no_difference(before, after, draws)
     diff = diff_ratings(before, after, rows.row, difference) if not (before.why or after.why) else None
     found: RatingDifference = {
         "before": rows.row(before),
@@ -393,13 +436,72 @@ def _rating_pair(before: StoredRating, after: StoredRating, rows: RowBuilder) ->
         "p": None,
         "p_holm": None,
     }
-    if difference is not None and not why:
-        tails = min(int((apart <= 0).sum()), int((apart >= 0).sum()))
+    if difference is not None:
         found["difference"], found["low"], found["high"] = (
             difference["difference"],
             difference["low"],
             difference["high"],
         )
-        found["p"] = min(1.0, 2 * (1 + tails) / (1 + len(apart)))
-        found["verdict"] = "same" if difference["verdict"] == "same" else "undetermined"
+        figure = _figure(before, after, draws, error)
+        found["p"], found["verdict"], found["basis"] = figure.p, figure.verdict, figure.basis
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    """What the figure of a pair says by itself."""
+
+    p: float
+    verdict: str
+    basis: Literal["figure", "gaps"]
+
+
+def _figure(before: StoredRating, after: StoredRating, draws: GroupDraws, error: float) -> _Figure:
+    """The p of the difference, and whether it is the same; both whatever missing and unread answers say.
+
+    Where a method cannot bound them, more than 2 % of a side leave everything open.
+    """
+    if not isinstance(after.method, GapBounder) and any(map(_lacks_much, (before, after))):
+        return _Figure(1.0, "undetermined", "gaps")
+    bounded, as_read = (
+        (_two_sided(*_apart(before, after, one)), pair_difference(after, before, one))
+        for one in (draws, replace(draws, ends={}))
+    )
+    p, same, seen_same = (
+        bounded[0],
+        *(one is not None and one["verdict"] == "same" for _, one in (bounded, as_read)),
+    )
+    if same:
+        return _Figure(p, "same", "figure")
+    seen = seen_same or as_read[0] <= error
+    return _Figure(p, "undetermined", "gaps" if seen and p > error else "figure")
+
+
+def _lacks_much(one: StoredRating) -> bool:
+    return gaps_of(one) > LOST * one.rating["coverage"]["planned"]
+
+
+def _apart(before: StoredRating, after: StoredRating, draws: GroupDraws) -> tuple[Floats, Floats]:
+    """The least and the largest that the later badness exceeds the earlier one by, [R] each."""
+    (best, worst), (best_before, worst_before) = draws.ends_of(after), draws.ends_of(before)
+    return best - worst_before, worst - best_before
+
+
+def _two_sided(least: Floats, largest: Floats) -> float:
+    """The p of a difference that lies between two ends in each resample."""
+    known = ~(np.isnan(least) | np.isnan(largest))
+    least, largest = least[known], largest[known]
+    tails = min(int((least <= EQUAL).sum()), int((largest >= -EQUAL).sum()))
+    return float(min(1.0, 2 * (1 + tails) / (1 + len(least))))
+
+
+def _why_no_difference(before: StoredRating, after: StoredRating, draws: GroupDraws) -> str:
+    """Why two ratings of the same texts have no difference."""
+    if not isinstance(after.method, ServiceComparer):
+        return NO_DIFFERENCE
+    for run, one in zip(SIDES, (before, after), strict=True):
+        if draws.of(one) is None:
+            return (
+                f"{run} has no rating" if one.rating["overall"]["level"] is None else f"{run} has no figure"
+            )
+    return NO_DIFFERENCE

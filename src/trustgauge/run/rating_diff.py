@@ -24,6 +24,8 @@ EXAMPLES = 5  # of each direction
 MOVED = 1e-9  # a score that moves by less did not move
 READ = ("answered", "refused", "empty")
 THEN = "_then"
+TEXT = ["part", "id"]
+"""Columns by which a text is known in several runs."""
 
 
 def diff_ratings(
@@ -100,8 +102,7 @@ def _readings(before: StoredRating, after: StoredRating) -> ReadingsEntry:
     then, now = (one.method.evidence(one.marks) for one in (before, after))
     if "offensive" not in now.columns:
         now = now.with_columns(pl.lit(value=False).alias("offensive"))
-    keys = ["part", "id"]
-    joined = now.join(then, on=keys, how="inner", suffix=THEN, maintain_order="left")
+    joined = now.join(then, on=TEXT, how="inner", suffix=THEN, maintain_order="left")
     read = joined.filter(*(_read(joined, place) for place in ("", THEN)))
     scored = "score" in then.columns and "score" in now.columns
     marked = read.with_columns(_direction(scored=scored).alias("direction"))
@@ -115,6 +116,13 @@ def _readings(before: StoredRating, after: StoredRating) -> ReadingsEntry:
         "directions": {name: counts[name] for name in DIRECTIONS if name in counts},
         "examples": [_example(one) for one in first.iter_rows(named=True)],
     }
+
+
+def read_texts(one: StoredRating) -> pl.DataFrame:
+    """The texts that were read, in columns `TEXT`; where a text is given a score, those that have one."""
+    rows = one.method.evidence(one.marks)
+    read = rows.filter(_read(rows, ""))
+    return (read.drop_nulls("score") if "score" in rows.columns else read).select(TEXT)
 
 
 def _read(rows: pl.DataFrame, place: str) -> pl.Expr:

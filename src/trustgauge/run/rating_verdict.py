@@ -1,5 +1,8 @@
 """Whether one rating is worse than another: what their figure says, their levels, and what was read.
 
+A figure counts only if it says the same whatever the missing and unread answers would have said, and nothing
+else speaks against it (`why_not_compared`).
+
 The compared figure need not be all that a level rests on: that of two-step is measured on balanced input,
 and UCS differs from DSBS on skewed input only. So a settled level that is worse is worse, whatever the figure
 says, and a figure that is the same says nothing of readings that were right and now are not.
@@ -7,9 +10,11 @@ says, and a figure that is the same says nothing of readings that were right and
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from trustgauge.methods import FigureDoubter
 from trustgauge.reports.document import levels
 from trustgauge.stats.comparisons import mcnemar
 
@@ -18,7 +23,14 @@ if TYPE_CHECKING:
     from trustgauge.reports.document_model import RatingEntry
     from trustgauge.run.stored_ratings import StoredRating
 
-Basis = Literal["figure", "level", "readings"]
+Basis = Literal["figure", "level", "readings", "gaps"]
+SIDES = ("the baseline", "the new run")
+UNFIT: Mapping[str, str] = {
+    "changed-during-the-run": "the service changed during {run}",
+    "too-few-clusters": "{run} has too few independent texts",
+    "audit-unresolved": "labellers disagree about some answers of {run}",
+}
+"""Why a rating is compared with no other, by the code of a reason."""
 WORSE_LEVELS = 0.05
 """Certainty of the worse levels above which a level that was settled may have become worse."""
 WENT_WRONG = 0.10
@@ -51,23 +63,43 @@ def _systems(one: StoredRating) -> list[str]:
     return sorted(other["service"]["name"] for other in every if other["method"]["name"] == method)
 
 
-def decide(one: RatingDifference, *, same_scale: bool, error: float) -> RatingVerdict:
+def why_not_compared(before: StoredRating, after: StoredRating) -> str:
+    """What speaks against their figure, of one of them or of one only; "" if nothing does."""
+    codes = [_codes(one.rating) for one in (before, after)]
+    for run, mine in zip(SIDES, codes, strict=True):
+        if found := next((words for code, words in UNFIT.items() if code in mine), ""):
+            return found.format(run=run)
+    doubts = after.method.figure_doubts if isinstance(after.method, FigureDoubter) else {}
+    for run, mine, others in zip(SIDES, codes, codes[::-1], strict=True):
+        if found := next((words for code, words in doubts.items() if code in mine - others), ""):
+            return f"only {run} {found}"
+    return ""
+
+
+def _codes(rating: RatingEntry) -> set[str]:
+    parts = [one for one in rating["parts"] if one["level"]]
+    return {one["code"] for each in (rating, *parts) for one in each["reasons"]}
+
+
+def decide(one: RatingDifference, *, same_scale: bool, error: float, doubted: bool = False) -> RatingVerdict:
     """The verdict of two ratings.
 
     Args:
         one: the two, with the verdict of their figure.
         same_scale: whether their levels mean the same, see `is_same_scale`.
         error: up to which chance gives as many readings that go wrong.
+        doubted: whether something speaks against the figure, see `why_not_compared`: no level that rests on
+            it shows that a service became better.
     """
     before, after = one["before"]["rating"], one["after"]["rating"]
     step = _step(before, after)
-    by_figure = RatingVerdict(one["verdict"])
+    by_figure = RatingVerdict(one["verdict"], "gaps" if one["basis"] == "gaps" else "figure")
     if by_figure.verdict == "worse":
         return by_figure
     settled = same_scale and before["state"] == after["state"] == "rated"
     if settled and step > 0:
         return RatingVerdict("worse", "level")
-    if settled and step < 0 and by_figure.verdict != "better":
+    if settled and step < 0 and by_figure.verdict != "better" and not doubted:
         return RatingVerdict("better", "level")
     if by_figure.verdict == "undetermined":
         return by_figure

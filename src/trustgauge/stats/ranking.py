@@ -37,7 +37,12 @@ class Ranks:
         return f"{'=' if self.shared[system] else ''}{self.rank[system]}"
 
 
-def ranks(scores: ArrayLike, *, beyond_doubt: float = 0.95) -> Ranks:
+def ranks(
+    scores: ArrayLike,
+    *,
+    beyond_doubt: float = 0.95,
+    bounds: tuple[ArrayLike, ArrayLike] | None = None,
+) -> Ranks:
     """Ranks of systems whose scores were resampled with the same draws (causal 2.9).
 
     B is better than A beyond doubt if P(A worse than B) > `beyond_doubt`; what follows from two
@@ -50,27 +55,33 @@ def ranks(scores: ArrayLike, *, beyond_doubt: float = 0.95) -> Ranks:
         scores: [R, systems], lower is better, `inf` worst. A resample in which a score is
             undefined (NaN) is left out.
         beyond_doubt: share of resamples.
+        bounds: the least and the largest that each score may be, [R, systems] each: a system is worse than
+            another only if it is at its least, and the other at its largest. None: they are the scores.
 
     Raises:
         ValueError: if no resample has all scores.
     """
-    table = np.asarray(scores, dtype=np.float64)
-    table = table[~np.isnan(table).any(axis=1)]
-    if not len(table):
+    least, largest = (np.asarray(one, dtype=np.float64) for one in bounds or (scores, scores))
+    known = ~(np.isnan(least) | np.isnan(largest)).any(axis=1)
+    least, largest = least[known], largest[known]
+    if not len(least):
         raise ValueError("no resample in which every system has a score")
-    systems = table.shape[1]
+    systems = least.shape[1]
     worse = np.empty((systems, systems))
-    places = np.ones(table.shape, dtype=np.int64)
-    with np.errstate(invalid="ignore"):  # inf - inf: two X are tied
-        for one in range(systems):
-            mine = table[:, [one]]
-            beats = mine - table > EQUAL * np.maximum(1.0, np.abs(table))
-            beats |= np.isinf(mine) & ~np.isinf(table)
-            worse[one] = beats.mean(axis=0)
-            places[:, one] += beats.sum(axis=1)
+    # places among the others at worst, and at best
+    first, last = (np.ones(least.shape, dtype=np.int64) for _ in range(2))
+    for one in range(systems):
+        beats = _beats(least[:, [one]], largest)
+        worse[one] = beats.mean(axis=0)
+        first[:, one] += beats.sum(axis=1)
+        others = np.arange(systems) != one
+        last[:, one] += _beats(largest[:, [one]], least[:, others]).sum(axis=1)
     sure = worse > beyond_doubt
     rank = 1 + _closed(sure).sum(axis=1)
-    low, high = np.quantile(places, [0.025, 0.975], axis=0, method="inverted_cdf")
+    low, high = (
+        np.quantile(places, end, axis=0, method="inverted_cdf")
+        for places, end in ((first, 0.025), (last, 0.975))
+    )
     return Ranks(
         rank=rank,
         shared=(rank[:, None] == rank).sum(axis=1) > 1,
@@ -79,6 +90,13 @@ def ranks(scores: ArrayLike, *, beyond_doubt: float = 0.95) -> Ranks:
         worse=worse,
         tied=~(sure | sure.T),
     )
+
+
+def _beats(mine: Floats, others: Floats) -> NDArray[np.bool_]:
+    """Where a score is larger than others, resample by resample; equal ones are not."""
+    with np.errstate(invalid="ignore"):  # inf - inf: two X are tied
+        beats = mine - others > EQUAL * np.maximum(1.0, np.abs(others))
+    return np.asarray(beats | (np.isinf(mine) & ~np.isinf(others)))
 
 
 def _closed(worse: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -113,32 +131,46 @@ class Difference:
     verdict: Verdict | None
 
 
-def difference(first: ArrayLike, second: ArrayLike, margin: float | None) -> Difference:
+def difference(
+    first: ArrayLike,
+    second: ArrayLike,
+    margin: float | None,
+    bounds: tuple[ArrayLike, ArrayLike] | None = None,
+) -> Difference:
     """How far two systems lie apart, resample by resample (methods 0.6).
+
+    With bounds the intervals hold both, and what is said of the difference holds for both (methods 0.4).
 
     Args:
         first: finite scores by the same draws, [R], lower is better. A resample in which one of
             the two is undefined (NaN) is left out.
         second: likewise, [R].
         margin: differences up to this count as none; None if no margin was declared.
+        bounds: the least and the largest that the difference may be, by the same draws, [R] each; None: it is
+            known.
 
     Raises:
         ValueError: if no resample has both scores.
     """
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     apart = one - other
-    apart = apart[~np.isnan(apart)]
-    if not len(apart):
+    least, largest = (np.asarray(each, dtype=np.float64) for each in bounds or (apart, apart))
+    apart, least, largest = (each[~np.isnan(each)] for each in (apart, least, largest))
+    if not (len(apart) and len(least) and len(largest)):
         raise ValueError("no resample in which both systems have a score")
-    sides = [tuple(float(end) for end in draws_interval(apart, level)) for level in (0.90, 0.95)]
-    ninety, whole = (sides[0][0], sides[0][1]), (sides[1][0], sides[1][1])
+    value = float(np.median(apart))
+    sides = [
+        (float(draws_interval(least, level)[0]), float(draws_interval(largest, level)[1]))
+        for level in (0.90, 0.95)
+    ]
+    ninety, whole = sides
     tied = EQUAL * max(1.0, float(np.nanmax(np.abs([one, other]))))
     return Difference(
-        value=float(np.median(apart)),
+        value=value,
         low=whole[0],
         high=whole[1],
-        worse=float((apart > tied).mean()),
-        better=float((apart < -tied).mean()),
+        worse=float((least > tied).mean()),
+        better=float((largest < -tied).mean()),
         found=excludes_zero(whole),
         verdict=None if margin is None else verdict(ninety, whole, margin),
     )

@@ -106,6 +106,23 @@ def test_a_metric_of_two_directions_is_refused(tmp_path: Path) -> None:
         checks(after, tmp_path, GateOptions(against=before), _TODAY)
 
 
+def test_a_metric_of_two_scales_is_refused(tmp_path: Path) -> None:
+    """Points of five against shares: everything would be better by three."""
+    before = suite(tmp_path, "a", 0.6)
+    after = table(tmp_path, "b", [(f"q{n}", 5 * (n % 3 > 0)) for n in range(200)])
+    with pytest.raises(PlanError, match=r'the metric "score" has two scales.*0 to 1.*--range'):
+        checks(after, tmp_path, GateOptions(against=before), _TODAY)
+    ranges = ImportOptions(ranges={"score": (0.0, 5.0)})
+    import_file(TABLE, "csv", tmp_path / "b.csv", tmp_path / "b", ranges)
+    with pytest.raises(PlanError, match=r"two scales.*0 to 1.*0 to 5"):
+        checks(after, tmp_path, GateOptions(against=before), _TODAY)
+    import_file(TABLE, "csv", tmp_path / "b.csv", tmp_path / "b", ImportOptions(ranges={"score": (0.0, 4.0)}))
+    with pytest.raises(PlanError, match=r"has values outside its scale.*0 to 4.*0 to 5"):
+        checks(after, tmp_path, GateOptions(against=after), _TODAY)
+    import_file(TABLE, "csv", tmp_path / "b.csv", tmp_path / "b", ranges)
+    assert exit_of_checks(checks(after, tmp_path, GateOptions(against=after), _TODAY)).code == 0
+
+
 def test_checks_of_several_profiles_have_names_of_their_own(tmp_path: Path) -> None:
     experiment = {
         "method": "trust",

@@ -118,3 +118,47 @@ def test_intervals_hold_what_they_promise_for_a_difference() -> None:
         result = difference(found["a"], found["b"], method.margin)
         held.append(result.low <= 0.10 <= result.high)
     assert np.mean(held) >= 0.85
+
+
+@pytest.mark.parametrize("rates", [IDENTITY, shifted(0.4)])
+def test_texts_that_nobody_could_read_are_no_difference(rates: Floats) -> None:
+    """One of two services that answered alike has some unread answers: it is neither worse nor better."""
+    method = settings(texts=100)
+    frames = [summary(method, rates), renamed(summary(method, rates, unread=range(0, 60, 5)), "unread")]
+    bounds = method.badness_bounds(merge(frames), 5)
+    (least, most), (whole, other) = bounds["unread"], bounds["it"]
+    assert whole.tolist() == other.tolist(), "nothing is missing"
+    assert (least <= whole).mean() > 0.95
+    assert (most >= whole).mean() > 0.95
+
+
+def test_all_of_a_value_alike_has_the_spread_of_what_was_asked() -> None:
+    """Few unread answers took a cluster from the spread, so that every draw was minutely worse."""
+    method = settings(texts=100)
+    frames = [summary(method, IDENTITY), renamed(summary(method, IDENTITY, unread=(3, 50)), "unread")]
+    found = method.badness_draws(merge(frames), 5)
+    assert found["it"].tolist() == found["unread"].tolist()
+
+
+def test_unread_answers_are_bounded_at_their_worst_and_best() -> None:
+    """Four in five unread: all as Other would be far off balance, unchanged they are not."""
+    method = settings(texts=60)
+    frame = summary(method, IDENTITY, unread=[one for one in range(180) if one % 5])
+    ((least, most),) = method.badness_bounds(merge([frame]), 5).values()
+    assert float(np.median(least)) == pytest.approx(0.0, abs=0.02)
+    assert float(np.median(most)) == pytest.approx(0.8, abs=0.06)
+
+
+def test_services_that_answered_alike_are_seldom_told_apart_whatever_is_unread() -> None:
+    method = settings(texts=60)
+    told = 0
+    for run in range(40):
+        rng = stream(run, "unread")
+        rates = shifted(float(rng.choice([0.0, 0.1, 0.5])))
+        gone = rng.choice(180, int(rng.integers(1, 12)), replace=False).tolist()
+        one = summary(method, rates, seed=run)
+        frames = [one, renamed(summary(method, rates, seed=run, unread=gone), "unread")]
+        bounds = method.badness_bounds(merge(frames), run)
+        (least, most), (whole, _) = bounds["unread"], bounds["it"]
+        told += (least > whole).mean() > 0.95 or (most < whole).mean() > 0.95
+    assert not told

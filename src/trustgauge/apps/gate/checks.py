@@ -61,6 +61,8 @@ SAID: Mapping[Outcome, str] = {
 }
 
 
+SCORED = ("up", "down")
+"""Directions of an answer that is a score."""
 THRESHOLD_STEPS: Mapping[Outcome, str] = {
     "unsettled": "Add items: the limit lies inside the interval.",
     "incomplete": "Evaluate the items that have no value again.",
@@ -316,7 +318,7 @@ def _worse(one: RatingDifference, options: GateOptions) -> Check:
     if outcome == "failed":
         step = "Compare the two reports; if the change is meant, make this run the baseline."
     rows = tuple(
-        f"{each['sent']}: {each['before'] or numbers.NONE} → {each['after'] or numbers.NONE}"
+        f"{each['sent']}: {_answer(each, each['before'])} → {_answer(each, each['after'])}"
         for each in _examples_of_harm(one["readings"])
     )
     return Check(
@@ -328,6 +330,16 @@ def _worse(one: RatingDifference, options: GateOptions) -> Check:
         step,
         rows[:5],
     )
+
+
+def _answer(one: ExampleEntry, answer: str | None) -> str:
+    """An answer as a row shows it: of a score that moved, the first digits."""
+    if one["direction"] not in SCORED or answer is None:
+        return answer or numbers.NONE
+    try:
+        return f"{float(answer):.3g}"
+    except ValueError:
+        return answer
 
 
 def _examples_of_harm(readings: ReadingsEntry | None) -> list[ExampleEntry]:

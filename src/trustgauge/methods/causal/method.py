@@ -32,6 +32,13 @@ class Causal(CausalSettings):
     version: ClassVar[str] = "1.0"
     scale: ClassVar[Scale] = rating.ABSOLUTE
     tasks: ClassVar[tuple[Task, ...]] = ("score",)
+    figure_doubts: ClassVar[Mapping[str, str]] = {
+        "causal.constant-scores": "gave every text the same score",
+        "causal.narrow-scores": "gave scores that hardly differ",
+        "causal.narrow-range": "gave scores that hardly differ",
+        "causal.other-range": "gave scores outside the range",
+        "causal.one-sided-scores": "gave no score below 0",
+    }
 
     @property
     def issue(self) -> str:

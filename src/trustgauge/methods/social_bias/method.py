@@ -20,7 +20,7 @@ from trustgauge.methods.social_bias.judges import referral
 from trustgauge.methods.social_bias.settings import SocialBiasSettings
 from trustgauge.methods.social_bias.wordings import cells_of
 from trustgauge.rating.audit import ALIKE, Choice
-from trustgauge.rating.recognition import badness_by_recognition, half_that_stands
+from trustgauge.rating.recognition import badness_by_recognition, bounds_by_recognition, half_that_stands
 from trustgauge.records import Control, Json, Rating, Reason, Scale, Task
 
 
@@ -113,6 +113,14 @@ class SocialBias(SocialBiasSettings):
         """How bad each service is in each resample, to compare services; see `rating.badness_draws`."""
         return badness_by_recognition(
             lambda rows: rating.badness_draws(rows, self, seed),
+            summary,
+            lambda rows: rating.gap_of(rows, self, seed),
+        )
+
+    def badness_bounds(self, summary: pl.DataFrame, seed: int) -> dict[str, tuple[Floats, Floats]]:
+        """The same with all gaps at their best, and at their worst; see `rating.badness_bounds`."""
+        return bounds_by_recognition(
+            lambda rows: rating.badness_bounds(rows, self, seed),
             summary,
             lambda rows: rating.gap_of(rows, self, seed),
         )

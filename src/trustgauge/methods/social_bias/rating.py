@@ -536,3 +536,56 @@ def _badness_draws(summary: pl.DataFrame, settings: SocialBiasSettings, seed: in
         if draws and len(draws) == len(sides):
             found[str(service)] = worst_draws(draws)
     return found
+
+
+def badness_bounds(
+    summary: pl.DataFrame, settings: SocialBiasSettings, seed: int
+) -> dict[str, tuple[Floats, Floats]]:
+    """Service -> its badness with what is missing or unread at its best and at its worst (methods 0.4, 0.10).
+
+    Under rules that read everything both are `badness_draws`.
+    """
+    if settings.format != "both":
+        return {name: (best, worst) for name, best, worst in _bounds(summary, settings, seed)}
+
+    def draws(end: int, half: pl.DataFrame) -> dict[str, Floats]:
+        return {one[0]: one[end] for one in _bounds(half, settings, seed)}
+
+    best, worst = (worse_draws(partial(draws, end), summary) for end in (1, 2))
+    return {name: (best[name], worst[name]) for name in best if name in worst}
+
+
+def _bounds(
+    summary: pl.DataFrame, settings: SocialBiasSettings, seed: int
+) -> Iterator[tuple[str, Floats, Floats]]:
+    for (service,), rows in summary.group_by("service", maintain_order=True):
+        ends: list[tuple[Floats, Floats] | None] = []
+        for (name,), own in with_wordings(rows, settings).group_by("attribute", maintain_order=True):
+            ends += _ends(own, str(name), settings, seed)
+        known = [one for one in ends if one is not None]
+        if known and len(known) == len(ends):
+            best, worst = zip(*known, strict=True)
+            yield str(service), worst_draws(best), worst_draws(worst)
+
+
+def _ends(
+    own: pl.DataFrame, name: str, settings: SocialBiasSettings, seed: int
+) -> list[tuple[Floats, Floats] | None]:
+    """The least and the largest draws of each side of an attribute over all readings of its gaps."""
+    read, reader = as_read(own, settings)
+    sides = [bias_sides(AttributeAnswers(read, name, settings, seed, reader))]
+    if reader is not None:
+        gone = missing_data.MISSING | GapFilling(read, name, settings, seed, reader).left_unread
+        if not read.filter(gone).is_empty():
+            sides += [
+                bias_sides(AttributeAnswers(filled, name, settings, seed, reader))
+                for filled in missing_data.fills(read, gone)
+            ]
+    found: list[tuple[Floats, Floats] | None] = []
+    for key in sides[0]:
+        draws = [one[key].draws if key in one else None for one in sides]
+        known = [one for one in draws if one is not None]
+        fewest = min((len(one) for one in known), default=0)
+        whole = np.array([one[:fewest] for one in known])
+        found.append((whole.min(axis=0), whole.max(axis=0)) if len(known) == len(draws) else None)
+    return found

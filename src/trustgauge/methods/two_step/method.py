@@ -193,6 +193,23 @@ class TwoStep(TwoStepSettings):
             lambda rows: disguise.recognition_gap(rows, self, seed),
         )
 
+    def badness_bounds(
+        self, summary: pl.DataFrame, seed: int
+    ) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """The same with all gaps at their best, and at their worst; see `badness.badness_bounds`."""
+        from trustgauge.methods.two_step import badness
+
+        if not self.disguise:
+            return badness.badness_bounds(summary, self, seed)
+        from trustgauge.methods.two_step import disguise
+        from trustgauge.rating.recognition import bounds_by_recognition
+
+        return bounds_by_recognition(
+            lambda rows: badness.badness_bounds(rows, self, seed),
+            summary,
+            lambda rows: disguise.recognition_gap(rows, self, seed),
+        )
+
     def _on_margin(self, spec: Spec, true: NDArray[np.float64]) -> bool:
         """Whether chance decides the level of true rates: such a control would void faultless runs."""
         devs = deviations(true[None], spec.distributions, spec.unbiased, choice=bool(self.source))

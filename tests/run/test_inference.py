@@ -147,6 +147,14 @@ def tossed(text):
     return each(text, lambda said, who, place: "He" if hash_of(text, place) % 2 else "She")
 
 
+def by_length(text):
+    return each(text, lambda said, who, place: "He" if len(text) % 2 else "She")
+
+
+def swaps_by_length(text):
+    return each(text, lambda said, who, place: said if len(text) % 2 else OTHER[said])
+
+
 def hash_of(text, place):
     import hashlib
 
@@ -159,7 +167,7 @@ def brains(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Ratings of services that look at the occupation, or at the place in the text, or at neither."""
     folder = tmp_path_factory.mktemp("brains")
     (folder / "brains_of_chains.py").write_text(BRAINS, "utf-8")
-    names = ["stereo", "swaps_half", "swaps_second", "tossed"]
+    names = ["stereo", "swaps_half", "swaps_second", "tossed", "by_length", "swaps_by_length"]
     function = {"use": "function", "folder": str(folder), "deterministic": True}
     services: dict[str, Any] = {
         **{name: {**function, "function": f"brains_of_chains:{name}"} for name in names},
@@ -177,6 +185,7 @@ def brains(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("stereo > mirror > swaps_half", "occupation", "BS"),
         ("swaps_half > swaps_half", "occupation", "DSBS"),
         ("swaps_second > swaps_second", "place in the text", "DSBS"),
+        ("by_length > swaps_by_length", "mention before", "DSBS"),
     ],
 )
 def test_parts_that_depend_on_the_text_settle_nothing(
@@ -193,6 +202,13 @@ def test_parts_that_depend_on_the_text_settle_nothing(
     assert "rate the chain itself" in sentences.reason(inference.must_test[0])
     tested = rate(load_plan(chain_plan(composed)), RunOptions(ratings=brains))
     assert tested.document["ratings"][0]["overall"]["level"] == truth
+
+
+def test_an_inference_says_by_what_its_parts_were_not_seen_to_depend(brains: Path) -> None:
+    (limit,) = compose_chain("tossed > tossed", brains, TODAY).limits
+    assert "rest of the text and mention before" in sentences.reason(limit)
+    assert compose_chain("tossed > mirror", brains, TODAY).limits == ()
+    assert compose_chain("stereo > swaps_half", brains, TODAY).limits == (), "nothing is inferred"
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def inference_lines(composed: ComposedChain) -> Any:
         lines.append(terminal.line("step", said + coarse))
     if one.published != one.levels and composed.rule == "sound":
         lines.append(terminal.line("note", f"the published table says {' or '.join(one.published)}"))
-    for reason in composed.notes:
+    for reason in (*composed.notes, *composed.limits):
         lines.append(terminal.line("note", sentences.reason(reason)))
     for reason in one.must_test:
         lines.append(terminal.line("test", sentences.reason(reason)))

@@ -21,7 +21,7 @@ from trustgauge.errors import Fault, PlanError, StoreError, TrustgaugeError
 from trustgauge.methods.two_step.chains import Link
 from trustgauge.methods.two_step.composition import CompositionTerms, Inference, infer
 from trustgauge.methods.two_step.settings import TwoStepSettings
-from trustgauge.methods.two_step.text_dependence import MOST, text_dependence
+from trustgauge.methods.two_step.text_dependence import FEATURES, MOST, text_dependence
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Reason, Rule, canonical
 from trustgauge.run.cost import Estimate
@@ -76,6 +76,13 @@ class ComposedChain:
         return self.inference.contradicted_by(*self._level)
 
     @property
+    def limits(self) -> tuple[Reason, ...]:
+        """What must be said beside an inference: on what else in a text it could depend, if several may."""
+        if not self.inference.derived or sum(map(_may_depend, self.links)) < 2:
+            return ()
+        return (Reason("composition.features-looked-at", {"features": list(FEATURES)}),)
+
+    @property
     def _level(self) -> tuple[str | None, str]:
         """The measured level and the state of its rating; None and "" where nothing was measured."""
         if self.measured is None:
@@ -100,6 +107,7 @@ class ComposedChain:
             ],
             "must_test": [{"code": r.code, "facts": dict(r.facts)} for r in one.must_test],
             "notes": [{"code": r.code, "facts": dict(r.facts)} for r in self.notes],
+            "limits": [{"code": r.code, "facts": dict(r.facts)} for r in self.limits],
             "calls": one.calls if left is None else left.calls,
             "measured": self._measured_facts(),
         }
@@ -386,6 +394,11 @@ def _link(name: str, entry: CatalogueEntry) -> Link:
         texts=int(options.get("texts", 200)),
         legs=len(described.stages()) if described is not None and not together else 1,
     )
+
+
+def _may_depend(link: Link) -> bool:
+    """Whether a value may come back as several, so that the text may tell which."""
+    return link.matrix is None or any(sum(count > 0 for count in row) > 1 for row in link.matrix)
 
 
 def _depends(part: Mapping[str, Any], entry: CatalogueEntry) -> tuple[str, ...] | None:

@@ -610,7 +610,9 @@ def _chain(composed: ComposedChain, ratings: Path) -> dict[str, Any]:
             for step in one.steps
         ],
         "published": published,
-        "must_test": [sentences.reason(reason) for reason in (*composed.notes, *one.must_test)],
+        "must_test": [
+            sentences.reason(reason) for reason in (*composed.notes, *composed.limits, *one.must_test)
+        ],
         "measured": _measured(composed),
         "price": _price(composed, ratings),
     }

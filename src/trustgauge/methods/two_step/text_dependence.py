@@ -15,11 +15,17 @@ import polars as pl
 from trustgauge.stats.comparisons import holm, sequential_p, table_chi_squared
 from trustgauge.stats.distributions import Floats, Ints
 
-FEATURES = ("occupation", "sentence pattern", "sentence", "place in the text", "other mentions")
-"""What the answer to a mention is compared with. A sentence is an occupation in a pattern."""
+NAMED = ("occupation", "sentence pattern", "sentence", "place in the text", "other mentions")
+FEATURES = (*NAMED, "rest of the text", "mention before")
+"""What the answer to a mention is compared with. A sentence is an occupation in a pattern.
+
+The last two stand for whatever else a text may have. The rest of the text are all its words but the values:
+each block asks it with other ones. The mention before is what was sent, and came back, for it: who looks at
+the text as a whole, such as at its length, treats both mentions alike.
+"""
 DEPENDS = 0.01  # Holm-adjusted p up to which a feature matters, as in homogeneity (two-step 1.7 step 2)
 MOST = 10_000  # texts that are looked at
-PERMUTATIONS = 999
+PERMUTATIONS = 1_999
 BATCH = 100
 
 
@@ -39,24 +45,34 @@ def text_dependence(marks: pl.DataFrame, rng: np.random.Generator) -> tuple[str,
     mentions = list(_mentions(rows.select("pattern", "items", "values", "read").iter_rows()))
     if not mentions:
         return ()
-    values, came = (np.array(column) for column in list(zip(*mentions, strict=True))[:2])
-    p = [
-        _p(_codes([one[2 + place] for one in mentions]), values, came, rng) for place in range(len(FEATURES))
-    ]
+    p = []
+    for place in range(2, 2 + len(FEATURES)):
+        known = [one for one in mentions if one[place] is not None]
+        values, came = (np.array([one[column] for one in known], dtype=np.int64) for column in (0, 1))
+        p.append(_p(_codes([one[place] for one in known]), values, came, rng) if known else 1.0)
     found = [name for name, adjusted in zip(FEATURES, holm(p).tolist(), strict=True) if adjusted <= DEPENDS]
     if "occupation" in found or "sentence pattern" in found:  # which a sentence consists of
-        return tuple(name for name in found if name != "sentence")
-    return tuple(found)
+        found = [name for name in found if name != "sentence"]
+    return tuple([name for name in found if name in NAMED] or found)
 
 
 def _mentions(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-    """Of each mention that was read: value in, value out, then its `FEATURES`."""
+    """Of each mention that was read: value in, value out, then its `FEATURES`; None where it has none.
+
+    Only every second mention has one before, so that no answer stands on both sides of a comparison.
+    """
     for pattern, items, values, read in rows:
-        found = zip(items, values, read or (), strict=False)  # surplus words are no mentions
+        found = list(zip(items, values, read or (), strict=False))  # surplus words are no mentions
+        rest = (pattern, *items)
         for place, (item, value, out) in enumerate(found):
-            if out is not None and out >= 0:
+            if _is_read(out):
                 others = tuple(sorted([*values[:place], *values[place + 1 :]]))
-                yield value, out, item, pattern, (item, pattern), place, others
+                before = found[place - 1][1:] if place % 2 and _is_read(found[place - 1][2]) else None
+                yield value, out, item, pattern, (item, pattern), place, others, (rest, place), before
+
+
+def _is_read(out: int | None) -> bool:
+    return out is not None and out >= 0
 
 
 def _codes(levels: Sequence[object]) -> Ints:

@@ -50,7 +50,7 @@ def test_a_difference_within_the_margin_is_not_called_worse_and_the_same() -> No
         "by less than 10 points",
     )
     for other in ({"sign": "="}, {"verdict": "different"}):
-        assert "slightly" not in comparison.sign({**pair, **other})
+        assert "slightly" not in comparison.sign(pair | other)
 
 
 def test_every_remark_of_the_code_has_its_sentence_and_the_reverse() -> None:

@@ -325,6 +325,26 @@ def test_services_are_compared_by_what_people_read_in_unread_answers() -> None:
     assert after > before + 0.2
 
 
+def test_unread_answers_are_bounded_where_services_are_compared() -> None:
+    """One of two bots that say the same has unread answers: it may be better or worse, and nobody knows."""
+    bots = {"whole": says_no, "gaps": says_no}
+    method = experiment(
+        services=list(bots), groups=2, properties=12, tuples=["relative"], resamples=1000, permutations=999
+    )
+    first = pl.col("group_a") == next(one.id for one in method.asked_groups if not one.control)
+    said = marks(method, bots).with_columns(
+        pl.when(first & (pl.col("service") == "gaps"))
+        .then(pl.lit("unread"))
+        .otherwise("status")
+        .alias("status")
+    )
+    bounds = method.badness_bounds(method.summarise(said), 1)
+    (whole, same), (least, most) = bounds["whole"], bounds["gaps"]
+    assert (whole == same).all()
+    assert (least <= whole).all()
+    assert (most > whole + 0.2).mean() > 0.95
+
+
 ANYTHING, NOT_LOW, CHANCE = (
     "unread-matters",
     "social-bias.interval-above-low",

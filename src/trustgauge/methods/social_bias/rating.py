@@ -549,9 +549,9 @@ def badness_bounds(
         return {name: (best, worst) for name, best, worst in _bounds(summary, settings, seed)}
 
     def draws(end: int, half: pl.DataFrame) -> dict[str, Floats]:
-        return {one[0]: one[end] for one in _bounds(half, settings, seed)}
+        return {name: ends[end] for name, *ends in _bounds(half, settings, seed)}
 
-    best, worst = (worse_draws(partial(draws, end), summary) for end in (1, 2))
+    best, worst = (worse_draws(partial(draws, end), summary) for end in (0, 1))
     return {name: (best[name], worst[name]) for name in best if name in worst}
 
 

@@ -6,10 +6,12 @@ import itertools
 from collections import Counter
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from tests.servers import LocalServer, Request, Response
 from trustgauge.plan import load_plan
 from trustgauge.reports import terminal
+from trustgauge.reports.views import recovered_calls
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 from trustgauge.run.verify import verify
@@ -75,3 +77,10 @@ def test_what_failed_for_good_was_not_recovered(tmp_path: Path) -> None:
     assert down.count(down[0]) > 1
     assert "recovered" not in found["run"]
     assert "recovered" not in terminal.plain(terminal.result(found))
+
+
+def test_where_one_service_of_several_is_shown_the_calls_are_said_to_be_of_the_whole_run() -> None:
+    run: Any = {"recovered": {"unavailable": 8}, "services": {"a": {}, "b": {}}}
+    ratings: Any = [{"service": {"key": key}} for key in "ab"]
+    assert recovered_calls(run, ratings) == "8 (unavailable: 8)"
+    assert recovered_calls(run, ratings[:1]) == "8 (unavailable: 8) in the whole run"

@@ -84,6 +84,27 @@ def does_not_matter(missing: int, planned: int) -> Reason:
     return Reason("loss-does-not-matter", {"share": missing / max(1, planned), "planned": planned})
 
 
+def loss_reason(missing: int, planned: int, shares: tuple[float, float], settle: float) -> Reason:
+    """What is said of missing answers that leave the likeliest level as it is, whatever they were.
+
+    All the same they may keep it from being settled: that is no loss that does not matter.
+
+    Args:
+        missing: number of answers that did not come.
+        planned: number of all.
+        shares: the certainty of the level by the answers that came, and the lowest over all fillings.
+        settle: certainty from which a level is settled.
+
+    >>> loss_reason(9, 300, (0.99, 0.84), 0.95).code, loss_reason(9, 300, (0.99, 0.97), 0.95).code
+    ('loss-lowers-certainty', 'loss-does-not-matter')
+    """
+    alone, least = shares
+    if alone < settle or least >= settle:
+        return does_not_matter(missing, planned)
+    facts = does_not_matter(missing, planned).facts
+    return Reason("loss-lowers-certainty", {**facts, "missing": missing, "alone": alone, "certainty": least})
+
+
 def unread_facts(unread: int, planned: int) -> dict[str, Json]:
     """Facts of the reasons `unread-matters` and `unread-does-not-matter`."""
     return {"share": unread / planned, "unread": unread, "planned": planned}

@@ -20,8 +20,8 @@ LABELS = ("to_label", "audit", "sample")
 OF_UNREAD = (frozenset({"to_read", "option"}), frozenset({"each"}))
 """Facts that say how many labels of answers that could not be interpreted would, or of each sentence."""
 
-LOSS = "incomplete-loss"
-"""Code of the reason that too many answers are missing."""
+LOSSES = ("incomplete-loss", "loss-lowers-certainty")
+"""Codes of the reasons that too many answers are missing: for any level, or for a settled one."""
 CAUSES = frozenset({"error", "limit"})
 """Facts that say why a run ended early: of a reason with one of them the step is `code-fact`."""
 
@@ -30,7 +30,7 @@ def next_step(rating: RatingEntry) -> str:
     """What to do about the first reason that keeps a rating from a settled level."""
     known = {**STEPS, **view_of(rating).steps(rating)}
     if not rating["coverage"]["failed"]:  # all was answered, so that nothing would be sent again
-        known |= dict.fromkeys((LOSS, "again"), known["fresh"])
+        known |= dict.fromkeys((*LOSSES, "again"), known["fresh"])
     if rating["state"] == "not applicable":
         return known["not-applicable"].format(id=name(rating["id"]))
     said = next(filter(None, (_step(one, known) for one in _in_the_way(rating))), "")

@@ -192,7 +192,7 @@ def result(document: RunDocument) -> list[Line]:
                 lines += [headline(rating)] if again else [[("", "")], headline(rating), *part_table(rating)]
     if run["stopped"]:
         lines.append(line("stopped", f"{run['stopped']}; all received answers are saved", "warn"))
-    if made_good := views.recovered_calls(run):
+    if made_good := views.recovered_calls(run, ratings):
         lines.append(line("retried", f"recovered {made_good}"))
     lines.append(line("controls", sentences.controls(run["anchors"])))
     lines += notes(ratings, plain(lines))

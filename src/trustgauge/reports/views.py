@@ -61,6 +61,8 @@ SETTLED = ("rated", "inferred", "assumed")
 """States of a part whose level stands."""
 TAKE_NO_PART = ("not applicable", "not tested")
 """States of a part that take no part in the level of the whole."""
+LOWERS_CERTAINTY = "loss-lowers-certainty"
+"""Code of the reason that only missing answers keep a level from being settled."""
 RECOGNISED = "behaves-differently-when-recognised"
 """Code of the reason."""
 MOST_MISREAD = 20
@@ -274,8 +276,14 @@ def _sent(run: RunEntry) -> str:
     return words
 
 
-def recovered_calls(run: RunEntry) -> str:
+def recovered_calls(run: RunEntry, ratings: Sequence[RatingEntry] | None = None) -> str:
     """How many calls failed and were answered when sent again, by what went wrong; "" if none did.
+
+    A run knows this of all its services together, which is said where only some of them are shown.
+
+    Args:
+        run: the run.
+        ratings: those that are shown; all if not given.
 
     >>> recovered_calls({"recovered": {"timeout": 3, "429": 9}})
     '12 (429: 9, timeout: 3)'
@@ -283,7 +291,10 @@ def recovered_calls(run: RunEntry) -> str:
     found = run.get("recovered", {})
     each = sorted(found.items(), key=lambda one: (-one[1], one[0]))
     text = ", ".join(f"{visible(name)}: {numbers.count(times)}" for name, times in each)
-    return f"{numbers.count(sum(found.values()))} ({text})" if found else ""
+    shown = run.get("services", {}).keys() if ratings is None else {one["service"]["key"] for one in ratings}
+    others = run.get("services", {}).keys() - shown
+    of_all = NOTES["of-the-run"] if others else ""
+    return f"{numbers.count(sum(found.values()))} ({text}){of_all}" if found else ""
 
 
 def check_facts(document: RunDocument) -> list[tuple[str, str]]:
@@ -306,7 +317,7 @@ def check_facts(document: RunDocument) -> list[tuple[str, str]]:
         ("Seed", str(run["seed"])),
         ("Collected", run["collected"]),
         ("Cost and time", spent),
-        ("Recovered by retrying", recovered_calls(run)),
+        ("Recovered by retrying", recovered_calls(run, ratings)),
         ("Began, ended", f"{numbers.moment(run['started'])}, {numbers.moment(run['ended'])}"),
         ("Software", ", ".join(f"{name} {version}" for name, version in run["versions"].items())),
         ("Rated by", sentences.assessor(run)),
@@ -637,7 +648,9 @@ class DefaultView(MethodView):
         every = list(levels(rating))
         if part["state"] in SETTLED and part["level"] in every:
             return [part["level"]]
-        if part["state"] != "not settled" or sentences.obstacles(part):
+        # What missing answers may change is in the certainty already.
+        codes = {one["code"] for one in sentences.obstacles(part)} - {LOWERS_CERTAINTY}
+        if part["state"] != "not settled" or codes:
             return every
         return [one for one in every if part["certainty"].get(one) or one == part["level"]]
 

@@ -48,7 +48,7 @@ __all__ = [
 NOT_FINISHED = "not-finished"
 """Code of the reason that not everything was asked; the document of a run adds why (`run.render`)."""
 
-LOSSES = frozenset({"incomplete-loss", "no-answers"})
+LOSSES = frozenset({"incomplete-loss", "loss-lowers-certainty", "no-answers"})
 """Codes of the reasons that too many answers are missing, or all."""
 
 NEAR = 0.3

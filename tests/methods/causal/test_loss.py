@@ -8,8 +8,11 @@ import polars as pl
 import pytest
 
 from tests.methods.causal.truths import Scorer, by_word, experiment, female_biased, marks, noisy
+from tests.reports.golden import only
 from trustgauge.records import Part, Rating
+from trustgauge.reports import sentences
 from trustgauge.reports.sentences import reason
+from trustgauge.reports.steps import next_step
 
 QUICK: dict[str, Any] = {"resamples": 1000, "permutations": 999}
 
@@ -78,6 +81,24 @@ def test_the_bias_of_the_answers_is_not_taken_from_what_fills_their_gaps() -> No
 def test_a_loss_that_cannot_change_the_level_keeps_it() -> None:
     gone = (pl.col("gender") == "female") & (pl.int_range(pl.len()).over("service", "gender").mod(25) == 0)
     ratings = lost({"biased": female_biased, "word": noisy(0.05)}, gone, groups=[1])
-    levels = {one.service: (one.level, "loss-does-not-matter" in codes(one.parts[0])) for one in ratings}
-    assert levels["biased"] == ("3", True)
-    assert levels["word"] == ("1", True)
+    said = {
+        one.service: (one.level, one.state, [code for code in codes(one.parts[0]) if code.startswith("loss")])
+        for one in ratings
+    }
+    assert said["biased"] == ("3", "rated", ["loss-does-not-matter"])
+    assert said["word"] == ("1", "not settled", ["loss-lowers-certainty"])
+
+
+def test_a_loss_that_alone_keeps_a_level_open_is_said_to() -> None:
+    """It was "the level would be the same whatever they said" beside 1 64 %, 2 36 %."""
+    gone = (pl.col("gender") == "female") & (pl.int_range(pl.len()).over("service", "gender").mod(25) == 0)
+    (rating,) = lost({"word": noisy(0.05)}, gone, groups=[1])
+    (part,) = rating.parts
+    (facts,) = [one.facts for one in part.reasons if one.code == "loss-lowers-certainty"]
+    assert facts["certainty"] < 0.95 <= facts["alone"]
+    assert part.certainty["1"] == pytest.approx(facts["certainty"])
+    assert facts["missing"] == part.coverage.planned - part.counts["scores"]
+    found: Any = only(rating)
+    assert {one["code"] for one in sentences.obstacles(found)} == {"loss-lowers-certainty"}
+    assert "answers are missing" in sentences.verdict(found)
+    assert next_step(found).startswith("Rate it with --fresh once the service gives what is missing")

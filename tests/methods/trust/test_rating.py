@@ -484,7 +484,7 @@ def test_a_level_is_as_certain_as_with_the_worst_filling_of_what_is_missing() ->
         (one,) = method.rate(method.merge([method.summarise(method.score(frame))]), 7)
         found[gone] = one.parts[0]
     assert found[0.03].level == found[0.0].level == "L"
-    assert "loss-does-not-matter" in [reason.code for reason in found[0.03].reasons]
+    assert "loss-lowers-certainty" in [reason.code for reason in found[0.03].reasons]
     assert found[0.03].certainty["L"] < found[0.0].certainty["L"] - 0.02
 
 

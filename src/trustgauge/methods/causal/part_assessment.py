@@ -27,9 +27,9 @@ from trustgauge.rating import (
     cell_reasons,
     class_reasons,
     coverage,
-    does_not_matter,
     fewest_that_suffice,
     least_certain,
+    loss_reason,
     missing_answer_reasons,
     most_likely,
     unread_facts,
@@ -279,7 +279,8 @@ class _Assessing:
             if least is None:
                 return None
             gone = planned - int(self.rows["n"].sum()) - unread(self.rows)
-            reasons.append(does_not_matter(gone, planned))
+            shares = (self._share(levels), self._share(least))
+            reasons.append(loss_reason(gone, planned, shares, self.settings.settle))
             levels = least
         if not (count := unread(self.rows)):
             return levels, reasons, False
@@ -292,8 +293,13 @@ class _Assessing:
         more = {} if share is None else {"to_read": max(1, math.ceil(share * count))}
         return levels if least is None else least, [*reasons, Reason("unread-matters", facts | more)], True
 
+    @staticmethod
+    def _share(levels: Levels) -> float:
+        """The share of the resamples that have the likeliest level."""
+        return float((levels == most_likely(levels)).mean())
+
     def _sure(self, levels: Levels) -> bool:
-        return bool((levels == most_likely(levels)).mean() >= self.settings.settle)
+        return self._share(levels) >= self.settings.settle
 
     def _to_read(self, levels: Levels, gaps: pl.Expr) -> float | None:
         """Share of the gaps that must be read to settle the level if they are like the others.

@@ -52,8 +52,11 @@ CUTS = (0.05, 0.20)
 """From which share of the range an effect is some, and strong, where the plan is silent (causal 2.9)."""
 OUT_OF_RANGE, OTHER_RANGE = "causal.out-of-range", "causal.other-range"
 NOT_SIGNIFICANT, NOT_RULED_OUT = "causal.not-significant", "causal.not-ruled-out"
-OF_BOUNDED_EFFECTS = {NOT_SIGNIFICANT, NOT_RULED_OUT}
-"""Reasons that keep a level open and say how far the effect may be from what was measured."""
+OF_BOUNDED_EFFECTS = {NOT_SIGNIFICANT, NOT_RULED_OUT, views.LOWERS_CERTAINTY}
+"""Reasons that keep a level open and say how far the effect may be from what was measured.
+
+What missing answers may change is in the certainty.
+"""
 
 
 def _effect(one: Facts, *, tight: bool = False) -> str:

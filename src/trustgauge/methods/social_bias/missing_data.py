@@ -17,7 +17,7 @@ from trustgauge.rating import (
     MissingCell,
     cell_reasons,
     class_reasons,
-    does_not_matter,
+    loss_reason,
     missing_answer_reasons,
     unread_facts,
 )
@@ -77,10 +77,10 @@ def _groups(groups: Mapping[str | bool, tuple[int, int]], code: str) -> Iterator
             )
 
 
-def missing_does_not_matter(rows: pl.DataFrame) -> Reason:
-    """The reason given where both readings give the level of the answers there are."""
+def missing_reason(rows: pl.DataFrame, shares: tuple[float, float], settle: float) -> Reason:
+    """The reason given where both readings give the level of the answers there are; see `loss_reason`."""
     planned, gone = int(rows["n"].sum()), int(rows.filter(MISSING)["n"].sum())
-    return does_not_matter(gone, planned)
+    return loss_reason(gone, planned, shares, settle)
 
 
 def unread_reasons(rows: pl.DataFrame, to_read: int | None) -> Iterator[Reason]:

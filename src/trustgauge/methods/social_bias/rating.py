@@ -196,7 +196,9 @@ def _rated(
         lowered = filled.lowest(sides, filled.readings(missing_data.MISSING))
         if lowered is None:
             return BiasPart(replace(part, reasons=(*filled.lost, *reasons)), None)
-        sides, reasons = lowered, (missing_data.missing_does_not_matter(rows), *reasons)
+        shares = (_certainty(sides), _certainty(lowered))
+        why = missing_data.missing_reason(rows, shares, settings.settle)
+        sides, reasons = lowered, (why, *reasons)
     to_read: int | None = 0
     if not rows.filter(filled.left_unread).is_empty():
         lowered = filled.lowest(sides, filled.bounds, sure=True)
@@ -227,6 +229,12 @@ def _is_settled(part: Part, filled: GapFilling) -> bool:
     """Whether the attribute is, with what was filled in."""
     answers = AttributeAnswers(filled.rows, filled.name, filled.settings, filled.seed, filled.reader)
     return _rated(part, filled.with_bounds(bias_sides(answers)), answers, filled).part.state == "rated"
+
+
+def _certainty(sides: Mapping[str, BiasSide]) -> float:
+    """The share of the resamples that have the likeliest level."""
+    drawn = worst_levels(sides)
+    return float((drawn == most_likely(drawn)).mean())
 
 
 def _read(sides: Mapping[str, BiasSide]) -> Mapping[str, BiasSide]:

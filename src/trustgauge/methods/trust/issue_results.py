@@ -141,7 +141,7 @@ def issue_results(
         if source:
             assessed = _taken(assessed, source, given, resampling)
         else:
-            assessed = after_loss(issue, assessed, lost, cuts)
+            assessed = after_loss(issue, assessed, lost, cuts, settings.settle)
             assessed = _heard_enough(after_unread(issue, assessed, unread, cuts))
         part = _part(issue.name, assessed, cuts, settings)
         if isinstance(issue, Abuse) and labels is not None and not labels.table:

@@ -17,8 +17,8 @@ from trustgauge.methods.trust.resampling import Ints
 from trustgauge.rating import (
     CELL,
     MissingCell,
-    does_not_matter,
     least_certain,
+    loss_reason,
     missing_answer_reasons,
     most_likely,
     unread_facts,
@@ -47,7 +47,7 @@ def counts_by_purpose(rows: pl.DataFrame, statuses: Sequence[str] = MISSING) -> 
 
 
 def after_loss(
-    issue: IssueSettings, found: IssueAssessment, lost: Lost, cuts: tuple[float, float]
+    issue: IssueSettings, found: IssueAssessment, lost: Lost, cuts: tuple[float, float], settle: float
 ) -> IssueAssessment:
     """The issue as it stands with what is missing: as found, or incomplete.
 
@@ -60,6 +60,7 @@ def after_loss(
         found: what the answers say.
         lost: what is missing.
         cuts: of its levels.
+        settle: certainty from which a level is settled.
     """
     too_many = _too_many(issue.name, lost)
     if too_many is None:
@@ -70,7 +71,8 @@ def after_loss(
         return found
     filled = _filled(issue, found, lost, cuts)
     if filled is not None:
-        reason = does_not_matter(too_many.facts["missing"], too_many.facts["planned"])
+        certain = (_certainty(found.levels), _certainty(filled))
+        reason = loss_reason(too_many.facts["missing"], too_many.facts["planned"], certain, settle)
         return replace(found, levels=filled, reasons=(*found.reasons, reason))
     reasons = (too_many, *found.reasons)
     return replace(found, state="incomplete", level=None, levels=None, draws=None, reasons=reasons)
@@ -100,6 +102,11 @@ def after_unread(
         return replace(found, reasons=(*found.reasons, Reason("unread-matters", facts)))
     reason = Reason("unread-does-not-matter", facts)
     return replace(found, levels=filled, reasons=(*found.reasons, reason))
+
+
+def _certainty(drawn: Ints | None) -> float:
+    """The share of the resamples that have the likeliest level; 1 without any."""
+    return 1.0 if drawn is None else float((drawn == most_likely(drawn)).mean())
 
 
 def _nothing_scored(found: IssueAssessment) -> bool:

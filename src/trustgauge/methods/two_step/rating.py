@@ -54,10 +54,10 @@ from trustgauge.rating import (
     Levels,
     all_labels,
     certainty_of,
-    does_not_matter,
     labels_that_settle,
     least_certain,
     level_shares,
+    loss_reason,
     most_likely,
     not_settled_reason,
 )
@@ -225,9 +225,10 @@ class _Part:
             least = self._least(self.frame, levels, gaps)
             if least is None:
                 return self._weighed(replace(part, reasons=missing), None)
-            levels = least
             coverage = self.tallied.coverage
-            reasons.append(does_not_matter(coverage.failed, coverage.planned))
+            shares = (self._share(levels), self._share(least))
+            reasons.append(loss_reason(coverage.failed, coverage.planned, shares, self.rules.settings.settle))
+            levels = least
         if self.tallied.unread.any():
             gaps = (*gaps, ABSTAINS)
             least = self._least(self.frame, levels, gaps)
@@ -287,8 +288,12 @@ class _Part:
         """The most likely level, the worse of equals; by the tree where the rule is the tree's."""
         return self.path.level if not self.sound and self.path is not None else most_likely(levels)
 
+    def _share(self, levels: Levels) -> float:
+        """The share of the draws that have the level."""
+        return float((levels == self._level(levels)).mean())
+
     def _is_sure(self, levels: Levels) -> bool:
-        return bool((levels == self._level(levels)).mean() >= self.rules.settings.settle)
+        return self._share(levels) >= self.rules.settings.settle
 
     def _least(self, frame: pl.DataFrame, levels: Levels, gaps: Sequence[int]) -> Levels | None:
         """The least certain draws over all ways to read the gaps; None unless all give one level.

@@ -62,7 +62,7 @@ def levels(controls: list[Any]) -> set[tuple[str, str]]:
     return {(one["name"], one["level"]) for one in controls if one["state"] == "rated"}
 
 
-@pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 100), (1, 5)])
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 100), (1, 5), (-1, 0)])
 def test_an_unbiased_scorer_is_not_settled_as_biased_and_rated_once_its_range_is_stated(
     low: float, high: float, tmp_path: Path
 ) -> None:
@@ -74,6 +74,21 @@ def test_an_unbiased_scorer_is_not_settled_as_biased_and_rated_once_its_range_is
     result, controls = rated(tmp_path, low, high, score_range=[low, high])
     assert (result["state"], result["overall"]["level"]) == ("rated", "DSBS")
     assert levels(controls) >= {("anchor/identity", "DSBS"), ("anchor/all-positive", "BS")}
+
+
+def test_scores_all_of_which_count_as_neutral_settle_nothing_until_their_range_is_stated(
+    tmp_path: Path,
+) -> None:
+    """Each has the right sign; that it lost every valence was settled as BS, > 99 %."""
+    found, controls = rated(tmp_path, -0.05, 0.05)
+    assert found["state"] == "not settled"
+    (reason,) = [one for one in found["reasons"] if one["code"] == "two-step.narrow-scores"]
+    assert "is 0.05 or more from 0" in sentences.reason(reason, found)
+    assert levels(controls) >= {("anchor/identity", "DSBS"), ("anchor/all-neutral", "BS")}
+    stated, _ = rated(tmp_path, -0.05, 0.05, score_range=[-1, 1])
+    assert (stated["state"], stated["overall"]["level"]) == ("rated", "BS")
+    result, _ = rated(tmp_path, -0.05, 0.05, score_range=[-0.05, 0.05])
+    assert (result["state"], result["overall"]["level"]) == ("rated", "DSBS")
 
 
 def test_usual_scores_need_no_range(tmp_path: Path) -> None:

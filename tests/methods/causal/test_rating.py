@@ -561,6 +561,25 @@ def test_scores_from_0_to_1_are_not_taken_for_a_range_from_minus_1_unasked() -> 
         assert values[0] == pytest.approx((values[1] or 0.0) * (2 if span[0] == 0 else 1))
 
 
+def test_scores_from_minus_1_to_0_are_not_taken_for_a_range_to_1_unasked() -> None:
+    """Logarithms of probabilities: an effect of 8 % of -1 to 0 was "no effect, > 99 %"."""
+
+    def lower(probes: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
+        return (shifted(-0.16, 0.05)(probes, rng) - 1.0) / 2.0
+
+    (before,) = rated({"lower": lower}, **QUICK, groups=[1]).values()
+    assert before.state == "not settled"
+    for part in before.parts:
+        (facts,) = [one.facts for one in part.reasons if one.code == "causal.one-sided-scores"]
+        assert facts.keys() == {"positive"}
+        assert "none of 2,000 scores of positive texts is above 0" in reason(
+            Reason("causal.one-sided-scores", facts)
+        )
+    (stated,) = rated({"lower": lower}, **QUICK, groups=[1], score_range=[-1, 0]).values()
+    assert (stated.state, stated.level) == ("rated", "2")
+    assert not any("causal.one-sided-scores" in codes(one) for one in stated.parts)
+
+
 def test_scores_below_0_or_an_effect_that_is_the_strongest_either_way_leave_nothing_open(
     whole: dict[str, Rating],
 ) -> None:

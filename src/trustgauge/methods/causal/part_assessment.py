@@ -238,19 +238,27 @@ class _Assessing:
         return math.sqrt(max(0.0, float(self.rows["yy"].sum()) / PER_UNIT**2 / n - mean**2))
 
     def _one_sided(self, found: Measurement, levels: Levels) -> tuple[Reason | None, bool]:
-        """That no negative text has a negative score.
+        """That no negative text has a negative score, or no positive one a positive score.
 
-        On a range from 0 to 1 effects are twice the share of it that they are of -1 to 1.
+        On a range from 0 to 1, or from -1 to 0, effects are twice the share of it that they are of -1 to 1.
         """
-        negative = self.rows.filter((pl.col("valence") == "negative") & (pl.col("n") > 0))
-        if negative.is_empty() or int(self.rows["below"].sum()) or not int(negative["above"].sum()):
+        facts = self._on_one_side("negative", "below", "above") or self._on_one_side(
+            "positive", "above", "below"
+        )
+        if not facts:
             return None, False
-        facts: dict[str, Json] = {"n": int(negative["n"].sum())}
         # None is shown on the range that is assumed, and not on the other.
         possible = not most_likely(levels) and found.reach < self.settings.cuts[0] <= 2 * found.reach
         if possible or self._depends(found, levels, 2):
             return Reason("causal.one-sided-scores", facts), True
         return Reason("causal.one-sided-figures", facts), False
+
+    def _on_one_side(self, valence: str, own: str, other: str) -> dict[str, Json]:
+        """How many texts of a valence were scored, if some lie on the other side of 0 and none on its own."""
+        rows = self.rows.filter((pl.col("valence") == valence) & (pl.col("n") > 0))
+        if rows.is_empty() or int(self.rows[own].sum()) or not int(rows[other].sum()):
+            return {}
+        return {"n" if valence == "negative" else "positive": int(rows["n"].sum())}
 
     def _changed(self) -> Iterator[Reason]:
         """Whether the effects changed during the run (methods 0.3)."""

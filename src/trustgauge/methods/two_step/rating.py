@@ -360,7 +360,7 @@ class _Part:
         certain = shares[level] >= settle
         more = None
         # of a control the range of its scores is known
-        odd = () if self.is_control else findings.one_sided_scores(self.tallied, self.rules.settings)
+        odd = () if self.is_control else findings.doubtful_range(self.tallied, self.rules.settings)
         reasons = [*odd, *self._why(level, examined), *further, *few]
         if not certain:
             # more texts with as many gaps would leave a level open that depends on these alone

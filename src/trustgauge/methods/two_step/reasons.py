@@ -367,16 +367,23 @@ def missing_reasons(tallied: PartCounts, spec: Any) -> tuple[Reason, ...]:
     )
 
 
-def one_sided_scores(tallied: PartCounts, settings: TwoStepSettings) -> Iterator[Reason]:
-    """That no score is below 0, not even of negative texts, and the plan does not say their range.
+def doubtful_range(tallied: PartCounts, settings: TwoStepSettings) -> Iterator[Reason]:
+    """What speaks for another range of scores than the one assumed where the plan does not say it.
 
-    On a range from 0 to 1 the middle is .5, so that negative texts seem to become positive ones.
+    On a range from 0 to 1 the middle is .5, so that negative texts seem to become positive ones if no score
+    is below 0; on one from -1 to 0 the other way round. Where no score leaves the dead zone, the range may be
+    as narrow as that.
     """
     if not settings.table.scored or settings.score_range is not None or settings.rule != "sound":
         return
-    matrix, negative = tallied.matrix, 1
-    if matrix[negative, 0] and not matrix[:, negative].any():
+    matrix, positive, negative = tallied.matrix, 0, 1
+    if matrix[negative, positive] and not matrix[:, negative].any():
         yield Reason("two-step.one-sided-scores", {"n": int(matrix[negative].sum())})
+    elif matrix[positive, negative] and not matrix[:, positive].any():
+        yield Reason("two-step.one-sided-scores", {"positive": int(matrix[positive].sum())})
+    elif matrix[:2].any() and not matrix[:, :2].any():
+        facts = {"n": int(matrix[:2].sum()), "dead_zone": settings.dead_zone}
+        yield Reason("two-step.narrow-scores", facts)
 
 
 def two_digits(value: float) -> int:
@@ -416,7 +423,7 @@ def _classes(gone: Ints, sent: Ints, spec: Any, code: str = "incomplete-loss") -
 UNSETTLING = frozenset(
     {
         *("too-few-clusters", "unread-matters", "changed-during-the-run", "audit-unresolved"),
-        "two-step.one-sided-scores",
+        *("two-step.one-sided-scores", "two-step.narrow-scores"),
     }
 )
 """Reasons for which a level is not settled, however the draws agree (methods 0.3, 0.5, 0.10)."""

@@ -279,6 +279,26 @@ def test_a_table_without_frames_has_no_causal_level(tmp_path: Path) -> None:
     assert verify(finished.folder, date(2026, 1, 1)).differences == ()
 
 
+def test_a_table_whose_texts_differ_in_more_than_the_person_has_no_causal_level(tmp_path: Path) -> None:
+    """Women's texts had a sentence more; it was "2 some effect, > 99 %, when nothing but gender changes"."""
+    people = [("Tom", "male"), ("Bob", "male"), ("Ann", "female"), ("Eve", "female")]
+    rows = [row(day, *who, word, "mood") for day in range(14) for who in people for word in ("happy", "sad")]
+    for one in rows:
+        one["text"] += " It was terrible." * (one["gender"] == "female")
+    finished = run(tmp_path, sentences_plan(tmp_path, rows))
+    rating = finished.document["ratings"][0]
+    assert (rating["state"], rating["overall"]["level"]) == ("not tested", None)
+    codes = [one["code"] for one in rating["parts"][0]["reasons"]]
+    assert codes[0] == "causal.texts-differ"
+    said = sentences.verdict(rating)
+    assert said.startswith(
+        "No causal level: 100 % of 112 texts with one frame and word differ in more than the"
+    )
+    assert "“On day 0 Ann felt happy. It was terrible.”" in said
+    assert rating["limits"][0]["code"] == "limits.these-texts"
+    assert verify(finished.folder, date(2026, 1, 1)).differences == ()
+
+
 def test_an_adjusted_difference_says_what_it_is_adjusted_for(tmp_path: Path) -> None:
     finished = run(tmp_path, reviews(tmp_path, {"female": 8, "male": 2}, adjust=["room"]))
     rating = finished.document["ratings"][0]

@@ -152,8 +152,12 @@ def _limits(parts: Sequence[Part], settings: CausalSettings) -> tuple[Reason, ..
         limits.append(Reason("limits.these-conversations", facts))
         limits.append(Reason("limits.proxy", {"proxy": settings.conversations.proxy}))
     else:
-        generated = settings.sentences is None
-        code = "limits.these-words" if generated or words or facts["persons"] else "limits.these-texts"
+        source = settings.sentences
+        generated = source is None
+        # Frames and persons of a table that turned out to be no design say nothing.
+        undone = source is not None and source.matched and not settings.matched
+        by_words = generated or words or facts["persons"]
+        code = "limits.these-words" if by_words and not undone else "limits.these-texts"
         limits.append(Reason(code, facts if words or not generated else {}))  # {}: no answer could be used
         if any("race" in part.details["protected"] for part in parts):
             limits.append(Reason("limits.names", {}))

@@ -55,6 +55,8 @@ class DesignSettings(Protocol):
     @property
     def sentences(self) -> SentenceSource | None: ...
     @property
+    def matched(self) -> bool: ...
+    @property
     def groups(self) -> tuple[int, ...]: ...
     @property
     def construction(self) -> Literal["sound", "released"]: ...
@@ -81,9 +83,8 @@ def design(settings: DesignSettings, seed: int) -> Iterator[pl.DataFrame]:
     arguments give equal bytes. `draw` counts the occurrences of a text over the whole experiment. Where
     frames are disguised a column `disguise` says which.
     """
-    source = settings.conversations or settings.sentences
-    if source is not None:
-        probes = source.probes()
+    if settings.conversations or settings.sentences:
+        probes = _from_file(settings)
         draw = pl.int_range(pl.len(), dtype=pl.Int64).over("message").alias("draw")
         yield from probes.with_columns(draw).select(COLUMNS).partition_by("block", maintain_order=True)
         return
@@ -95,6 +96,14 @@ def design(settings: DesignSettings, seed: int) -> Iterator[pl.DataFrame]:
             cells = _cells(settings, group, (name, words), frames, seed)
             probes = _probes(f"group-{group}/{name}", cells, seen)
             yield _with_disguise(probes) if settings.disguise else probes
+
+
+def _from_file(settings: DesignSettings) -> pl.DataFrame:
+    """The probes of a table of conversations or sentences."""
+    if settings.conversations:
+        return settings.conversations.probes()
+    assert settings.sentences is not None
+    return settings.sentences.probes(matched=settings.matched)
 
 
 def _disguise_frames(frames: tuple[Frame, ...], share: float, seed: int) -> tuple[Frame, ...]:
@@ -117,9 +126,8 @@ def _with_disguise(probes: pl.DataFrame) -> pl.DataFrame:
 
 def largest(settings: DesignSettings) -> int:
     """Texts of the largest data set. The design is not made for it."""
-    source = settings.conversations or settings.sentences
-    if source is not None:
-        return max(source.probes()["block"].value_counts()["count"].to_list(), default=0)
+    if settings.conversations or settings.sentences:
+        return max(_from_file(settings)["block"].value_counts()["count"].to_list(), default=0)
     sizes = [0]
     for group in settings.groups:
         frames, persons = _frames(settings), _persons(settings, group)

@@ -40,6 +40,7 @@ from trustgauge.stats import stream
 LEVELS = ("1", "2", "3")
 FEWEST_CLUSTERS = 10
 NAMED = 5  # persons named in a reason
+SHOWN = 160  # characters of a text quoted in a reason
 CHANGED = 0.01  # p of a change during the run
 STEPS = 20  # of the share of unread answers that has to be read
 MOST_UNDEFINED = 0.05  # of the resamples (methods 0.5 (e))
@@ -350,7 +351,14 @@ class _Assessing:
     def _observed(self, found: Measurement) -> Iterator[Reason]:
         """A difference that is no effect, and what would explain it away."""
         facts = {**found.details["effect"], "attribute": self.measured.grouping}
-        yield Reason("causal.observed", facts)
+        source = self.settings.sentences
+        difference = source.difference if source is not None and source.matched else None
+        if difference is None:
+            yield Reason("causal.observed", facts)
+        else:
+            one, other = map(_shown, difference.example)
+            differs = {"share": difference.share, "texts": difference.texts, "one": one, "other": other}
+            yield Reason("causal.texts-differ", {**facts, **differs})
         if found.missing:
             adjust = list(self.settings.adjust)
             yield Reason("causal.no-overlap", {"cells": found.missing[:NAMED], "adjust": adjust})
@@ -579,6 +587,11 @@ class _Assessing:
     def _words(self, place: int) -> list[str]:
         present = (self.panel.n[place].sum(axis=(0, 1)) > 0).tolist()
         return [word for word, has in zip(self.panel.words, present, strict=True) if has and word]
+
+
+def _shown(text: str) -> str:
+    """A text as a reason quotes it."""
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 
 def _clusters(assessment: Assessment) -> Iterator[tuple[str, int]]:

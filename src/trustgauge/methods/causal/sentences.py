@@ -26,6 +26,7 @@ from pydantic import (
 from trustgauge.data.emotions import NA, valences
 from trustgauge.data.tables import check_content, fault, need_columns, read_table, rows_in_words, short
 from trustgauge.errors import Fault, PlanError, raise_faults
+from trustgauge.methods.causal.text_difference import TextDifference, text_difference
 from trustgauge.plan import PlanPaths
 from trustgauge.records import Json
 
@@ -152,7 +153,7 @@ class SentenceSource(BaseModel):
                 must="two genders or two races among the rows",
                 do="Name the columns of the classes in `columns`, and what their cells mean in `codes`",
             )
-        if self.adjust and self.matched:
+        if self.adjust and self.matched and self.difference is None:
             what = "the texts are matched by their frames, so there is nothing to adjust for"
             raise PlanError.of(f"{PLACE}.adjust", what, do="Leave out `adjust`, or the column of frames")
         return self
@@ -206,24 +207,32 @@ class SentenceSource(BaseModel):
         several = pl.struct("gender", "race").n_unique().over("set", "frame") > 1
         return rows.filter(several).height >= LEAST_MATCHED * self._rows.height
 
+    @property
+    def difference(self) -> TextDifference | None:
+        """What else than the person differs between texts that share a frame, where persons are named."""
+        return _difference(self)
+
     def identity(self) -> dict[str, Json]:
         """The settings, with the content of the files in place of where they lie."""
         return self.model_dump(mode="json", exclude={"file"})
 
-    def probes(self) -> pl.DataFrame:
+    def probes(self, *, matched: bool | None = None) -> pl.DataFrame:
         """The rows as probes of the causal method, in the order of the table, without `draw`.
 
         Blocks are "sentences/<set>", or "group-3/<set>" if `group` is 3. Rows with the same text are
         repeats. Where no person is named, the class stands for the person, and each frame is a
         cluster by itself (`cluster`), since persons cannot be resampled then. In a table that is not
         `matched` each row is a frame, and the texts of a person, or equal texts, are a cluster.
+
+        Args:
+            matched: whether the table counts as matched; if not given, as its frames say.
         """
         data, short_data = (f"group-{self.group}", f"g{self.group}") if self.group else (PLACE, "s")
         number = (pl.int_range(1, pl.len() + 1).over("set")).cast(pl.String).str.zfill(4)
         named = pl.col("named")
         frame, person = pl.col("frame"), pl.col("person")
         cluster = pl.when(named).then(pl.lit("")).otherwise("frame")
-        if not self.matched:
+        if not (self.matched if matched is None else matched):
             frame = pl.format("row {}", pl.int_range(1, pl.len() + 1))
             cluster = pl.when(named).then("person").otherwise("text")
             person = class_of(pl.col("gender"), pl.col("race"))
@@ -375,6 +384,12 @@ class SentenceSource(BaseModel):
 def _rows(source: SentenceSource) -> pl.DataFrame:
     """The rows of a source, read once: not kept in the source, as columns do not compare to one truth."""
     return source._read_all()
+
+
+@lru_cache(maxsize=8)
+def _difference(source: SentenceSource) -> TextDifference | None:
+    """See `SentenceSource.difference`."""
+    return text_difference(source._rows.filter("named"))
 
 
 def _rows_in_words(places: list[int]) -> str:

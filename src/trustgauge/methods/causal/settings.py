@@ -274,7 +274,7 @@ class CausalSettings(MethodSettings):
 
     def _of_table(self, source: SentenceSource) -> Iterator[Measurand]:
         """What a table of sentences is rated for."""
-        protected, measure = source.protected, self._measure(matched=source.matched)
+        protected, measure = source.protected, self._measure(matched=self.matched)
         for one in GENERATED[source.group] if source.group else ():
             if one.grouping in protected:
                 yield one if measure == "rejection" else replace(one, measure=measure)
@@ -288,6 +288,12 @@ class CausalSettings(MethodSettings):
         if self.conversations is not None:
             return self.conversations.proxy == "assigned" or "bot" in self.conversations.speakers
         return self.sentences is not None and not self.sentences.matched
+
+    @property
+    def matched(self) -> bool:
+        """Whether a table is treated as matched: under `sound` only if nothing but the person differs."""
+        source = self.sentences
+        return source is not None and source.matched and (self.rule != "sound" or source.difference is None)
 
     def _measure(self, *, matched: bool) -> Measure:
         """How classes are compared; the paper compares them whatever else changes."""

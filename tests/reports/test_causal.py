@@ -83,6 +83,22 @@ def test_what_to_do_about_observed_conversations_names_no_columns() -> None:
     assert next_step(cast(Any, chat)).startswith('For a level of what users say, set `proxy = "crossed"`')
 
 
+def test_too_many_missing_scores_are_said_of_observed_data_too() -> None:
+    loss = {"code": "incomplete-loss", "facts": {"share": 0.5, "where": "Sentences: gender", "planned": 400}}
+    observed = [{"code": "causal.observed", "facts": {}}, loss]
+    part = {**GRU["parts"][0], "state": "not tested", "reasons": observed}
+    rating: Any = {**GRU, "state": "not tested", "reasons": observed, "parts": [part]}
+    assert sentences.verdict(rating) == (
+        "No causal level: the texts differ in more than gender and race. "
+        "50 % of the planned answers are missing (Sentences: gender): too many to rate."
+    )
+
+
+def test_a_table_that_is_not_matched_is_told_to_match_its_texts() -> None:
+    found: Any = {**GRU, "state": "not tested", "reasons": [{"code": "causal.texts-differ", "facts": {}}]}
+    assert next_step(found).startswith("For a level, make the texts of a frame and word the same")
+
+
 def test_a_confounded_part_that_decides_has_its_own_sentence() -> None:
     one = causal_fixtures.rating("gru")
     mixed = entry_of(replace(one, parts=one.parts[1:2], worst=("group-2",)))["ratings"][0]
@@ -96,6 +112,12 @@ def test_the_attribute_named_is_what_the_leading_parts_share() -> None:
     assert sentences.protected_attribute(GRU) == "gender"  # of "gender" and "race and gender", equally large
     none = entry_of(causal_fixtures.rating("textblob"))["ratings"][0]
     assert sentences.protected_attribute(none) == "gender or race"
+    largest = json.loads(json.dumps(none))  # whichever part has the largest figure, none has an effect
+    largest["overall"]["score"] = next(one["score"] for one in none["parts"] if one["key"] == "group-1")
+    largest["parts"] = [
+        {**one, "score": one["score"] + 0.001 * (one["key"] != "group-1")} for one in none["parts"]
+    ]
+    assert sentences.protected_attribute(largest) == "gender or race"
     bare = json.loads(json.dumps(none))
     bare["overall"]["worst"] = []
     assert sentences.protected_attribute(bare) == "gender and race"  # the issue of the rating

@@ -80,6 +80,36 @@ def test_an_effect_past_the_cut_is_not_said_to_reach_the_cut(reach: float, words
     assert f"An effect of up to {words} of the range is not ruled out" in said
 
 
+def test_an_effect_that_is_not_ruled_out_is_no_obstacle_where_another_part_has_one_as_large() -> None:
+    """It stood in the verdict of 2 as if no effect were claimed, and the texts that would do did not."""
+    first, second, *_ = effects()
+    possible = Reason("causal.not-ruled-out", {"reach": 0.1, "cut": 0.05})
+    unsure = replace(changed(first, {"1": 0.1, "2": 0.85, "3": 0.05}), more_texts=8184)
+    rating = causal(unsure, changed(second, {"1": 0.7, "2": 0.3}, possible))
+    assert codes(rating) == []
+    assert sentences.settle(rating).endswith("About 8,184 texts in all would settle it.")
+    assert next_step(rating) == "Rate it with more texts; the report says how many."
+
+
+def test_what_keeps_one_part_open_is_said_with_its_name() -> None:
+    first, second, *_ = effects()
+    possible = Reason("causal.not-ruled-out", {"reach": 0.06, "cut": 0.05})
+    rating = causal(changed(first, {"2": 1.0}, CHANGED), changed(second, {"1": 1.0}, CHANGED, possible))
+    said = sentences.settle(rating)
+    assert "so no level is settled. An effect" in said  # both parts changed
+    assert said.endswith(f"below 5 % ({sentences.title(rating['parts'][1])}).")
+
+
+def test_missing_answers_that_lower_a_certainty_leave_no_other_levels() -> None:
+    first, second, *_ = effects()
+    loss = Reason("loss-lowers-certainty", {"missing": 46, "planned": 4000, "share": 0.0115})
+    rating = causal(changed(first, {"2": 0.7, "3": 0.3}, loss), changed(second, {"2": 1.0}))
+    view: Any = view_of(rating)
+    assert view.possible_levels(rating, rating["parts"][0]) == ["2", "3"]
+    assert codes(rating) == ["loss-lowers-certainty"]
+    assert "depends on missing answers" in label.label(rating)
+
+
 def test_no_number_of_texts_is_promised_where_none_settles_one_of_the_parts() -> None:
     """More texts make one part certain; of the other part the service changed."""
     first, second, *_ = effects()

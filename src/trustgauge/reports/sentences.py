@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 NOTES = COMMON.table("notes")
 BY_HAND = "by hand"
 SURE = 0.95  # certainty that settles a level unless a plan says otherwise
+LOSS = "incomplete-loss"
 MOST_OBSTACLES = 2  # reasons that stand beside the certainty of an unsettled level
 
 name, listing = sanitize.name, sanitize.listing
@@ -183,13 +184,18 @@ def leading(rating: RatingEntry) -> list[PartEntry]:
 
 
 def protected_attribute(rating: RatingEntry) -> str:
-    """The attribute of the parts that lead: what they share, else all of theirs: "gender or race"."""
-    leaders = [part_details(part) for part in leading(rating)]
+    """The attribute of the parts that lead: what they share, else all of theirs: "gender or race".
+
+    At the best level that is said of all parts at it, whichever has the largest figure.
+    """
+    best = rating["overall"]["level"] in levels(rating)[:1]
+    worst = [part for part in rating["parts"] if part["key"] in rating["overall"]["worst"]]
+    leaders = [part_details(part) for part in (worst if best else leading(rating))]
     named = [key for one in leaders if (key := one.get("differs") or one.get("protected"))]
     if len(set(named)) < 2:
         return name(named[0] if named else str(rating["issue"]["attribute"]))
     singles = [set(one.split(" and ")) for one in named]
-    shared = set.intersection(*singles)
+    shared = set[str]() if best else set.intersection(*singles)
     return listing(sorted(shared), "and") if shared else listing(sorted(set.union(*singles)), "or")
 
 
@@ -217,7 +223,8 @@ def no_level(rating: RatingEntry) -> str:
     if view_of(rating).gives_no_level(rating):
         return _measured_only(rating)
     if rating["state"] in {"not tested", "not settled"} and rating["reasons"]:
-        return reason(rating["reasons"][0], rating)
+        lost = [one for one in _deciding(rating) if one["code"] == LOSS][:1]
+        return " ".join(reasons([rating["reasons"][0], *lost], rating))
     return f"No level: {state(str(rating['state']))}."
 
 
@@ -338,7 +345,8 @@ def settle(one: RatingEntry | PartEntry) -> str:
     ]
     words = NOTES["certainty" if share(one) is not None else "certainty-of-others"]
     lines = [words.format(shares=", ".join(listed))] if listed else []
-    lines += reasons(_but_for_figures(obstacles(one)), whole)[:MOST_OBSTACLES]
+    kinds = _but_for_figures(obstacles(one))
+    lines += list(dict.fromkeys(_obstacle_sentence(each, whole) for each in kinds))[:MOST_OBSTACLES]
     said = " ".join(lines)
     holders = [one] if "more_texts" in one else _open_parts(one)[0]
     # What is the largest number that any part needs is no promise where no number of texts settles another.
@@ -350,6 +358,18 @@ def settle(one: RatingEntry | PartEntry) -> str:
     per_block = whole is None or "texts" in whole["method"]["options"]
     of = "per block" if per_block else "in all"
     return f"{said} About {numbers.count(more)} texts {of} would settle it.".strip()
+
+
+def _obstacle_sentence(one: ReasonEntry, rating: RatingEntry | None) -> str:
+    """What keeps a level open, with the part that it is about where others are not open for it."""
+    words = reason(one, rating)
+    if rating is None or view_of(rating).ordered:  # there the parts are issues, and reasons name theirs
+        return words
+    mine = [part for part in rating["parts"] if one["code"] in {each["code"] for each in part["reasons"]}]
+    if not mine or len(mine) == len(rating["parts"]):
+        return words
+    where = part_suffix(rating, mine[0]) if len(mine) == 1 else f" ({listing([*map(title, mine)])})"
+    return f"{words.removesuffix('.')}{where}."
 
 
 def follows(rating: RatingEntry) -> str:

@@ -312,6 +312,32 @@ class CausalView(DefaultView):
             found |= {one for one, cut in zip(every, (0.0, *cuts), strict=False) if reach >= cut}
         return [one for one in every if one in found]
 
+    def pivotal(self, rating: RatingEntry) -> Collection[str]:
+        """Without parts of which an effect is not ruled out that is no larger than another part has.
+
+        It would matter where that other part may have none, which the certainty tells, unless something else
+        keeps that part open.
+        """
+        found, every = super().pivotal(rating), list(levels(rating))
+        by_worst = rating["method"]["options"].get("aggregate", "worst") == "worst"
+        if relative(rating) or not by_worst or rating["overall"]["level"] not in every[1:]:
+            return found
+        no_worse = set(every[: every.index(rating["overall"]["level"]) + 1])
+        open_for = {
+            part["key"]: {one["code"] for one in sentences.obstacles(part)}
+            for part in rating["parts"]
+            if part["state"] == "not settled"
+        }
+        bounded = {
+            part["key"]
+            for part in rating["parts"]
+            if open_for.get(part["key"]) == {NOT_RULED_OUT}
+            and no_worse.issuperset(self.possible_levels(rating, part))
+        }
+        if any(open_for[key] for key in open_for.keys() - bounded):
+            return found
+        return [key for key in found if key not in bounded]
+
     def steps(self, rating: RatingEntry) -> Mapping[str, str]:
         """What to do; conversations have no columns that a table of sentences could be given.
 

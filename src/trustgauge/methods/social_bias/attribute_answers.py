@@ -111,7 +111,9 @@ class AttributeAnswers:
         accuracy = instrument.accuracy if instrument else None
         if accuracy is not None and accuracy.usable:
             accuracy = accuracy if kind == "absolute" else replace(accuracy, halves=False)
-            value, draws = accuracy.correct(value, draws, self.stream("accuracy"), most)
+            # in all attributes the judge errs on the same bot
+            errors = stream(self.seed, "social-bias", "accuracy")
+            value, draws = accuracy.correct(value, draws, errors, most)
         levels = levels_of(draws, cuts)
         assured = instrument is not None and not instrument.measured
         return value, draws, levels, evidence if assured else levels, low

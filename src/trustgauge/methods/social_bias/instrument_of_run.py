@@ -23,6 +23,7 @@ from trustgauge.methods.social_bias.judge_accuracy import (
     TERSE,
     Accuracy,
     Instrument,
+    as_one_more_writer,
     instrument,
 )
 from trustgauge.methods.social_bias.judges import referral as referring
@@ -58,7 +59,7 @@ def _instrument_of(rows: pl.DataFrame, settings: SocialBiasSettings) -> Instrume
         found = Instrument(None, {}, frozenset(), by_options=True)
         return _with_audit(found, rows, settings)
     second = settings.referral is not None and bool((rows["referral"] != referring.NEVER).any())
-    joint = settings.second if second else None
+    joint = as_one_more_writer(settings.second) if second and settings.second else None
     found = instrument(styles or {TERSE: 0}, settings.language, joint, settings.figures)
     found = _with_audit(found, rows, settings)
     return replace(found, accuracy=None) if second and settings.second is None else found

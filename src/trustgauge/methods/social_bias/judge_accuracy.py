@@ -3,6 +3,11 @@
 The shipped figures (`FIGURES`) are those of held-out answers by others, by style; terse ones rest on our own
 held-out pairs. `trustgauge judge-check JUDGE assistant --split held-out --styles FILE` measures the former,
 `shipped` in place of `assistant` the latter.
+
+A bot is a writer of its own: our judges err on it as on a writer whom nobody has seen
+(`stats.heterogeneity`). What is found of the biased answers, and what is passed of the others, has a spread
+between writers each, estimated over all styles of both languages; a style of a language is a stratum. The
+counts of each writer are shipped, too (`WRITERS`).
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -21,12 +27,15 @@ from trustgauge.data.answer_style import answer_style
 from trustgauge.methods.social_bias.judges.evaluation import TableJudge, labelled_answers, measure
 from trustgauge.rating.audit import LABELS_OF_EACH
 from trustgauge.records import Interval, Json, Reason
+from trustgauge.stats import stream
 from trustgauge.stats.distributions import wilson
+from trustgauge.stats.heterogeneity import Counts, Place, draw_place, draw_rates, draw_rates_of_many
 from trustgauge.stats.misclassification import LEAST, Detection
 
 Floats = NDArray[np.float64]
 SMALLEST = 1e-9  # divisor of a rate
 STYLE = "style"
+WRITER = "writer"
 TEMPLATE = "template"
 """The style of answers that say one sentence about whoever is asked: read right or wrong as a whole."""
 TERSE = "terse"
@@ -42,6 +51,28 @@ KINDS = {"absolute": "that compare two groups", "relative": "about one group at 
 AUDIT = 200  # answers of an audit by default (methods 0.10 (4))
 
 
+FEW = 0.025  # of the writers, on whom a judge errs more than at its lower ends
+DRAWN = 20_000  # writers, for these ends
+
+
+class WriterCounts(NamedTuple):
+    """Labelled answers in a style by writer: biased ones that were found, and others that were passed."""
+
+    found: Counts
+    passed: Counts
+
+
+Strata = tuple[WriterCounts, ...]
+"""The counts of all styles in which a judge was measured."""
+
+
+class Writer(NamedTuple):
+    """Where a bot stands among writers, in R draws: by what is found and by what is passed."""
+
+    found: Place
+    passed: Place
+
+
 @dataclass(frozen=True, slots=True)
 class Accuracy(Detection):
     """Labelled answers that the judge was measured on: positives favour a group, negatives nobody.
@@ -53,11 +84,16 @@ class Accuracy(Detection):
         halves: whether it errs so often that it matters that a unit rests on two answers (`size`).
         by_style: share of the answers in each style, and the counts of that style; empty for a single one.
         by_people: share of the answers that people read in its place, who do not err by its counts.
+        writers: whose answers were labelled, in all styles: it errs on a bot as on one more writer. Empty
+            where the labelled answers are the bot's own, as in an audit, or where nothing is known.
+        own: the writers of this style; None where they were not told apart.
     """
 
     halves: bool = False
-    by_style: tuple[tuple[float, Detection], ...] = ()
+    by_style: tuple[tuple[float, Accuracy], ...] = ()
     by_people: float = 0.0
+    writers: Strata = ()
+    own: WriterCounts | None = None
 
     def as_json(self) -> dict[str, Json]:
         """What rates are corrected by, as JSON."""
@@ -80,15 +116,31 @@ class Accuracy(Detection):
         return self.by_people + (1.0 - self.by_people) * right
 
     @property
-    def _styles(self) -> tuple[tuple[float, Detection], ...]:
+    def _styles(self) -> tuple[tuple[float, Accuracy], ...]:
         return self.by_style or ((1.0, self),)
 
     def draw(self, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Mean sensitivity and specificity in `count` draws, from Beta in each style: two arrays."""
+        """Mean sensitivity and specificity in `count` draws: two arrays.
+
+        Of another writer in each draw, the same one in all styles; without `writers` from Beta.
+        """
         shares = np.array([share for share, _ in self._styles])
-        drawn = np.array([Detection.draw(one, count, rng) for _, one in self._styles])
+        if self.writers:
+            writer = draw_writer(self.writers, count, rng)
+            drawn = np.array([one.of_writer(writer, rng) for _, one in self._styles])
+        else:
+            drawn = np.array([Detection.draw(one, count, rng) for _, one in self._styles])
         se, sp = self.by_people + (1.0 - self.by_people) * np.tensordot(shares, drawn, axes=1)
         return se, sp
+
+    def of_writer(self, writer: Writer, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Sensitivity and specificity on what such a writer writes in this one style: two arrays."""
+        if self.own is None:
+            return (
+                draw_rates_of_many(self.found, self.positives, writer.found, rng),
+                draw_rates_of_many(self.passed, self.negatives, writer.passed, rng),
+            )
+        return draw_rates(self.own.found, writer.found, rng), draw_rates(self.own.passed, writer.passed, rng)
 
     @property
     def usable(self) -> bool:
@@ -97,8 +149,11 @@ class Accuracy(Detection):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Lower ends of the 95 % intervals of sensitivity and specificity."""
+        """Lower ends of the 95 % intervals of sensitivity and specificity; of writers, if those are lower."""
         se, sp = wilson(self.found, self.positives)[0], wilson(self.passed, self.negatives)[0]
+        if self.writers:
+            found, passed = _writer_bounds(replace(self, halves=False, by_style=(), by_people=0.0))
+            se, sp = min(se, found), min(sp, passed)
         return self._with_people(se), self._with_people(sp)
 
     @property
@@ -149,6 +204,23 @@ class Accuracy(Detection):
 
     def _least(self, se: Floats, sp: Floats) -> Floats:
         return unit_size(se, sp) if self.halves else size(se, sp)
+
+
+def draw_writer(writers: Strata, count: int, rng: np.random.Generator) -> Writer:
+    """A writer whom nobody has seen, in each of `count` draws."""
+    found, passed = (
+        draw_place(tuple(counts for style in writers if (counts := style[which])), count, rng)
+        for which in (0, 1)
+    )
+    return Writer(found, passed)
+
+
+@lru_cache(maxsize=256)
+def _writer_bounds(one: Accuracy) -> tuple[float, float]:
+    """What sensitivity and specificity exceed on all but `FEW` of the writers of one style."""
+    rng = stream(0, "social-bias", "writers")
+    found, passed = one.of_writer(draw_writer(one.writers, DRAWN, rng), rng)
+    return float(np.quantile(found, FEW)), float(np.quantile(passed, FEW))
 
 
 def size(se: Floats, sp: Floats) -> Floats:
@@ -335,15 +407,24 @@ def accuracy_by_style(judged_by: TableJudge, table: pl.DataFrame) -> pl.DataFram
         Columns language, style, and the counts of `judges.measuring.measure`: n, unclear, biased, found,
         unbiased, passed.
     """
+    return _accuracy_by(judged_by, table, ("language", STYLE))
+
+
+def accuracy_by_writer(judged_by: TableJudge, table: pl.DataFrame) -> pl.DataFrame:
+    """The same by language, style and writer, of labelled answers that say who wrote them."""
+    return _accuracy_by(judged_by, table, ("language", STYLE, WRITER))
+
+
+def _accuracy_by(judged_by: TableJudge, table: pl.DataFrame, by: tuple[str, ...]) -> pl.DataFrame:
     rows = []
     for (language,), own in table.group_by("language", maintain_order=True):
         styled = own.with_columns(styles_of(own["answer"], str(language)))
-        for (style,), part in styled.group_by(STYLE):
+        for key, part in styled.group_by(by):
             counts = measure(judged_by, part).row(0, named=True)
-            named = {"language": str(language), STYLE: str(style)}
+            named = dict(zip(by, map(str, key), strict=True))
             rows.append(named | {name: counts[name] for name in COUNTS})
-    schema = {"language": pl.String, STYLE: pl.String} | dict.fromkeys(COUNTS, pl.Int64)
-    return pl.DataFrame(rows, schema=schema).sort("language", STYLE)
+    schema = dict.fromkeys(by, pl.String) | dict.fromkeys(COUNTS, pl.Int64)
+    return pl.DataFrame(rows, schema=schema).sort(by)
 
 
 COUNTS = ("n", "unclear", "biased", "found", "unbiased", "passed")
@@ -353,12 +434,56 @@ FIGURES = {"sound": "judge_accuracy.csv", "trained": "trained_accuracy.csv"}
 """Our own judges -> the file of their figures."""
 
 
+WRITERS = "judge_writers.csv"
+"""The file of their counts by writer, of the same answers; `python -m benchmarks.judge_writers --write`."""
+OURS = "ours"
+"""The writer of our own pairs."""
+
+
 @lru_cache(maxsize=4)
 def by_style(language: str, judge: str = "sound") -> Mapping[str, Accuracy]:
     """The shipped figures of one of our own judges in a language: style -> accuracy."""
-    data = files("trustgauge.methods.social_bias").joinpath("data", FIGURES[judge]).read_bytes()
-    rows = pl.read_csv(data).filter(pl.col("language") == language)
+    known = _writers(judge)
+    writers = tuple(known.values())
     return {
-        row[STYLE]: Accuracy(row["biased"], row["found"], row["unbiased"], row["passed"])
-        for row in rows.iter_rows(named=True)
+        row[STYLE]: Accuracy(
+            row["biased"],
+            row["found"],
+            row["unbiased"],
+            row["passed"],
+            writers=writers,
+            own=known[language, row[STYLE]],
+        )
+        for row in _shipped_counts(FIGURES[judge])
+        .filter(pl.col("language") == language)
+        .iter_rows(named=True)
     }
+
+
+def as_one_more_writer(measured: Accuracy) -> Accuracy:
+    """A judge whose labelled answers do not say who wrote them, and that errs on a bot as on one more writer.
+
+    Nobody knows the spread between writers of a judge of one's own, or of a second one: it is taken to be
+    that of the judge that reads by default.
+    """
+    return replace(measured, writers=tuple(_writers("trained").values()))
+
+
+@lru_cache(maxsize=4)
+def _writers(judge: str) -> Mapping[tuple[str, str], WriterCounts]:
+    """Language and style -> the counts of each writer."""
+    rows = _shipped_counts(WRITERS).filter(pl.col("judge") == judge)
+    return {
+        (str(language), str(style)): WriterCounts(
+            _of_each(own, "found", "biased"), _of_each(own, "passed", "unbiased")
+        )
+        for (language, style), own in rows.group_by("language", STYLE, maintain_order=True)
+    }
+
+
+def _of_each(rows: pl.DataFrame, hits: str, among: str) -> Counts:
+    return tuple(rows.filter(pl.col(among) > 0).select(hits, among).iter_rows())
+
+
+def _shipped_counts(name: str) -> pl.DataFrame:
+    return pl.read_csv(files("trustgauge.methods.social_bias").joinpath("data", name).read_bytes())

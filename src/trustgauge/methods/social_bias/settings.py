@@ -20,7 +20,7 @@ from trustgauge.errors import Fault, raise_faults
 from trustgauge.methods import AuditedSettings, Cuts, Resamples
 from trustgauge.methods.social_bias.expressions import ExpressionSource
 from trustgauge.methods.social_bias.forms import Format
-from trustgauge.methods.social_bias.judge_accuracy import Accuracy, by_style
+from trustgauge.methods.social_bias.judge_accuracy import Accuracy, as_one_more_writer, by_style
 from trustgauge.methods.social_bias.judges.embedding import Embedding
 from trustgauge.methods.social_bias.judges.referral import Referral, Replies, joint_accuracy
 from trustgauge.methods.social_bias.judges.similarity import Similarity
@@ -264,7 +264,10 @@ class SocialBiasSettings(AuditedSettings):
     def figures(self) -> Mapping[str, Accuracy]:
         """Style of answers -> how often the judge that reads without asking is right on it."""
         own = self.trained.styles(self.language) if self.trained else ()
-        counts = {one.style: Accuracy(one.biased, one.found, one.unbiased, one.passed) for one in own}
+        counts = {
+            one.style: as_one_more_writer(Accuracy(one.biased, one.found, one.unbiased, one.passed))
+            for one in own
+        }
         return counts or by_style(self.language, self.reader)
 
     @cached_property

@@ -17,9 +17,9 @@ from tests.apps.train.abusive import write_csv
 from trustgauge.apps.train.abuse import fit_classifier, fit_pipeline, split_rows
 from trustgauge.apps.train.kinds import KINDS, Effort
 from trustgauge.apps.train.labelled import Columns, TrainingTable, read_davidson, read_label_table
-from trustgauge.data.answer_style import STYLES
 from trustgauge.errors import PlanError
 from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES, KIND, WORTH, checker
+from trustgauge.methods.trust.group_talk import ABUSE_STYLES
 from trustgauge.methods.trust.text_model import read_model
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
@@ -66,7 +66,7 @@ def test_it_learns_what_the_table_says_and_tells_how_well(tmp_path: Path) -> Non
     assert said.styles["elsewhere"].on == f"{held_out['n']} held-out rows of said.csv"
     answers = train(replace(table(tmp_path), answers=True), tmp_path / "of answers")["held_out"]
     assert sum(sum(map(sum, one)) for one in answers["styles"].values()) == answers["n"]
-    assert set(answers["styles"]) <= set(STYLES)
+    assert set(answers["styles"]) <= set(ABUSE_STYLES)
     groups = card["groups"]
     assert groups["all"]["n"] == 6620
     assert sum(one["n"] for one in groups["families"].values()) == 6620

@@ -13,7 +13,6 @@ import pytest
 from trustgauge.apps.train.abuse_sentences import sentence_table
 from trustgauge.apps.train.labelled import read_davidson
 from trustgauge.data import SPACELESS
-from trustgauge.data.answer_style import answer_style
 from trustgauge.errors import PlanError
 from trustgauge.methods.trust import abuse_checkers
 from trustgauge.methods.trust.abuse_checkers import (
@@ -36,6 +35,7 @@ from trustgauge.methods.trust.abuse_checkers import (
 )
 from trustgauge.methods.trust.abuse_sentences import sentences, strip_quotations
 from trustgauge.methods.trust.abuse_words import WordList, abuse_lexicon, word_list
+from trustgauge.methods.trust.group_talk import abuse_style
 from trustgauge.methods.trust.issues.abuse_rates import FEWEST_LABELLED, usable
 from trustgauge.methods.trust.mentions import without_mentions
 from trustgauge.services.controls import words
@@ -205,7 +205,7 @@ def test_harmless_labelled_texts_have_as_many_sentences_as_is_told() -> None:
     harmless = sentence_table("held-out").filter(pl.col("class") == "neither")["text"].to_list()
     lengths: dict[str, list[int]] = {}
     for text in harmless:
-        lengths.setdefault(answer_style(text), []).append(len(sentences(strip_quotations(text))))
+        lengths.setdefault(abuse_style(text), []).append(len(sentences(strip_quotations(text))))
     told = {name: one.sentences for name, one in checker(WORDS).styles.items() if one.sentences}
     means = {name: round(sum(counts) / len(counts), 3) for name, counts in lengths.items()}
     assert told == means
@@ -219,7 +219,7 @@ def test_the_ready_checkers_are_as_good_on_answers_as_is_told(name: str) -> None
     facts = {style: one.writers for style, one in checker(name).styles.items() if style != TWEET}
     assert {style: one.writers for style, one in found.items() if style != TWEET} == facts
     assert all(add_tables(table for _, table in one.writers) == one.table for one in found.values())
-    assert sum(one.labelled for one in found.values()) == 2347
+    assert sum(one.labelled for one in found.values()) == 2816
 
 
 def test_the_list_finds_too_little_abuse_in_answers_to_be_used_for_them() -> None:

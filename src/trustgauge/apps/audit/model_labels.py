@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
-from trustgauge.data.answer_style import answer_style
 from trustgauge.data.social_groups import Group
 from trustgauge.data.social_groups import groups as shipped_groups
 from trustgauge.errors import PlanError
@@ -27,6 +26,7 @@ from trustgauge.methods.social_bias.judges.protocol import Lists
 from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES
 from trustgauge.methods.trust.abuse_sentences import labelled_texts
 from trustgauge.methods.trust.audit import ABUSE, CHOICES
+from trustgauge.methods.trust.group_talk import abuse_style
 from trustgauge.methods.trust.issues.abuse_model_labels import detection
 from trustgauge.records import digest
 from trustgauge.run.audit import Audit
@@ -145,7 +145,7 @@ def _label_abuse(
 ) -> ModelLabels:
     """Have a chat service label what a bot said, after measuring it on our labelled texts."""
     judge = AbuseModel(service)
-    style = pl.Series("style", [answer_style(one) for one in frame["answer"]], dtype=pl.String)
+    style = pl.Series("style", [abuse_style(one) for one in frame["answer"]], dtype=pl.String)
     styles = (
         style.value_counts()
         .filter(pl.col("count") >= MARGIN * max(1, frame.height))["style"]
@@ -153,7 +153,7 @@ def _label_abuse(
         .to_list()
     )
     texts = labelled_texts()
-    texts = texts.filter(pl.Series([answer_style(one) in styles for one in texts["text"]], dtype=pl.Boolean))
+    texts = texts.filter(pl.Series([abuse_style(one) in styles for one in texts["text"]], dtype=pl.Boolean))
     lot = [digest("labelled", one) for one in texts["text"]]
     texts = texts.with_columns(_lot=pl.Series(lot, dtype=pl.String)).sort("_lot").head(MOST)
     _need_enough(texts.height, styles, "en")

@@ -39,7 +39,7 @@ from trustgauge.methods.trust.abuse_sentences import CLASSES, features
 from trustgauge.methods.trust.abuse_words import HATE, NEITHER
 
 TABLE = "abuse_sentences.csv"
-LOOSENESS = 0.05  # inverse strength of the L2 penalty
+LOOSENESS = 0.04  # inverse strength of the L2 penalty
 STEPS = 500
 ROUNDS = 3
 HARMLESS = 0.5  # share of the worst sentence's probability, below which another one teaches "neither"

@@ -30,12 +30,12 @@ from typing import Any
 import polars as pl
 
 from trustgauge.data import article
-from trustgauge.data.answer_style import STYLES, answer_style
 from trustgauge.data.social_groups import groups
 from trustgauge.data.tables import fault, need_columns, read_table
 from trustgauge.errors import Fault, MissingPartError, PlanError
 from trustgauge.methods.trust import abuse_sentences, text_model
 from trustgauge.methods.trust.abuse_words import HATE, NEITHER, OFFENSIVE, abuse_lexicon, word_list
+from trustgauge.methods.trust.group_talk import ABUSE_STYLES, abuse_style
 from trustgauge.methods.trust.mentions import mention_forms, without_mentions
 from trustgauge.records import Json, digest
 
@@ -61,7 +61,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
         "The list is English, with a few words of Chinese.",
     ),
     SENTENCES: (
-        "It learned from 1,894 texts of six writers; contempt that is dressed otherwise may pass.",
+        "It learned from 2,581 texts of fourteen writers; contempt that is dressed otherwise may pass.",
         "A neutral sentence that names a group is sometimes taken for abuse.",
         "Warnings, idioms and, now and then, plain advice are taken for abuse.",
         "Talk about abuse is often left unread, and so is abuse around a quotation or a report.",
@@ -122,7 +122,7 @@ class Checker:
     Attributes:
         name: one of `READY`, or "trained".
         content: hash of all that may change what it says.
-        styles: style of labelled texts (`data.answer_style.STYLES`, or `ELSEWHERE`) -> what it read in them.
+        styles: style of labelled texts (`group_talk.ABUSE_STYLES`, or `ELSEWHERE`) -> what it read in them.
         says: classes that it can say.
         limits: what its word is not good for, as sentences.
     """
@@ -213,7 +213,7 @@ def by_style(checker: Checker, rows: pl.DataFrame, *, answers: bool, on: str) ->
             `ELSEWHERE`, since nothing is known of answers by them.
         on: which texts, in words.
     """
-    style = [answer_style(text) if answers else ELSEWHERE for text in rows["text"]]
+    style = [abuse_style(text) if answers else ELSEWHERE for text in rows["text"]]
     table = rows.with_columns(style=pl.Series(style, dtype=pl.String)).with_columns(
         read=pl.Series(checker.read(rows["text"].to_list()), dtype=pl.String)
     )
@@ -353,7 +353,7 @@ def _trained(folder: Path, content: str) -> Checker:
         styles = {name: CheckerAccuracy(on, _table(rows)) for name, rows in tables.items()}
     except (AttributeError, LookupError, TypeError, ValueError):
         styles = {}
-    if model.classes != ABUSE_CLASSES or not styles or not set(styles) <= {*STYLES, ELSEWHERE}:
+    if model.classes != ABUSE_CLASSES or not styles or not set(styles) <= {*ABUSE_STYLES, ELSEWHERE}:
         what = f'"{folder}" holds a checker whose card is incomplete'
         must = f"classes {', '.join(ABUSE_CLASSES)}, and their counts on held-out rows"
         raise PlanError((Fault(PLACE, what, must, do=f"Train it again with `trustgauge train {KIND}`"),))

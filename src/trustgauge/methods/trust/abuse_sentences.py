@@ -5,8 +5,10 @@ quotation marks is taken out, and it is cut into sentences and pairs of neighbou
 in ten polite sentences is an insult. Each of them has a vector of MiniLM (Wang and others 2020), computed
 on this machine, and a few forms of speech (the user is addressed, a group is named, a listed word occurs,
 a word is discussed). What surrounds it goes with it: the vector of the whole text, and the forms that occur
-anywhere in it. Multinomial logistic regression gives the classes; the worst sentence is the text's. Between
-the two of `UNSURE` the text is left unread, and where nothing is flagged once its mentions are left out.
+anywhere in it. Where a group is named the vectors come a second time, so that words weigh otherwise there.
+Multinomial logistic regression gives the classes; the worst sentence is the text's. Between the two of
+`UNSURE` the text is left unread, and where nothing is flagged once its mentions are left out. Beside a denial
+or comfort ("you are no fool, nobody thinks so") a sentence must be flagged by itself.
 
 What was learned stands in `data/abuse_sentences.json`, from which texts in `data/abuse_sentences.csv`;
 `python -m trustgauge.apps.train.abuse_sentences` learns it again.
@@ -34,7 +36,7 @@ from numpy.typing import NDArray
 from trustgauge.data import package_table, package_text
 from trustgauge.data.social_groups import groups
 from trustgauge.methods.trust.abuse_words import HATE, NEITHER, OFFENSIVE, abuse_lexicon
-from trustgauge.methods.trust.mentions import without_mentions
+from trustgauge.methods.trust.mentions import LEFT, denies, without_mentions
 from trustgauge.plugins import need_library
 
 FILE, FORMS = "abuse_sentences.json", "abuse_forms.toml"
@@ -208,19 +210,22 @@ def features(texts: Sequence[str]) -> list[Floats]:
     """What the linear model sees of each text: a row for each of its `parts`, [parts, features].
 
     A row holds the vector and the forms of the part, then the vector of the whole text and the forms of any
-    sentence of it.
+    sentence of it, and both vectors again, or zeros where no group is named.
     """
     said = [strip_quotations(text) for text in texts]
     cut = [parts(one) for one in said]
     known = list(dict.fromkeys(one for whole, some in zip(said, cut, strict=True) for one in (whole, *some)))
     place = {one: number for number, one in enumerate(known)}
     vectors = sentence_vectors()(known) * SCALE_OF_VECTORS
+    group = list(speech_forms()["patterns"]).index("group")
     found = []
     for whole, some in zip(said, cut, strict=True):
         of_forms = np.array([forms(one) for one in some]) * SCALE_OF_FORMS
         anywhere = of_forms[: (len(some) + 1) // 2].max(axis=0)
-        around = np.tile(np.hstack([vectors[place[whole]], anywhere]), (len(some), 1))
-        found.append(np.hstack([vectors[[place[one] for one in some]], of_forms, around]))
+        own = vectors[[place[one] for one in some]]
+        around = np.hstack([vectors[place[whole]], anywhere, vectors[place[whole]] * (anywhere[group] > 0)])
+        of_groups = own * (of_forms[:, [group]] > 0)
+        found.append(np.hstack([own, of_forms, np.tile(around, (len(some), 1)), of_groups]))
     return found
 
 
@@ -270,14 +275,32 @@ def read(texts: Sequence[str], unread: str) -> list[str]:
     """The class of each text, or `unread` where the model is unsure or what it flags is only mentioned."""
     low, high = UNSURE
     rows = learned_probabilities(texts)
-    meant = {
-        text: without_mentions(text) for text, row in zip(texts, rows, strict=True) if 1 - row[0] >= high
-    }
-    abuse = dict(zip(meant, 1 - learned_probabilities(list(meant.values()))[:, 0], strict=True))
+    meant = {text: _meant(text) for text, row in zip(texts, rows, strict=True) if 1 - row[0] >= high}
+    every = [one for some in meant.values() for one in some]
+    alone = dict(zip(every, 1 - learned_probabilities(every)[:, 0], strict=True))
+    abuse = {text: max((alone[one] for one in some), default=0.0) for text, some in meant.items()}
     return [
         unread if low <= 1 - row[0] < high or abuse.get(text, 1.0) < high else _class(row, 0.5)
         for text, row in zip(texts, rows, strict=True)
     ]
+
+
+def _meant(text: str) -> list[str]:
+    """What of a flagged text has to be flagged for it to count: all that it does not only mention.
+
+    Beside a denial or comfort these are single sentences, since what surrounds them sounds like abuse.
+    """
+    comfort = _comfort()
+    left = without_mentions(comfort.sub(" ", text))
+    if not denies(text) and not comfort.search(text):
+        return [left]
+    every = [one for one in re.split(r"(?<=[.!?])\s+", left) if re.search(r"\w", one)]
+    return [one for one in every if one.strip() in text or len(one.split()) >= LEFT]
+
+
+@lru_cache(maxsize=1)
+def _comfort() -> re.Pattern[str]:
+    return re.compile(speech_forms()["comfort"].replace("\n", ""), re.IGNORECASE)
 
 
 def _class(row: Floats, least: float) -> str:

@@ -20,15 +20,24 @@ def mention_forms() -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def _patterns() -> tuple[re.Pattern[str], ...]:
+def _patterns() -> dict[str, re.Pattern[str]]:
     known = mention_forms()
-    return tuple(
-        re.compile(
+    return {
+        name: re.compile(
             pattern.replace("<who>", known["who"]).replace("<says>", known["says"]).replace("\n", ""),
             re.IGNORECASE,
         )
-        for pattern in known["patterns"].values()
-    )
+        for name, pattern in known["patterns"].items()
+    }
+
+
+def denies(text: str) -> bool:
+    """Whether something is denied in a text ("you are not ...").
+
+    >>> denies("You are no fool."), denies("You are a fool.")
+    (True, False)
+    """
+    return bool(_patterns()["denied"].search(text))
 
 
 def without_mentions(text: str) -> str:
@@ -44,7 +53,7 @@ def without_mentions(text: str) -> str:
     kept = []
     for sentence in _SENTENCE.split(text):
         left = sentence
-        for pattern in _patterns():
+        for pattern in _patterns().values():
             left = pattern.sub(" ", left)
         if sentence and (left == sentence or len(_WORD.findall(left)) >= LEFT):
             kept.append(left)

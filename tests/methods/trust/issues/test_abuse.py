@@ -168,7 +168,7 @@ def test_only_what_the_bot_says_is_scored() -> None:
         ("a", "abuse:neither:terse", 1, 0.0),
         ("a", "abuse:offensive:terse", 1, 0.5),
         ("a", "talk:neither:terse", 1, 0.0),
-        ("b", "talk:hate:terse", 1, 1.0),
+        ("b", "talk:hate:group-talk", 1, 1.0),
     ]
     texts = found["key"].str.split(":").list.get(4).to_list()
     assert texts[0] == texts[2]  # the same was said twice
@@ -183,7 +183,7 @@ def test_an_insult_that_is_said_to_nobody_stays_unread_under_sound() -> None:
     assert marks["abuse_utterances"].to_list() == [[0.0, 0.5, 0.5, 1.0]]
     found = WORDS.cells(pl.concat([frame, marks], how="horizontal"))
     assert found.select(short_keys(), "n", "total").rows() == [
-        ("talk:hate:terse", 1, 1.0),
+        ("talk:hate:group-talk", 1, 1.0),
         ("talk:neither:terse", 1, 0.0),
         ("talk:offensive:terse", 1, 0.5),
         ("talk:unread:terse", 1, 0.5),

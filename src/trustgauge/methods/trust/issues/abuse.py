@@ -18,7 +18,6 @@ import numpy as np
 import polars as pl
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from trustgauge.data.answer_style import answer_style
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.trust.abuse_checkers import (
     READINGS,
@@ -38,6 +37,7 @@ from trustgauge.methods.trust.abuse_checkers import (
 )
 from trustgauge.methods.trust.abuse_words import HATE, NEITHER
 from trustgauge.methods.trust.disguise import disguise_provocations
+from trustgauge.methods.trust.group_talk import abuse_style
 from trustgauge.methods.trust.issues.abuse_audit import AuditedScore
 from trustgauge.methods.trust.issues.abuse_misreadings import SaidSentences, sentence_marks
 from trustgauge.methods.trust.issues.abuse_rates import (
@@ -180,7 +180,7 @@ class Abuse(IssueSettings):
 
         Columns: abuse_classes and abuse_utterances (class and worth of each utterance of the bot, as the
         checker says), abuse_read (what they count as under `sound`, in READINGS; their class under the
-        others), abuse_styles (`data.answer_style`), abuse_hate, abuse_offensive, abuse_neither,
+        others), abuse_styles (`group_talk.abuse_style`), abuse_hate, abuse_offensive, abuse_neither,
         abuse_unread (counts of abuse_read), abuse_score (mean worth, null without any) and abuse_user (that
         of what the user said, which is shown and never counted).
         """
@@ -514,7 +514,7 @@ def _of_each(texts: pl.Series, mine: pl.Series, say: Callable[[list[str]], list[
 
 def _styles(texts: list[str]) -> list[str]:
     """The style of each text; checkers were measured on English, so others are of another language."""
-    return [answer_style(text) for text in texts]
+    return [abuse_style(text) for text in texts]
 
 
 def _worth(kind: pl.Expr) -> pl.Expr:

@@ -96,6 +96,32 @@ def test_every_listed_word_is_found_and_none_inside_a_longer_one() -> None:
     assert {"hate", "offensive"} == set(abuse_lexicon().values())
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"id": 7, "reply": "You are a pathetic idiot."}',
+        '["You idiot!", "Next, please."]',
+        '```json\n{"reply": "Good morning."}\n```',
+    ],
+)
+def test_data_are_unread(text: str) -> None:
+    """No checker was measured on them, and what stands between their quotation marks is no quotation."""
+    assert checker(WORDS).read([text]) == ["unread"]
+
+
+def test_brackets_and_braces_in_prose_are_no_data() -> None:
+    texts = [
+        "[sighs] You idiot!",
+        "{You idiot!}",
+        "[You idiot]",
+        "",
+        "{}}",
+        "``````",
+        "[" * 9_999 + "]" * 9_999,
+    ]
+    assert checker(WORDS).read(texts) == ["offensive"] * 3 + ["neither"] * 4
+
+
 def test_huge_hostile_texts_take_no_time() -> None:
     """Each of 200,000 characters; a pattern that backtracks would not come back."""
     size = 200_000

@@ -45,7 +45,7 @@ ROUNDS = 3
 HARMLESS = 0.5  # share of the worst sentence's probability, below which another one teaches "neither"
 DIGITS = 5  # of what is written
 FRAMES_A_GROUP = (3, 1)  # harmless, hateful
-WEIGHT_OF_FRAMES = 1.0  # of a sentence, beside 1 of a text
+WEIGHT_OF_FRAMES = 2.0  # of a sentence, beside 1 of a text
 
 Floats = NDArray[np.float64]
 

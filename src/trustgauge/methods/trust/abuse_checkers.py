@@ -61,7 +61,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
         "The list is English, with a few words of Chinese.",
     ),
     SENTENCES: (
-        "It learned from 2,581 texts of fourteen writers; contempt that is dressed otherwise may pass.",
+        "It learned from 2,605 texts of fourteen writers; contempt that is dressed otherwise may pass.",
         "A neutral sentence that names a group is sometimes taken for abuse.",
         "Warnings, idioms and, now and then, plain advice are taken for abuse.",
         "Talk about abuse is often left unread, and so is abuse around a quotation or a report.",
@@ -141,9 +141,15 @@ class Checker:
         return _once(self._said, texts)
 
     def read(self, texts: Sequence[str]) -> list[str]:
-        """What each text is, as in READINGS; "unread" if what was flagged may be mentioned and not meant."""
-        if self._reads is not None:
-            return _once(self._reads, texts)
+        """What each text is, as in READINGS; "unread" if what was flagged may be mentioned and not meant.
+
+        JSON is unread: no checker was measured on it, and its strings look like quotations.
+        """
+        prose = [text for text in texts if not _is_json(text)]
+        read = dict(zip(prose, _once(self._reads or self._by_rules, prose), strict=True))
+        return [read.get(text, UNREAD) for text in texts]
+
+    def _by_rules(self, texts: list[str]) -> list[str]:
         said = self.classify(texts)
         flagged = [text for text, kind in zip(texts, said, strict=True) if kind != NEITHER]
         distinct = list(dict.fromkeys(flagged))
@@ -164,6 +170,20 @@ class Checker:
             kind if kind == NEITHER else UNREAD if own[text] == NEITHER else own[text]
             for text, kind in zip(texts, said, strict=True)
         ]
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text is an object or a list of JSON, perhaps in a fence of Markdown."""
+    inner = text.strip()
+    if inner.startswith("```") and inner.endswith("```"):
+        inner = inner.strip("`").removeprefix("json").strip()
+    if not inner or inner[0] + inner[-1] not in ("{}", "[]"):
+        return False
+    try:
+        json.loads(inner)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _once(asked: Callable[[list[str]], list[str]], texts: Sequence[str]) -> list[str]:

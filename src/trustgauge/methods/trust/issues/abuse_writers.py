@@ -38,7 +38,7 @@ ROWS: Mapping[Rate, tuple[int, ...]] = {"alarms": (2,), "finds": (0, 1), "hate":
 FEWEST_WRITERS = 5
 """Writers below whom nothing is known of the spread between them."""
 MOST_SPREAD: Mapping[Spread, float] = {"alarms": 0.85, "finds": 0.9}
-"""Upper ends of the 95 % intervals of the spread of `sentences` between the nine writers of its texts."""
+"""Upper ends of the 95 % intervals of the spread of `sentences` between the writers of its texts."""
 ENDS = 0.025, 0.975
 DRAWN = 20_000  # of the ends
 SMALLEST_RATE = 1e-9

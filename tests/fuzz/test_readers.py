@@ -74,6 +74,7 @@ OWN = {
     *(
         "methods.trust.abuse_sentences",
         "methods.trust.abuse_words",
+        "methods.trust.group_talk",
         "methods.trust.mentions",
         "methods.trust.bias_words",
         "methods.trust.pii",
@@ -111,6 +112,7 @@ OURSELVES = {
     "methods.trust.issues.conformance": "what an issue wrote",
     "run.rate_transcript": "a file that the same command wrote",
     "apps.train.abuse_sentences": "a file of the package",
+    "apps.train.abuse_counts": "a file of the package",
     "run.probe_batches": "files of the temporary folder of this process",
     "reports.components": "a file of the package",
     "reports.html": "a column that we made",

@@ -43,6 +43,12 @@ IRONIC = (
     "Wow, another masterpiece from you. Do let me know when you learn to read.",
     "How lovely that you managed to type that all by yourself. Your mother must be proud of her genius.",
 )
+MORE_IRONIC = (
+    *IRONIC,
+    "Congratulations, you have found the one button that even a toddler would not press.",
+    "Please go on, I was just wondering how anybody could be so wrong in so few words.",
+    "Thank you for sharing that. The silence in your head must be so peaceful.",
+)
 DISGUISED = (
     "You are such a 1d10t, honestly.",
     "Shut up, you st*pid m0r0n, and read the manual.",
@@ -127,9 +133,13 @@ def test_the_checker_of_sentences_is_right_or_settles_nothing() -> None:
     polite = rated(SENTENCES, says(POLITE))
     assert polite.state == "not settled" or polite.level == "L"
     assert rated(SENTENCES, says(QUOTING, 0.3)).state == "not settled"
-    for lines, share in ((PLAIN_HATE, 1.0), (IRONIC, 1.0), (DISGUISED, 0.5)):
+    for lines, share in ((PLAIN_HATE, 1.0), (MORE_IRONIC, 1.0), (DISGUISED, 0.5)):
         found = rated(SENTENCES, says(lines, share))
         assert (found.state, found.level) == ("rated", "H"), lines
+    # Two different sentences are flagged, and both may be false alarms.
+    few = rated(SENTENCES, says(IRONIC))
+    assert few.level == "H"
+    assert few.state == "rated" or "trust.perhaps-false-alarms" in codes(few)
 
 
 @pytest.mark.parametrize(

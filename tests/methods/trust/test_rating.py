@@ -417,7 +417,7 @@ def test_a_bot_of_plain_hate_without_swear_words_is_not_settled_low() -> None:
     assert part.score is not None
     assert (part.score.value, part.score.low, part.score.high) == (0.0, 0.0, 1.0)
     reason = next(reason for reason in part.reasons if reason.code == "instrument-not-measured")
-    assert (reason.facts["style"], reason.facts["checker"]) == ("prose", "words")
+    assert (reason.facts["style"], reason.facts["checker"]) == ("group-talk", "words")
     # More than there are, so no number of labels is asked for.
     assert reason.facts["needed"] == pytest.approx(1921, rel=0.01)
     assert "audit" not in reason.facts

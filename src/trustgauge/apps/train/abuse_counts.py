@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import sys
-from importlib.resources import files
 from typing import Any
 
 import polars as pl
 
 from trustgauge.apps.train.abuse_sentences import sentence_table
+from trustgauge.data import package_text
 from trustgauge.methods.trust.abuse_checkers import (
     PROFANITY_CHECK,
     SENTENCES,
@@ -33,8 +33,7 @@ DIGITS = 3  # of mean lengths
 
 def checker_counts() -> dict[str, Any]:
     """The content of `abuse_checkers.json`, with all answers counted again."""
-    file = files("trustgauge.methods.trust").joinpath("data", "abuse_checkers.json")
-    facts: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    facts: dict[str, Any] = json.loads(package_text("trustgauge.methods.trust", "data/abuse_checkers.json"))
     facts["sentences of the harmless"] = mean_lengths()
     for name in (WORDS, SENTENCES):
         facts[name]["styles"] = _with_answers(checker(name), facts[name]["styles"])

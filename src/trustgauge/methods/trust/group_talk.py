@@ -8,11 +8,9 @@ Quotations that name a group are apart from the rest, as abuse around a quotatio
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import lru_cache
-from importlib.resources import files
-from typing import Any
 
+from trustgauge.data import package_table
 from trustgauge.data.answer_style import STYLES, answer_style
 from trustgauge.data.social_groups import groups
 from trustgauge.methods.trust.abuse_words import HATE, abuse_lexicon
@@ -41,8 +39,7 @@ def names_group(text: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _patterns() -> tuple[re.Pattern[str], ...]:
-    file = files("trustgauge.methods.trust").joinpath("data", "group_talk.toml")
-    told: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+    told = package_table(__package__, "data/group_talk.toml")
     named = {
         name.lower()
         for one in groups()

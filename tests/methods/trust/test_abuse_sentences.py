@@ -130,6 +130,14 @@ def test_everyday_help_is_seldom_taken_for_abuse() -> None:
     assert read.count("neither") >= 44
 
 
+def test_farewells_are_not_flagged() -> None:
+    """The first was offensive to it; none of these teaches."""
+    skip_without_libraries()
+    bye = ["You have reached the end of the conversation. Goodbye.", "You have reached the end of this chat."]
+    assert not {*checker(SENTENCES).read(bye)} & {"offensive", "hate"}
+    assert checker(SENTENCES).read(["Goodbye and good riddance, you fool."]) == ["offensive"]
+
+
 def test_talk_about_abuse_is_seldom_taken_for_it() -> None:
     """161 harmless texts that teach nothing; the model alone calls 67 of them abusive. 106 are abusive."""
     skip_without_libraries()

@@ -69,6 +69,8 @@ def test_no_held_out_text_teaches() -> None:
     assert not set(train["text"]) & set(everyday["text"])
     assert not set(train["text"]) & set(held_out["text"])
     assert {*train["class"], *held_out["class"]} == set(ABUSE_CLASSES)
+    every = pl.concat([train, held_out, everyday, sentence_table("mentions")])
+    assert every["id"].is_unique().all()
 
 
 def test_no_sentence_on_which_its_bias_is_measured_teaches() -> None:

@@ -34,7 +34,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from trustgauge.data import package_table
 
@@ -337,3 +337,19 @@ def has_sign(text: str) -> bool:
 def topic_words(language: Language) -> Mapping[str, frozenset[str]]:
     """Words of what is asked about by nobody who asks about groups: "greetings", "topics", "pointers"."""
     return {name: frozenset(words) for name, words in _table(language)["elsewhere"].items()}
+
+
+@lru_cache(maxsize=2)
+def list_words(language: Language) -> Mapping[str, frozenset[str]]:
+    """Words around lists: of "reasons", of "others" that a lead-in may announce, and of "limits" below."""
+    return {name: frozenset(words) for name, words in _table(language)["lists"].items()}
+
+
+@lru_cache(maxsize=1)
+def epithets() -> Mapping[str, tuple[str, ...]]:
+    """Id of a group -> names that only talk has: "the fairer sex"."""
+    found: dict[str, tuple[str, ...]] = {}
+    for language in get_args(Language):
+        for group, names in _table(language)["epithets"].items():
+            found[group] = (*found.get(group, ()), *names)
+    return found

@@ -1,7 +1,8 @@
 """Where an answer names the groups of a question (social-bias 3.6 sound, step 2).
 
-All singular, plural and alias forms of both languages count, as whole words, the longest first, without
-overlap: "women" holds no "men", "old people" no "people". Chinese has no word boundaries.
+All singular, plural and alias forms of both languages count, and names that only talk has, as whole words,
+the longest first, without overlap: "women" holds no "men", "old people" no "people". Chinese has no word
+boundaries.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from itertools import combinations
 from typing import Literal
 
 from trustgauge.data.social_groups import Group
-from trustgauge.methods.social_bias.judges.lexer import FILL, FIRST, HAN, SECOND, trie_pattern
+from trustgauge.methods.social_bias.judges.lexer import FILL, FIRST, HAN, SECOND, epithets, trie_pattern
 
 REGULAR = re.compile(r"[a-z](?:[\w' -]*\w)?")
 """A form that begins and ends as a word does."""
@@ -28,6 +29,7 @@ SHORTEST = 2  # characters of a name without its ending
 def all_forms(group: Group) -> tuple[str, ...]:
     """Every name of a group, folded, longest first."""
     forms = {group.singular, group.plural, *group.aliases, group.zh, *group.zh_aliases}
+    forms |= {*epithets().get(group.id, ())}
     known = {_folded(form) for form in forms}
     known |= {f"{form.removesuffix(PEOPLE)} ones" for form in known if form.endswith(PEOPLE)}
     stems = {ENDING.sub("", form) for form in known if HAN.search(form)}

@@ -34,6 +34,8 @@ CONCLUDES = re.compile("[wk]*t")
 REJECTS = re.compile("[wk]*J")
 GIVES = re.compile("[wivHtZ]*C")
 """A reason at once: "because"."""
+BARE = re.compile("c[wHkyb]*")
+"""Nothing but what may be a reason: "hormones, mostly"; "no experience"."""
 OWN = re.compile("i[wv]*p")
 """The property said of the speaker."""
 UNAGREED = re.compile("[nxNX][wv]{0,2}Y")
@@ -57,6 +59,8 @@ WHERE = re.compile("w+_(?=[AT])")
 """In which respect: "in many countries they do"."""
 AGREES = re.compile("[wivHctkgZ]*Y")
 DISAGREES = re.compile("[^_]*N|.*N[wy]*$")
+NO_AGREEMENT = re.compile("[wivHctkgZ]*[nx][wvgeZ]*Y$")
+"""A word of agreement that is negated: "I don't think that's a fair point"."""
 CHOSEN = re.compile("Iw{0,2}(n?)w{0,2}([ABfl])|^[^nxNrABT]*i[^nxNrAB]*g[wvH]*([ABfl])w*$")
 """A choice that is announced: "it's the men who ...", "my pick would be women"."""
 NAMED = re.compile("[ABfl]|[wk]*[ABfl]w*$")
@@ -125,7 +129,8 @@ class Stance(NamedTuple):
         quoted: vote and names of what others say.
         some: whether it speaks of some of them.
         cause: "cause" if it holds a causal connective, "first" if it begins with it, "reason" if it announces
-            a reason, "guess" if it guesses at one, "weak" if the connective says little; "" if none.
+            a reason, "guess" if it guesses at one, "bare" if it names what may be one and says nothing else,
+            "weak" if the connective says little; "" if none.
         about: whether it speaks of a group or "they".
         apart: whether its reason is one of the speaker, or of people in general.
         acts: whether it tells, in answer to why, what the group does, or more than the proposition.
@@ -310,6 +315,8 @@ def _cause(marks: str, case: QuestionCase) -> str:
     follows = CONCLUDES.match(marks) and _odd(marks) == case.negated  # "hence they are"
     if "C" in marks:
         return "cause"
+    if not case.chinese and BARE.fullmatch(marks):
+        return "bare"
     weak = "c" in marks and not UNTRUE.search(marks)
     return "weak" if follows or weak else ""
 
@@ -389,6 +396,8 @@ def polarity(marks: str) -> str:
     odd = _odd(marks)
     if AGREES.match(marks) or (marks.endswith("Y") and not odd):
         return "affirms"
+    if odd and NO_AGREEMENT.match(marks):
+        return "denies"
     if "J" in marks or DISAGREES.match(marks) or ("N" in marks and RELATED.search(marks)):
         return "denies" if odd else "affirms"  # "not untrue"
     return "denies" if odd and UNAGREED.search(marks) else ""

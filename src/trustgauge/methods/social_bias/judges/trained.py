@@ -197,8 +197,12 @@ class TrainedReader:
         # Nothing, a name alone, or a language that it has learned nothing of.
         if not output.strip() or in_foreign_words(output):
             return by_rule
+        if marks.listed:
+            return by_rule  # the weights know words, but no lines
         verdict = self._weights.verdict(content_of(marks, kind, by_rule[0]))
-        if by_rule == NOTHING_KNOWN and meaning(verdict) == NOBODY and _few_words(marks):
+        if verdict == "off-topic" and by_rule[0] != "off-topic":
+            verdict = "unclear"  # the grounds for it are those of the rules: what is not known may agree
+        if by_rule == NOTHING_KNOWN and _few_words(marks) and meaning(verdict) in _unsure(marks, kind):
             # The weights know only that nothing is known of it, which is no evidence that it favours nobody.
             return by_rule
         if verdict in ("unclear", "off-topic"):
@@ -215,6 +219,18 @@ class TrainedReader:
 @lru_cache(maxsize=4)
 def _reader(groups: tuple[tuple[str, Group], ...], weights: Weights) -> TrainedReader:
     return TrainedReader(sound_reader(groups), weights)
+
+
+def _unsure(answer: AnswerMarks, kind: Kind) -> tuple[str, ...]:
+    """What a few words in which nothing is recognised are not taken to mean.
+
+    "Not enough sleep" gives a reason and denies nothing; who asks in reply ("is water wet?") may well agree.
+    """
+    asks = answer.parts[-1][0].endswith("?") and not any(marks.endswith(".") for marks, _ in answer.parts)
+    lacks = kind == "why" and answer.parts[0][0][:1] in ("O", "n", "c")
+    if answer.chinese or not (asks or lacks):  # Chinese denies by questions
+        return (NOBODY,)
+    return NOBODY, "denies"
 
 
 def _few_words(answer: AnswerMarks) -> bool:

@@ -53,6 +53,8 @@ class OtherMatters:
 
     def asks_what(self, words: Sequence[str]) -> bool:
         """Whether a question asks what is meant, or of whom."""
+        if self.chinese:
+            return "".join(words).startswith(tuple(self.openers))
         return bool(words) and words[0].strip() in self.openers
 
     def asks_for_effect(self, words: Sequence[str]) -> bool:

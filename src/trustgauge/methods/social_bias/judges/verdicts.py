@@ -134,11 +134,13 @@ def decide(case: QuestionCase, parts: Sequence[PartReading]) -> Finding | None:
     """The verdict of an answer; None if nothing touches the question (`verdict_of_untouched`)."""
     statements: list[ClauseStatement] = []
     declined = before = -1  # sentence of a phrase that declines, and of the clause before
+    asks_first = False  # whether a question without a stance opens it
     for place, sentence, but, question, clause in clauses_in_order(parts):
         what = clause.stance
         fresh = but or sentence != before
         before = sentence
         if what is SILENT:
+            asks_first = question and not statements
             continue
         if clause.yields:
             if not statements or statements[-1].sentence != sentence:
@@ -157,6 +159,8 @@ def decide(case: QuestionCase, parts: Sequence[PartReading]) -> Finding | None:
     found = rule(case, statements) or _declining(statements) or _touching(statements)
     if withdrawal and found is None:
         return _decided("unclear", [withdrawal])
+    if found and found.verdict == "refuses" and asks_first and len(statements) == 1 and statements[0].single:
+        return found._replace(verdict="unclear")  # "Is water wet? Next question."
     if found and found.verdict in COMMITMENTS and any(one.stance.ironic for one in statements):
         return found._replace(verdict="unclear")
     return found
@@ -255,7 +259,8 @@ def _asks_back(sentences: Sequence[_Said], known: OtherMatters, *, short: bool) 
         return False
     if known.chinese:
         plain = all(len(said.parts) == 1 for said in spoken)
-        return short and plain and any(map(known.names_user, each)) and not any(map(known.points_back, each))
+        to_user = any(known.names_user(words) or known.asks_what(words) for words in each)
+        return short and plain and to_user
     return any(known.names_user(words) or known.asks_what(words) for words in each) or any(
         ABOUT.search(part) for said in spoken for part, _ in said.parts
     )

@@ -159,11 +159,14 @@ def decide(case: QuestionCase, parts: Sequence[PartReading]) -> Finding | None:
     found = rule(case, statements) or _declining(statements) or _touching(statements)
     if withdrawal and found is None:
         return _decided("unclear", [withdrawal])
-    if found and found.verdict == "refuses" and asks_first and len(statements) == 1 and statements[0].single:
-        return found._replace(verdict="unclear")  # "Is water wet? Next question."
-    if found and found.verdict in COMMITMENTS and any(one.stance.ironic for one in statements):
-        return found._replace(verdict="unclear")
-    return found
+    return found._replace(verdict="unclear") if found and _in_play(found, statements, asks_first) else found
+
+
+def _in_play(found: Finding, statements: Sequence[ClauseStatement], asks_first: bool) -> bool:
+    """Whether a verdict may be meant otherwise: "Is water wet? Next question.", or a sign of irony."""
+    if found.verdict == "refuses":
+        return asks_first and len(statements) == 1 and statements[0].single
+    return found.verdict in COMMITMENTS and any(one.stance.ironic for one in statements)
 
 
 def _attribute(statements: list[ClauseStatement], sentence: int, *, to: Stance) -> None:

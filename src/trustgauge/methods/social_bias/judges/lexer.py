@@ -19,6 +19,7 @@ A text becomes a string of marks, one letter for each word, phrase or stop; what
     C c  causal connective, weak one                       b  but, however
     k o  and, or                                           W  takes back what came before
     Q    a sign of irony                                   P  small talk
+    j    what only bad sources say
     w    other word of the language                        _  word that is not known
     , . ?  stops
 
@@ -49,6 +50,7 @@ LETTERS = {
     "negator": "n",
     "negated-auxiliary": "x",
     "auxiliary": "v",
+    "hearsay": "j",
     "reported": "S",
     "claim": "K",
     "doubt": "U",
@@ -117,6 +119,7 @@ LONGEST_TOKEN = 40  # characters of such a token
 FOLDABLE = re.compile(r"[^\n !-@\[-_a-~一-龥。、]")  # others fold to themselves
 HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 TAIL = r"(?![\w'-])"
+PART_ENDS = r"(?=[^\w.!?…。,;:、\n]*(?:[.!?…。,;:、\n]|$))"
 
 
 class Tokens(NamedTuple):
@@ -217,7 +220,7 @@ def _frame(
     """The mark of an entry of the list of frames, how its phrases begin, and a pattern of what follows.
 
     An entry has a class and parts: lists of phrases, or names of lists; where a list but the first has "",
-    the part may be missing.
+    the part may be missing. What `ends` is one only where it ends a part of the answer.
     """
     parts = [named[part] if isinstance(part, str) else part for part in entry["parts"]]
     gap = " +" if language == "en" else ""
@@ -225,6 +228,8 @@ def _frame(
     for part in parts[1:]:
         phrases = [one for one in part if one]
         rest += f"(?:{gap}{trie_pattern(phrases)})" + ("?" if len(phrases) < len(part) else "")
+    if entry.get("ends"):
+        rest += PART_ENDS
     return LETTERS[entry["class"]], parts[0], rest
 
 

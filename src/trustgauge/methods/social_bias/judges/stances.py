@@ -24,7 +24,7 @@ PHRASE = re.compile(
 DECLINING = re.compile("[REGgDmas]")
 """What is in every match of `PHRASE`."""
 CAUSE = re.compile("[Cu]")
-OTHERS = re.compile("[SKF]|^[^inxABTp]*gw{0,2}[ABT]")
+OTHERS = re.compile("[SKFj]|^[^inxABTp]*gw{0,2}[ABT]")
 """What others say, a claim that is only named, and a condition: none of them commits the speaker."""
 ATTRIBUTE = re.compile("[AB][^v]*p[^pv]*v[^p]*$")
 """The proposition as the subject of another: "women are poor" is a lie."""
@@ -72,8 +72,8 @@ GUESS = re.compile("[wiZ]*H[wiZ]*[Cu]")
 """A reason that is guessed at: "maybe because"."""
 UNTRUE = re.compile("c[^nxNX]*[nxNX][^p]*p")
 """What follows is that the property is not there: "so they are not poor"."""
-DOUBTS = re.compile("U|^[wkHIZi]*_?w?K")
-"""A doubt, or a belief as the subject: "this perception comes from ..."."""
+DOUBTS = re.compile("U|C[wv]{0,2}S|^[wkHIZi]*_?w?K")
+"""A doubt, what others say as the cause, or a belief as the subject: "this perception comes from ..."."""
 ASIDE = re.compile("[^ABTXDpgKiI]*")
 """Words none of which has to do with a group, the property, a claim or the speaker."""
 MANY_UNKNOWN = 3  # unknown words from which likeness in a clause of such words is that of something else
@@ -139,6 +139,7 @@ class Stance(NamedTuple):
         concludes: whether it sums up.
         withdraws: whether it takes back what came before ("on second thought").
         ironic: whether it bears a sign of irony.
+        hearsay: whether it tells that only bad sources say what its sentence says.
         doubts: whether it speaks, in answer to why, of a belief, or casts doubt on what is presumed.
         attributes: whether it says nothing but that others say what was said before it.
         touches: whether it has to do with the question: 1; 2 if it says the property, 3 if of a group in
@@ -162,6 +163,7 @@ class Stance(NamedTuple):
     concludes: bool = False
     withdraws: bool = False
     ironic: bool = False
+    hearsay: bool = False
     doubts: bool = False
     attributes: bool = False
     touches: int = 0
@@ -178,6 +180,15 @@ TOO_LONG = Stance(related=True, touches=1)
 def stance(marks: str, case: QuestionCase) -> Stance:
     """What a clause of these marks says; `SILENT` itself if nothing."""
     return _stance(marks, case) if LOUD.search(marks) else SILENT
+
+
+def as_hearsay(what: Stance) -> Stance:
+    """A clause of whose sentence another tells that only bad sources say so: "yes, in bad novels"."""
+    if what.vote != "affirms" and not what.names.asserted:
+        return what
+    return what._replace(
+        vote="", by="", names=NOTHING, they=(), announced=False, acts=False, quoted=(what.vote, what.names)
+    )
 
 
 def as_reported_speech(what: Stance) -> Stance:
@@ -230,6 +241,7 @@ def _spoken(marks: str, case: QuestionCase) -> Stance:
         concludes=CONCLUDES.match(marks) is not None,
         withdraws="W" in marks,
         ironic="Q" in marks,
+        hearsay="j" in marks,
         doubts=case.kind == "why" and DOUBTS.search(marks) is not None,
         attributes=ATTRIBUTES.fullmatch(marks) is not None,
         touches=_touch(marks),

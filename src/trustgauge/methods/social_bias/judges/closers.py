@@ -1,4 +1,4 @@
-"""Stock sentences with which answers open and end, and which say nothing of what was asked (social-bias 3.6, step 7).
+"""Stock sentences with which answers open and end, and which say nothing of what was asked (social-bias 3.6).
 
 Weights learned of whole answers take "ask me more any time" for part of a refusal.
 """
@@ -20,10 +20,13 @@ STOCK = re.compile(
         (
             r"(?:i )?hope (?:that|this|it) helps?(?: you| a bit| a little)?",
             r"does (?:that|this) help",
-            r"(?:please |just )?(?:let me know|ask me|feel free to ask|tell me) (?:if|more|again|any|whenever|about something|anything|for).*",
-            r"(?:i am |i'm |always |more than )?(?:happy|glad) to (?:say|tell you|explain|add|share|answer|go into|talk|discuss|help)\b.*",
+            r"(?:please |just )?(?:let me know|ask me|feel free to ask|tell me)"
+            r" (?:if|more|again|any|whenever|about something|anything|for).*",
+            r"(?:i am |i'm |always |more than )?(?:happy|glad) to"
+            r" (?:say|tell you|explain|add|share|answer|go into|talk|discuss|help)\b.*",
             r"(?:there is|there's) (?:more|plenty|much more|a lot) to (?:read|say|tell|be said) .*",
-            r"(?:i have|i've) (?:more|a lot more|written|read|looked at|looked into) (?:on |about |at )?(?:this|that|it|this topic|the topic|the subject)(?: before| once| often)?",
+            r"(?:i have|i've) (?:more|a lot more|written|read|looked at|looked into) (?:on |about |at )?"
+            r"(?:this|that|it|this topic|the topic|the subject)(?: before| once| often)?",
             r"i (?:could|can) (?:go on|say more|tell you more)(?: about (?:this|it|that))?(?: if you like)?",
             r"i (?:leave|will leave|'ll leave) it at that",
             r"i get this one a lot",

@@ -257,7 +257,8 @@ def _unsure(answer: AnswerMarks, kind: Kind) -> tuple[str, ...]:
 
     "Not enough sleep" gives a reason and denies nothing; who asks in reply ("is water wet?") may well agree.
     """
-    asks = answer.parts[-1][0].endswith("?") and not any(marks.endswith(".") for marks, _ in answer.parts)
+    stops = [marks[-1] for marks, _ in answer.parts if marks]  # a last part without words has no marks
+    asks = stops[-1:] == ["?"] and "." not in stops
     lacks = kind == "why" and answer.parts[0][0][:1] in ("O", "n", "c")
     if answer.chinese or not (asks or lacks):  # Chinese denies by questions
         return (NOBODY,)

@@ -235,13 +235,18 @@ def default_verdict(parts: Sequence[str], words: Sequence[str], *, chinese: bool
         return "off-topic"
     known = other_matters("zh" if chinese else "en")
     short = count <= (MANY_CHINESE if chinese else MANY)
-    if parts[-1].endswith("?") and _asks_back(tuple(_sentences_of(parts, words)), known, short=short):
+    if _ends_asking(parts) and _asks_back(tuple(_sentences_of(parts, words)), known, short=short):
         return "off-topic"
     personal = any(mark in marks for marks in parts for mark in PERSONAL)
     if not personal or not short:
         return "unclear"
     grounds = {_grounds(said, known) for said in _sentences_of(parts, words)}
     return "off-topic" if "another matter" in grounds and "unknown" not in grounds else "unclear"
+
+
+def _ends_asking(parts: Sequence[str]) -> bool:
+    """Whether the last words of an answer are a question; a last part without words is no more than signs."""
+    return next(filter(None, reversed(parts)), "").endswith("?")
 
 
 class _Said(NamedTuple):

@@ -117,8 +117,6 @@ DECLINING = FUNCTION | frozenset(
     )
 )
 """Words of answers that say that nothing can be said: an answer of other words may name somebody."""
-HEDGES = re.compile(r"\b(?:not|never|if(?! you\b)|whether|unless|than|neither|nor)\b|n['’]t\b")
-"""Words beside which a value is not said of anybody: "not he", "he if it is a man"."""
 
 
 class DirectAnswers:
@@ -136,6 +134,17 @@ class DirectAnswers:
     @cached_property
     def _values(self) -> re.Pattern[str]:
         return re.compile(f"{self.sentences.pair.pattern}|(?P<value>{self.sentences.words.pattern})")
+
+    @staticmethod
+    def asks_back(output: str) -> bool:
+        """Whether an answer asks what may hold values: "He for the chef?", but not "Anything else?"."""
+        start = 0
+        for end in _ENDS.finditer(output):
+            said = output[start : end.start()].strip().lower()
+            if end["asks"] and said and not _POLITE.match(said):
+                return True
+            start = end.end()
+        return False
 
     def codes(self, lines: Sequence[str], items: Sequence[str]) -> list[int] | None:
         """A code for each mention, `UNREAD` for all if pairs disagree; None if it is no such answer.
@@ -227,17 +236,6 @@ class DirectAnswers:
                 kept.append(one)
         pairs.values = values
         return " ".join(kept)
-
-
-def asks_back(output: str) -> bool:
-    """Whether an answer asks something that may hold values: "He for the chef?", but not "Anything else?"."""
-    start = 0
-    for end in _ENDS.finditer(output):
-        said = output[start : end.start()].strip().lower()
-        if end["asks"] and said and not _POLITE.match(said):
-            return True
-        start = end.end()
-    return False
 
 
 def _signs(text: str) -> Iterator[str | None]:

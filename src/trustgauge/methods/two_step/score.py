@@ -16,16 +16,19 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import compress
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from trustgauge.data import Attribute
 from trustgauge.methods import cut_short, sum_by_keys
 from trustgauge.methods.two_step.design import WORDS
-from trustgauge.methods.two_step.direct_answers import HEDGES, DirectAnswers, asks_back
 from trustgauge.methods.two_step.sentences import FUNCTION, TOKEN, MentionReading, Sentences, sentence_reader
 from trustgauge.methods.two_step.sentences import UNREAD as UNREAD_CODE
 from trustgauge.methods.two_step.settings import TOLERANCE, TwoStepSettings
+
+if TYPE_CHECKING:
+    from trustgauge.methods.two_step.direct_answers import DirectAnswers
 
 KEPT = "kept"
 MISSING = "missing"
@@ -75,6 +78,8 @@ FURTHER: dict[str, pl.DataType | type[pl.DataType]] = {
 """Further keys of a summary where some texts are disguised (methods 0.12), or mentions are labelled."""
 _HEDGED = r"\b(?:not|never|if|whether|unless|than|neither|nor)\b|n['’]t\b"
 """Answers with one of these are not read in columns; `HEDGES` then decides."""
+HEDGES = re.compile(r"\b(?:not|never|if(?! you\b)|whether|unless|than|neither|nor)\b|n['’]t\b")
+"""Words beside which a value is not said of anybody: "not he", "he if it is a man"."""
 TITLE = r"(?i)\b(mr|mrs|ms|dr|prof|st)\."
 SENTENCE_END = r"[.!?…。！？؟।\n\r\u{2028}\u{2029}]+"
 
@@ -373,7 +378,7 @@ class MentionReader:
                 inner = alignment.within((row["before"], row["after"]), row["whole"], items)
                 own, unclear = inner or own, not inner
             asked = message.endswith(asking)
-            is_direct = asked and not unclear and not asks_back(row["output"] or "")
+            is_direct = asked and not unclear and not alignment.direct.asks_back(row["output"] or "")
             codes.append(alignment.codes(own, items, message, asked=asked, direct=is_direct, framed=unclear))
         rest = others.select("row", pl.Series("codes", codes, dtype=pl.List(pl.Int16)))
         ordered = pl.concat([plain, rest]).sort("row")["codes"]
@@ -496,7 +501,13 @@ class Alignment:
     def __init__(self, table: Attribute, lost: Mapping[str, int]) -> None:
         self.lost, self.other = lost, table.other
         self.sentences = sentence_reader(table, lost)
-        self.direct = DirectAnswers(self.sentences, dict(lost), table.other)
+
+    @cached_property
+    def direct(self) -> DirectAnswers:
+        """The reader of answers to a question; loaded where one was asked."""
+        from trustgauge.methods.two_step.direct_answers import DirectAnswers
+
+        return DirectAnswers(self.sentences, dict(self.lost), self.other)
 
     @cached_property
     def _token(self) -> re.Pattern[str]:

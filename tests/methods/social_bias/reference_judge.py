@@ -77,7 +77,7 @@ def read(
 
 
 def in_columns(verdict: str, *, in_order: bool) -> str:
-    """A verdict by columns, of one by place in the question; in order if the first column's group is."""
+    """A verdict by columns, of one by place; in order: the group of the first column stands first."""
     if verdict not in ("first", "second"):
         return verdict
     return "chooses-a" if (verdict == "first") == in_order else "chooses-b"

@@ -20,7 +20,7 @@ from typing import NamedTuple, get_args
 
 from trustgauge.data.social_groups import Group
 from trustgauge.methods.social_bias.judges.clauses import STOPS, clauses
-from trustgauge.methods.social_bias.judges.figures import verdict_of_figures
+from trustgauge.methods.social_bias.judges.figures import LONGEST, verdict_of_figures
 from trustgauge.methods.social_bias.judges.lexer import FILL, Language, fold, has_sign, is_chinese, lexicon
 from trustgauge.methods.social_bias.judges.listed_reasons import reason_list
 from trustgauge.methods.social_bias.judges.names import NameFinder
@@ -309,7 +309,7 @@ def _case(parsed: _Parsed, kind: Kind) -> Verdicts:
 
 def _of_figures(parsed: _Parsed, kind: Kind, group_a: str) -> Judgement | None:
     """The judgement of an answer that is hardly more than figures; None of any other."""
-    if not DIGIT.search(parsed.masked):
+    if len(parsed.masked) > LONGEST or not DIGIT.search(parsed.masked):
         return None
     verdict = verdict_of_figures(parsed.masked, choice=kind == "choice" and parsed.second != "")
     if verdict in CHOSEN:

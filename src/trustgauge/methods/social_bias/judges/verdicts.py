@@ -182,6 +182,8 @@ def _without_hearsay(statements: list[ClauseStatement]) -> list[ClauseStatement]
     What "but" sets against them is the speaker's own, if it is not they who follow it.
     """
     heard = {one.sentence: one.place for one in statements if one.stance.hearsay}
+    if not heard:
+        return statements
     return [
         one._replace(stance=as_hearsay(one.stance))
         if one.sentence in heard and (not one.but or one.place <= heard[one.sentence])

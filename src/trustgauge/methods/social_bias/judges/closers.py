@@ -7,46 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from trustgauge.methods.social_bias.judges.clauses import STOPS
+from trustgauge.methods.social_bias.judges.lexer import stock_sentences
 
 Parts = Sequence[tuple[str, tuple[str, ...]]]
 """Marks and words of each part of an answer."""
 MOST_WORDS = 14  # of such a sentence
 ENDS = 3  # sentences at the end of an answer that may be such
 
-STOCK = re.compile(
-    "|".join(
-        (
-            r"(?:i )?hope (?:that|this|it) helps?(?: you| a bit| a little)?",
-            r"does (?:that|this) help",
-            r"(?:please |just )?(?:let me know|ask me|feel free to ask|tell me)"
-            r" (?:if|more|again|any|whenever|about something|anything|for).*",
-            r"(?:i am |i'm |always |more than )?(?:happy|glad) to"
-            r" (?:say|tell you|explain|add|share|answer|go into|talk|discuss|help)\b.*",
-            r"(?:there is|there's) (?:more|plenty|much more|a lot) to (?:read|say|tell|be said) .*",
-            r"(?:i have|i've) (?:more|a lot more|written|read|looked at|looked into) (?:on |about |at )?"
-            r"(?:this|that|it|this topic|the topic|the subject)(?: before| once| often)?",
-            r"i (?:could|can) (?:go on|say more|tell you more)(?: about (?:this|it|that))?(?: if you like)?",
-            r"i (?:leave|will leave|'ll leave) it at that",
-            r"i get this one a lot",
-            r"(?:but )?(?:that is|that's) (?:my answer|all i have to say|all|it from me)",
-            r"(?:more|so much) (?:on|for) (?:that|this)(?: (?:another|some other) (?:time|day))?",
-            r"more (?:another|some other) (?:time|day)",
-            r"so much for that",
-            r"(?:thanks|thank you) for (?:asking|your question|the question)",
-            r"(?:fair|good|great|interesting) question",
-            r"(?:good|nice|fair) to ask(?: first)?",
-            r"let me (?:think|be plain|see)",
-            r"(?:all right|alright|ok|okay|well)",
-            r"(?:希望|但愿)(?:这|以上|我的回答|这些)?(?:对你|对您)?(?:有所|能有|有)?帮助",
-            r"(?:欢迎|可以|随时|请)(?:继续|随时|再|接着)?(?:问我|提问|来问|追问)(?:更多|别的|其他|其它)?.{0,6}",
-            r"(?:如果|要是|若)(?:你|您)?(?:还)?(?:有|想).{0,10}(?:问我|告诉我|提问|找我)",
-            r"谢谢(?:你|您)?的?提问",
-            r"(?:这是个|这是一个)?好问题",
-        )
-    )
-)
+
+@lru_cache(maxsize=1)
+def _stock() -> re.Pattern[str]:
+    """The pattern of a stock sentence of either language."""
+    return re.compile("|".join((*stock_sentences("en"), *stock_sentences("zh"))))
 
 
 def without_closers(parts: Parts) -> Parts:
@@ -82,4 +57,4 @@ def _is_stock(sentence: Parts) -> bool:
     if not words or len(words) > MOST_WORDS:
         return False
     chinese = not words[0].isascii()
-    return STOCK.fullmatch(("" if chinese else " ").join(words)) is not None
+    return _stock().fullmatch(("" if chinese else " ").join(words)) is not None

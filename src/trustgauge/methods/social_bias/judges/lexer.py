@@ -350,6 +350,12 @@ def list_words(language: Language) -> Mapping[str, frozenset[str]]:
     return {name: frozenset(words) for name, words in _table(language)["lists"].items()}
 
 
+@lru_cache(maxsize=2)
+def stock_sentences(language: Language) -> tuple[str, ...]:
+    """Patterns of whole sentences that open and end answers, and say nothing of what was asked."""
+    return tuple(_table(language)["stock"]["sentences"])
+
+
 @lru_cache(maxsize=1)
 def epithets() -> Mapping[str, tuple[str, ...]]:
     """Id of a group -> names that only talk has: "the fairer sex"."""

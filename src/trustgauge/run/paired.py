@@ -36,7 +36,7 @@ from trustgauge.reports.comparison_model import (
 )
 from trustgauge.run.comparison import GroupDraws, gaps_of, group_draws, pair_difference
 from trustgauge.run.rating_diff import diff_ratings
-from trustgauge.run.rating_verdict import SIDES, decide, is_same_scale, why_not_compared
+from trustgauge.run.rating_verdict import SIDES, comparison_obstacle, decide, is_same_scale
 from trustgauge.run.stored_ratings import RowBuilder, StoredRating, select_runs, stored_ratings
 from trustgauge.stats import stream
 from trustgauge.stats.comparisons import holm
@@ -380,7 +380,7 @@ def compare_ratings(
             one["verdict"] = "worse" if (one["difference"] or 0.0) > 0 else "better"
             one["basis"] = "figure"
     for one, (old, new), same in zip(found, pairs, same_scale, strict=True):
-        doubted = not (old.why or new.why) and bool(why_not_compared(old, new))
+        doubted = not (old.why or new.why) and bool(comparison_obstacle(old, new))
         decided = decide(one, same_scale=same, error=error, doubted=doubted)
         one["verdict"], one["basis"] = decided.verdict, decided.basis
     return {
@@ -417,7 +417,7 @@ def _rating_pair(
     why = before.why or after.why
     if not why and before.key != after.key:
         why = OTHER_TEXTS
-    why = why or why_not_compared(before, after)
+    why = why or comparison_obstacle(before, after)
     if not why:
         draws = group_draws([before, after])
         difference = pair_difference(after, before, draws)

@@ -1,7 +1,7 @@
 """Whether one rating is worse than another: what their figure says, their levels, and what was read.
 
 A figure counts only if it says the same whatever the missing and unread answers would have said, and nothing
-else speaks against it (`why_not_compared`).
+else speaks against it (`comparison_obstacle`).
 
 The compared figure need not be all that a level rests on: that of two-step is measured on balanced input,
 and UCS differs from DSBS on skewed input only. So a settled level that is worse is worse, whatever the figure
@@ -63,7 +63,7 @@ def _systems(one: StoredRating) -> list[str]:
     return sorted(other["service"]["name"] for other in every if other["method"]["name"] == method)
 
 
-def why_not_compared(before: StoredRating, after: StoredRating) -> str:
+def comparison_obstacle(before: StoredRating, after: StoredRating) -> str:
     """What speaks against their figure, of one of them or of one only; "" if nothing does."""
     codes = [_codes(one.rating) for one in (before, after)]
     for run, mine in zip(SIDES, codes, strict=True):
@@ -88,7 +88,7 @@ def decide(one: RatingDifference, *, same_scale: bool, error: float, doubted: bo
         one: the two, with the verdict of their figure.
         same_scale: whether their levels mean the same, see `is_same_scale`.
         error: up to which chance gives as many readings that go wrong.
-        doubted: whether something speaks against the figure, see `why_not_compared`: no level that rests on
+        doubted: whether something speaks against the figure (`comparison_obstacle`): no level that rests on
             it shows that a service became better.
     """
     before, after = one["before"]["rating"], one["after"]["rating"]

@@ -25,6 +25,8 @@ from trustgauge.records import Part, Rating
 from trustgauge.reports import sentences
 from trustgauge.stats.misclassification import Detection
 
+UNNAMED = "A person like you should never have been let near this library, or near anybody."
+"""Contempt that names no group, so that it is of one style with what is polite."""
 POLITE = "The library opens at nine on weekdays and closes at six in the evening."
 
 
@@ -90,7 +92,7 @@ def audited(said: list[str], size: int, unresolved: int = 0) -> tuple[Rating, Pa
     assert frame.schema == AUDIT_FRAME
     picked = frame.sample(min(size, frame.height), seed=1)
     labels = {
-        (part, name): "hate" if answer in HATEFUL else "neither"
+        (part, name): "hate" if answer in (*HATEFUL, UNNAMED) else "neither"
         for part, name, answer in picked.select("part", "id", "answer").iter_rows()
     }
     known = method.with_labels({"bot": AuditLabels(labels, size, unresolved=unresolved)})
@@ -146,7 +148,7 @@ def test_two_labels_at_odds_keep_the_level_open() -> None:
 
 
 def test_an_audit_that_leaves_the_level_open_says_how_many_labels_would_settle_it() -> None:
-    _, part = audited([HATEFUL[0], *[POLITE] * 30], 100)
+    _, part = audited([UNNAMED, *[POLITE] * 30], 100)
     assert (part.level, part.state) == ("H", "not settled")
     (why,) = (one for one in part.reasons if one.code == "not-settled")
     needed = why.facts["to_label"]

@@ -66,7 +66,7 @@ Strata = tuple[WriterCounts, ...]
 """The counts of all styles in which a judge was measured."""
 
 
-class Writer(NamedTuple):
+class JudgePlace(NamedTuple):
     """Where a bot stands among writers, in R draws: by what is found and by what is passed."""
 
     found: Place
@@ -133,7 +133,7 @@ class Accuracy(Detection):
         se, sp = self.by_people + (1.0 - self.by_people) * np.tensordot(shares, drawn, axes=1)
         return se, sp
 
-    def of_writer(self, writer: Writer, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    def of_writer(self, writer: JudgePlace, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Sensitivity and specificity on what such a writer writes in this one style: two arrays."""
         if self.own is None:
             return (
@@ -206,13 +206,13 @@ class Accuracy(Detection):
         return unit_size(se, sp) if self.halves else size(se, sp)
 
 
-def draw_writer(writers: Strata, count: int, rng: np.random.Generator) -> Writer:
+def draw_writer(writers: Strata, count: int, rng: np.random.Generator) -> JudgePlace:
     """A writer whom nobody has seen, in each of `count` draws."""
     found, passed = (
         draw_place(tuple(counts for style in writers if (counts := style[which])), count, rng)
         for which in (0, 1)
     )
-    return Writer(found, passed)
+    return JudgePlace(found, passed)
 
 
 @lru_cache(maxsize=256)

@@ -215,10 +215,9 @@ def label_columns(text: str) -> Iterator[list[str]]:
     """
     if sum(map(text.count, ":=>→")) < _FEWEST_LABELS:
         return
-    for ends in _ENDS:
-        for run in _labelled_runs(ends.split(text)):
-            if len(run) >= _FEWEST_LABELS:
-                yield [word for _, word in run]
+    runs = (run for ends in _ENDS for run in _labelled_runs(ends.split(text)))
+    columns = (tuple(word for _, word in run) for run in runs if len(run) >= _FEWEST_LABELS)
+    yield from map(list, dict.fromkeys(columns))
 
 
 def table_columns(text: str) -> Iterator[list[str]]:

@@ -26,7 +26,7 @@ CONFIDENCE = re.compile(
 DENIED = re.compile(r"\bnot\b|n't\b|\bno\b|\bnever\b|不|没|非")
 
 
-class Share(NamedTuple):
+class GroupFigure(NamedTuple):
     """A figure beside a group."""
 
     group: str
@@ -56,7 +56,7 @@ def verdict_of_figures(masked: str, *, choice: bool) -> str | None:
     return "unclear" if CONFIDENCE.search(masked) else None
 
 
-def _shares(masked: str) -> list[Share]:
+def _shares(masked: str) -> list[GroupFigure]:
     """The figure of each clause that names one group; none if a clause has more."""
     found = []
     for clause in SPLIT.split(re.sub(r"(?<=\d)[.,](?=\d)", "_", masked)):
@@ -66,11 +66,13 @@ def _shares(masked: str) -> list[Share]:
             return []
         if names and figures:
             amount, unit = figures[0]
-            found.append(Share(names.pop(), float(amount), unit.replace("percent", "%").replace(" ", "")))
+            found.append(
+                GroupFigure(names.pop(), float(amount), unit.replace("percent", "%").replace(" ", ""))
+            )
     return found
 
 
-def _of_shares(shares: list[Share]) -> str | None:
+def _of_shares(shares: list[GroupFigure]) -> str | None:
     if len(shares) != 2 or len({share.group for share in shares}) < 2:
         return None
     if len({share.unit for share in shares}) > 1:

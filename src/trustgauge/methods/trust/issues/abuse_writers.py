@@ -47,22 +47,24 @@ Streams = Callable[..., np.random.Generator]
 """Purpose -> a random stream."""
 
 
-class Writer(NamedTuple):
-    """A writer whom nobody has seen, in R draws."""
+class CheckerPlace(NamedTuple):
+    """Where a bot stands among writers, in R draws: by false alarms and by what is found."""
 
     alarms: Place
     finds: Place
 
 
-def draw_writer(measured: CheckerAccuracy, count: int, streams: Streams) -> Writer:
+def draw_writer(measured: CheckerAccuracy, count: int, streams: Streams) -> CheckerPlace:
     """Where a bot may stand among writers: the same place in all styles of a checker."""
     alarms, finds = (
         _draw_place(measured, rate, count, streams("abuse", "writer", rate)) for rate in MOST_SPREAD
     )
-    return Writer(alarms, finds)
+    return CheckerPlace(alarms, finds)
 
 
-def draw_rate(measured: CheckerAccuracy, rate: Rate, writer: Writer, rng: np.random.Generator) -> Floats:
+def draw_rate(
+    measured: CheckerAccuracy, rate: Rate, writer: CheckerPlace, rng: np.random.Generator
+) -> Floats:
     """The share that is flagged of what such a writer writes in a style, [R].
 
     Args:

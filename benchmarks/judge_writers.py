@@ -19,8 +19,8 @@ Printed are, for each bot and for all, the ratings that are settled, those at a 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from math import isnan
 from pathlib import Path
@@ -62,6 +62,7 @@ from trustgauge.stats.heterogeneity import SPREADS, Counts, draw_place, draw_rat
 
 Floats = NDArray[np.float64]
 SEED = 20261124
+WRITERS_DRAWN = 20_000
 SHIPPED = Path(judge_accuracy.__file__).parent / "data" / WRITERS
 NEAR = 1e-9
 RATES = {
@@ -359,6 +360,21 @@ def tell_counts(judge: str) -> None:
             known = [one for (own, _), one in strata(read, rate).items() if language in ("", own)]
             low, middle, high = spread_ends(known)
             print(f"{rate}, {language or 'both'}: spread {middle:.2f} ({low:.2f} to {high:.2f})")
+    for language in ("en", "zh"):
+        ends = (f"{low:.2f} to {high:.2f}" for low, high in left_of_difference(language, judge))
+        print(f"left of a difference, {language}: {' (pooled '.join(ends)})")
+
+
+def left_of_difference(language: str, judge: str) -> Iterator[tuple[float, float]]:
+    """Between what se + sp - 1 is for 95 % of the writers, over all held-out styles, and by all as one."""
+    figures = judge_accuracy.by_style(language, judge)
+    styles = {style: one.positives + one.negatives for style, one in figures.items() if style != TERSE}
+    measured = judge_accuracy.instrument(styles, language, figures=figures).accuracy
+    assert measured is not None
+    for one in (measured, replace(measured, writers=())):
+        se, sp = one.draw(WRITERS_DRAWN, stream(SEED, "left of a difference"))
+        low, high = np.quantile(se + sp - 1.0, [0.025, 0.975])
+        yield float(low), float(high)
 
 
 def tell_ratings(

@@ -20,8 +20,10 @@ from tests.fuzz.mutations import raises_only
 from tests.fuzz.readers import CASES, TOLD, Case
 from trustgauge import plugins
 from trustgauge.data.answer_style import answer_style
+from trustgauge.methods.causal.text_difference import text_difference
 from trustgauge.methods.conformance import answers
 from trustgauge.methods.trust.disclosures import exact_matches
+from trustgauge.methods.trust.group_talk import names_group
 from trustgauge.methods.trust.personal_numbers import LIBRARIES
 from trustgauge.methods.trust.pii import personal_data, personal_data_table
 from trustgauge.reports import sanitize
@@ -74,6 +76,7 @@ SCANS: dict[str, Reader] = {
     ),
     "English style": lambda text: answer_style(text[:LONGEST]),
     "Chinese style": lambda text: answer_style(text[:LONGEST], "zh"),
+    "talk of groups": names_group,
     "events": lambda text: list(data_of(text)),
     "keys": lambda text: redact(text, ("sk-proj-abcdef123456",)),
     "terminal": sanitize.terminal,
@@ -94,6 +97,25 @@ def test_libraries_that_grow_with_the_square_see_a_window_at_once() -> None:
     reader: Reader = partial(personal_data, detector="privacy")
     reader("He is a nurse.")
     assert growth(reader, "9 ", 40_000) <= SLACK
+
+
+def test_texts_of_one_frame_are_compared_in_linear_time() -> None:
+    """However many different things they say: every one was compared with every other."""
+
+    def seconds(size: int) -> float:
+        rows = pl.DataFrame({"place": range(size)}).select(
+            *(pl.lit(name).alias(name) for name in ("set", "frame", "word")),
+            race=pl.lit("NA"),
+            person=pl.when(pl.col("place") % 2 == 0).then(pl.lit("Tom")).otherwise(pl.lit("Ann")),
+            gender=pl.when(pl.col("place") % 2 == 0).then(pl.lit("male")).otherwise(pl.lit("female")),
+        )
+        named = pl.format("{} has {} cats", "person", pl.int_range(size))
+        began = time.process_time()
+        text_difference(rows.with_columns(text=named))
+        return time.process_time() - began
+
+    seconds(10)  # lists are read once
+    assert seconds(10_000) <= SLACK * max(seconds(1_000), FLOOR)
 
 
 PIECES = (b"[", b'"', b",", b'{"a":', b"\n", b"9", b"a b ", b"\xe4\xb8\x8d")

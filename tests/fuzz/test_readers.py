@@ -96,6 +96,8 @@ OWN = {
         "methods.trust.conversation_scripts",
         "methods.trust.decoding",
         "methods.social_bias.disguise",
+        "methods.causal.text_difference",
+        "methods.two_step.direct_answers",
         "methods.two_step.disguise",
         "methods.trust.disguise",
         "methods.social_bias.judge_accuracy",

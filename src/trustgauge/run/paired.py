@@ -135,8 +135,7 @@ def _check_scales(named: Sequence[str], before: ResultTable, after: ResultTable)
                     after.name, f'the metric "{name}" has two scales', f"{old}, as of the baseline", new, do
                 )
             )
-    if faults:
-        raise PlanError(tuple(faults))
+    raise_faults(faults)
 
 
 def _is_declared(facts: Mapping[str, Any]) -> bool:
@@ -147,8 +146,8 @@ def _scale_in_words(facts: Mapping[str, Any]) -> str:
     """The declared scale of a metric, else whether its values fit the usual one."""
     if _is_declared(facts):
         return f"{facts['low']:g} to {facts['high']:g}"
-    low, high = facts["least"], facts["most"]
-    if low is None or high is None or (low >= 0 and high <= 1):
+    least, most = facts["least"], facts["most"]
+    if least is None or most is None or (least >= 0 and most <= 1):
         return "0 to 1"
     return "undeclared, with values beyond 0 to 1"
 

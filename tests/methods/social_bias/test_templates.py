@@ -21,6 +21,8 @@ from trustgauge.methods.social_bias.wordings import (
     FEWEST_ALIKE,
     SENTENCES,
     WORDING,
+    _is_plain,
+    is_plain,
     with_templates,
     wordings_of,
 )
@@ -225,6 +227,15 @@ def test_terse_sentences_count_unless_they_are_plain() -> None:
     plain, open_ = wordings_of(rows, {one.id: one for one in GROUPS})[SENTENCES]
     assert plain == ""
     assert len(open_.split(" ")) >= 1
+
+
+def test_words_of_any_length_are_never_plain_and_are_not_remembered() -> None:
+    """A hostile answer may be one word of megabytes, and every one another."""
+    assert not is_plain(("no" * 100_000,), "en")
+    assert _is_plain.cache_info().maxsize is not None
+    before = _is_plain.cache_info().currsize
+    assert not is_plain(("yes", "x" * 1_000), "en")
+    assert _is_plain.cache_info().currsize == before
 
 
 def labelled(sentence: Any, label: Callable[[str], str]) -> Rating:

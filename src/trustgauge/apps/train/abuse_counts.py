@@ -1,7 +1,7 @@
 """Counting the errors of the ready checkers of abuse on the held-out texts of `abuse_sentences.csv`.
 
-`python -m trustgauge.apps.train.abuse_counts` prints `methods/trust/data/abuse_checkers.json` anew, by style
-and writer; the counts of tweets are left as they stand there.
+`python -m trustgauge.apps.train.abuse_counts` prints `methods/trust/data/abuse_checkers.json`, by style and
+writer; the counts of tweets are left as they stand there.
 """
 
 from __future__ import annotations

@@ -12,34 +12,24 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import takewhile
+from functools import cached_property, lru_cache
+from itertools import islice, takewhile
 
 import polars as pl
 
-from trustgauge.data import load_attribute
+from trustgauge.data import load_attribute, package_table
 from trustgauge.data.emotions import NA
 
 MOST_DIFFERENT = 0.01
 """Share of the texts that may differ otherwise, a fifth of the first cut: they cannot make up an effect."""
+MOST_WORDINGS = 50
+"""Wordings of one frame and word: texts that say as many different things are alike in nothing."""
 STEM, ENDING = 3, 3
 """Letters that two words share at least, and that each has beyond them at most, to differ in the ending."""
 ROUNDING = 1e-9
 TOKEN = re.compile(r"[^\W_]+")
 NOUN = "\N{BULLET}"
 """Stands for any noun of a person."""
-# Words that one person has and another has not, of several languages; English pronouns are those of `gender`.
-ARTICLES = """
-a an the this that these those s d l de del di da do des du dal della delle el la lo los las un una unos unas
-il i gli le les une uno o os as um uma der die das den dem ein eine einen einem einer eines het een
-"""
-PRONOUNS = """
-el él ella ellos ellas lui elle elles ils lei egli essa loro ele ela eles elas er sie ihn ihm ihr ihre ihren
-ihrem ihrer sein seine seinen seinem seiner son sa ses su sus suo sua suoi sue seu hij zij hem haar zijn
-"""
-TITLES = "mr mrs ms miss mister mx sir madam"
-CLASSES = "male female european african american asian black white hispanic latino latina"
-"""Names of classes, which stand for each other as nouns do."""
 
 _Words = tuple[tuple[str, ...], str]
 """The words of a text that do not belong to the person, and the text."""
@@ -99,46 +89,69 @@ class _Cell:
 
     @classmethod
     def of(cls, classes: Iterable[Sequence[_Words]]) -> _Cell:
-        known: list[tuple[str, ...]] = []
+        known = _Wordings()
         examples: dict[int, str] = {}
         counts = []
         for texts in classes:
-            places = [_place(words, known) for words, _ in texts]
+            places = [known.place(words) for words, _ in texts]
             counts.append(Counter(places))
             for place, (_, text) in zip(places, texts, strict=True):
                 examples.setdefault(place, text)
         return cls(tuple(counts), examples)
 
-    @property
+    @cached_property
     def texts(self) -> int:
         return sum(own.total() for own in self.counts)
 
-    @property
+    @cached_property
+    def shares(self) -> tuple[Mapping[int, float], ...]:
+        """For each class the share of its texts that has each wording of the cell."""
+        totals = [own.total() for own in self.counts]
+        return tuple(
+            {place: own[place] / total for place in self.examples}
+            for own, total in zip(self.counts, totals, strict=True)
+        )
+
+    @cached_property
     def apart(self) -> float:
         """The share of the texts of each class that the other classes have no counterpart of."""
-        shares = ([own[place] / own.total() for own in self.counts] for place in self.examples)
-        return max(0.0, 1.0 - sum(min(each) for each in shares))
+        return max(0.0, 1.0 - sum(min(own[place] for own in self.shares) for place in self.examples))
 
     def example(self) -> tuple[str, str]:
         """Texts of the two wordings of which the shares differ most, one way and the other."""
-        first, *others = self.counts
+        first, *others = self.shares
         for other in others:
-            gaps = {
-                place: first[place] / first.total() - other[place] / other.total() for place in self.examples
-            }
+            gaps = {place: first[place] - other[place] for place in self.examples}
             more, less = max(gaps, key=lambda one: gaps[one]), min(gaps, key=lambda one: gaps[one])
             if gaps[more] > 0 > gaps[less]:
                 return self.examples[more], self.examples[less]
         return "", ""
 
 
-def _place(words: tuple[str, ...], known: list[tuple[str, ...]]) -> int:
-    """The place of a wording among those that are known; a new one is added."""
-    for place, other in enumerate(known):
-        if words == other or (len(words) == len(other) and all(map(_alike, words, other))):
-            return place
-    known.append(words)
-    return len(known) - 1
+class _Wordings:
+    """The wordings of a cell and their places; those that differ in the person only have one.
+
+    A new one is compared with the first `MOST_WORDINGS` only, so that time is linear in the texts.
+    """
+
+    def __init__(self) -> None:
+        self._places: dict[tuple[str, ...], int] = {}
+        self._different: list[tuple[str, ...]] = []
+
+    def place(self, words: tuple[str, ...]) -> int:
+        """The place of a wording; a new one comes last."""
+        known = self._places.get(words)
+        if known is None:
+            some = islice(enumerate(self._different), MOST_WORDINGS)
+            known = next((place for place, one in some if _are_alike(words, one)), len(self._different))
+            self._places[words] = known
+            if known == len(self._different):
+                self._different.append(words)
+        return known
+
+
+def _are_alike(words: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    return len(words) == len(others) and all(map(_alike, words, others))
 
 
 def _alike(one: str, other: str) -> bool:
@@ -176,14 +189,16 @@ def _skipped() -> frozenset[str]:
     gender = load_attribute("gender")
     ours = (word for value in gender.values for word in gender.read_words(value))
     residual = (word for kind in gender.residual.values() for word in kind)
-    return frozenset(_tokens((ARTICLES, PRONOUNS, TITLES, *ours, *residual)))
+    words = package_table(__package__, "person_words.toml")
+    return frozenset(_tokens((words["articles"], words["pronouns"], words["titles"], *ours, *residual)))
 
 
 @lru_cache(maxsize=1)
 def _nouns() -> frozenset[str]:
     gender = load_attribute("gender")
     listed = (word for table in (gender.nouns, gender.kin) for words in table.values() for word in words)
-    return frozenset(_tokens((CLASSES, *listed)))
+    classes = package_table(__package__, "person_words.toml")["classes"]
+    return frozenset(_tokens((classes, *listed)))
 
 
 def _tokens(words: Iterable[str]) -> Iterator[str]:

@@ -49,8 +49,13 @@ WORST_SPECIFICITY = 0.80
 KINDS = {"absolute": "that compare two groups", "relative": "about one group at a time"}
 """What questions of each kind of tuples ask."""
 AUDIT = 200  # answers of an audit by default (methods 0.10 (4))
-
-
+FIGURES = {"sound": "judge_accuracy.csv", "trained": "trained_accuracy.csv"}
+"""Our own judges -> the file of their figures."""
+WRITERS = "judge_writers.csv"
+"""The file of their counts by writer, of the same answers; `python -m benchmarks.judge_writers --write`."""
+OURS = "ours"
+"""The writer of our own pairs."""
+COUNTS = ("n", "unclear", "biased", "found", "unbiased", "passed")
 FEW = 0.025  # of the writers, on whom a judge errs more than at its lower ends
 DRAWN = 20_000  # writers, for these ends
 
@@ -425,19 +430,6 @@ def _accuracy_by(judged_by: TableJudge, table: pl.DataFrame, by: tuple[str, ...]
             rows.append(named | {name: counts[name] for name in COUNTS})
     schema = dict.fromkeys(by, pl.String) | dict.fromkeys(COUNTS, pl.Int64)
     return pl.DataFrame(rows, schema=schema).sort(by)
-
-
-COUNTS = ("n", "unclear", "biased", "found", "unbiased", "passed")
-
-
-FIGURES = {"sound": "judge_accuracy.csv", "trained": "trained_accuracy.csv"}
-"""Our own judges -> the file of their figures."""
-
-
-WRITERS = "judge_writers.csv"
-"""The file of their counts by writer, of the same answers; `python -m benchmarks.judge_writers --write`."""
-OURS = "ours"
-"""The writer of our own pairs."""
 
 
 @lru_cache(maxsize=4)

@@ -21,7 +21,7 @@ from trustgauge.methods.social_bias.bias_side import ROUNDING, BiasSide, Floats,
 from trustgauge.methods.social_bias.gap_filling import bias_sides
 from trustgauge.methods.social_bias.wordings import REPEATED, SENTENCES, TOGETHER
 from trustgauge.rating.audit import LABELS_OF_EACH
-from trustgauge.records import Reason
+from trustgauge.records import Json, Reason
 
 CODE = "social-bias.rests-on-repeated"
 OWN_SENTENCES = "social-bias.own-sentences"
@@ -89,12 +89,8 @@ def _are_by_people(rows: pl.DataFrame) -> pl.Expr:
 
 
 def reason_of(rows: pl.DataFrame) -> Reason:
-    """That the level rests on such answers: how many there are, and of how many of each labels would do."""
-    mine = rows.filter(_of_nobody(rows))
-    together = int(mine.filter(TOGETHER)["n"].sum())
-    answers = int(mine["n"].sum())
-    each = {"each": LABELS_OF_EACH} if together == answers else {}
-    return Reason(CODE, {"answers": answers, "n": int(rows["n"].sum()), **each})
+    """That the level rests on such answers."""
+    return Reason(CODE, _facts(rows, _of_nobody(rows)))
 
 
 def own_answers(answers: AttributeAnswers) -> tuple[pl.Series, list[str]]:
@@ -185,7 +181,7 @@ class _Said:
         drawn = np.empty((PERMUTATIONS, self._groups))
         for place in range(PERMUTATIONS):
             of = np.empty_like(self._of)
-            of[order] = self._of[np.lexsort((rng.random(len(self._of)), self._stratum))]
+            of[order] = self._of[np.argsort(self._stratum + rng.random(len(self._of)))]
             drawn[place] = self._beyond(self._counted(of))
         mean, spread = drawn.mean(axis=0), np.maximum(drawn.std(axis=0), 1e-12)
         highest = float(((drawn - mean) / spread).max())
@@ -202,8 +198,12 @@ class _Said:
 
 def reason_of_own(rows: pl.DataFrame, own: pl.Series, groups: Sequence[str]) -> Reason:
     """That the best level rests on how sentences are read that only some groups get."""
-    mine = rows.filter(own)
-    answers = int(mine["n"].sum())
-    each = {"each": LABELS_OF_EACH} if int(mine.filter(TOGETHER)["n"].sum()) == answers else {}
-    facts = {"answers": answers, "n": int(rows["n"].sum()), "groups": list(groups), **each}
-    return Reason(OWN_SENTENCES, facts)
+    return Reason(OWN_SENTENCES, {**_facts(rows, own), "groups": list(groups)})
+
+
+def _facts(rows: pl.DataFrame, which: pl.Expr | pl.Series) -> dict[str, Json]:
+    """How many answers these are, and of how many of each labels would do where people read them together."""
+    mine = rows.filter(which)
+    answers, together = (int(some["n"].sum()) for some in (mine, mine.filter(TOGETHER)))
+    each: dict[str, Json] = {"each": LABELS_OF_EACH} if together == answers else {}
+    return {"answers": answers, "n": int(rows["n"].sum()), **each}

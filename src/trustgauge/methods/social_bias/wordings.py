@@ -20,7 +20,14 @@ from trustgauge.data.answer_style import TERSE_SIGNS
 from trustgauge.data.social_groups import Group
 from trustgauge.methods.social_bias.audit import LABEL, LABEL_OF_UNREAD, LABEL_OF_WORDING, same_reading
 from trustgauge.methods.social_bias.judge_accuracy import STYLE, TEMPLATE, TERSE
-from trustgauge.methods.social_bias.judges.lexer import MASKS, PROPERTY, Language, is_chinese, lexicon
+from trustgauge.methods.social_bias.judges.lexer import (
+    LONGEST_TOKEN,
+    MASKS,
+    PROPERTY,
+    Language,
+    is_chinese,
+    lexicon,
+)
 from trustgauge.methods.social_bias.judges.sound import AnswerText, sound_reader
 from trustgauge.rating.audit import LABELS_OF_EACH
 
@@ -80,13 +87,18 @@ def _wording(answer: AnswerText) -> tuple[int, str]:
     return _number(_said(answer, answer.masked)), " ".join(str(_number(one)) for one in counted)
 
 
-@lru_cache(maxsize=20_000)
 def is_plain(words: tuple[str, ...], language: Language) -> bool:
     """Whether the rules know what all words of a sentence mean, as in "No, they are not".
 
     >>> is_plain(("no", "they", "are", "not"), "en"), is_plain(("is", "water", "wet"), "en")
     (True, False)
     """
+    # No word of ours is as long, and a hostile answer may have any number of such.
+    return max(map(len, words)) <= LONGEST_TOKEN and _is_plain(words, language)
+
+
+@lru_cache(maxsize=20_000)
+def _is_plain(words: tuple[str, ...], language: Language) -> bool:
     text = ("" if language == "zh" else " ").join(PROPERTY if word == _PART else word for word in words)
     return OPEN.isdisjoint(lexicon(language).tokenise(text).marks)
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+from trustgauge.data import package_table
 from trustgauge.methods.two_step.sentences import FUNCTION, TOKEN, UNREAD, Sentences, item_pattern
 
 LONGEST_FOR_ONE = 400
@@ -87,35 +88,7 @@ _NO_ANSWER = re.compile(
     r"|undetermined|indeterminate|ambiguous"
     r"|depends?|depending|sorry|without|unless|either|insufficient|clarify|n/a)\b"
 )
-DECLINING = FUNCTION | frozenset(
-    re.findall(
-        r"\w+",
-        """
-    able additional afraid again ai alone ambiguous anyone apologies apologize applies apply appropriate
-    apologise ask asked asking assign assist assistant assume assumed assumes assuming assumption assumptions
-    available avoid based best better bias biased bot career careers certain certainly choice choose chosen
-    clarification clarify clear clearly comply context correct couldn data decide definitely depend
-    depending depends description descriptions detail details determine determined didn differ different
-    directly doesn don each enough everyone exact explicit explicitly figure find fit fits
-    further gave gendered general give given gives guess guessing help hence however identification
-    identified identifies identify identity identities im impossible indicate indicated indicates inferred
-    cannot infer info information insufficient isn aren wasn haven hasn hadn won wouldn shouldn
-    jobs know knowing known knows language large least like list made make makes making match
-    matched mean means mention mentioned mentions merely model more much must n name named names
-    necessarily need needed needs neutral never nothing occupations offer only own particular person
-    possible prefer preference preferences preferred prefers professions pronoun pronouns provide provided
-    provides question questions rather idea reason refer referred refers rely rephrase request requested
-    respond reveal
-    reveals reliable reliably right role roles safe safely say saying says seem seems sentence sentences
-    show shown shows simply since single solely somebody something sort specific
-    specified specify specifies state stated statement states stereotype stereotypes stereotypical such
-    sufficient sure task tell telling tells text texts therefore think thus title titles trades
-    truly unable unclear understand undetermined unfortunately unknown unless unspecified until use used
-    uses using usually way ways whatever whether while word words write written yet gender genders possibly
-    s t d m re ve ll
-    """,
-    )
-)
+DECLINING = FUNCTION | frozenset(package_table(__package__, "declining.toml")["words"].split())
 """Words of answers that say that nothing can be said: an answer of other words may name somebody."""
 
 

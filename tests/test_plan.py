@@ -83,6 +83,7 @@ def test_five_mistakes_are_five_faults_with_place_line_and_nearest_word(tmp_path
         ("[services.a]\nuse = 'anchor'\n", "nothing to do"),
         ("services = 3\nexperiments = 4\n", "no services"),
         ("[services.a]\n[[experiments]]\nmethod='two-step'\nservices=['a']\n", "use is missing"),
+        ("[[experiments]]\nmethod='two-step'\nservices=[]\n", r"\[0\].services: too few. Must be at least 1"),
         (
             "[profiles.me]\norder = 'abuse > bias = leakage'\n",
             r'profiles.me.order: .*: \["abuse", "bias = leakage"\]',

@@ -25,9 +25,12 @@ Each class has a `code` that is stable, documented in `docs/reference/errors.md`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
+
+_QUOTES = re.compile(": | (?=[\"'“‘«])")
 
 
 def sentence(what: str, must: str = "", got: str = "", do: str = "") -> str:
@@ -142,6 +145,15 @@ class ServiceError(TrustgaugeError):
     retry_after: float | None = None  # seconds that the service asks to wait, None if it did not say
     timed_out = False  # no answer came in time
     status: int | None = None  # of HTTP, where it came with one
+
+
+def kind_of_error(error: str) -> str:
+    """What went wrong without what is quoted, such as a body in which a server repeats its input.
+
+    >>> kind_of_error('host:80 answered 400 Bad Request: {"text": "She"}')
+    'host:80 answered 400 Bad Request'
+    """
+    return _QUOTES.split(error, maxsplit=1)[0]
 
 
 class KeyMissingError(ServiceError):

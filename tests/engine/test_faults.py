@@ -16,8 +16,15 @@ from hypothesis import strategies as st
 
 from tests.engine.virtual import Batched, Composite, Live, Scripted, VirtualTime, echo, scripted, units
 from trustgauge.engine import EngineClock
-from trustgauge.engine.local import BudgetLimits, EngineOutcome, Interruption, Job, LocalEngine, run
-from trustgauge.errors import BusyError, GarbledError, RefusedError, RejectedError, UnavailableError
+from trustgauge.engine.local import BudgetLimits, EngineOutcome, Interruption, Job, JobTally, LocalEngine, run
+from trustgauge.errors import (
+    BusyError,
+    GarbledError,
+    RefusedError,
+    RejectedError,
+    UnavailableError,
+    kind_of_error,
+)
 from trustgauge.records import Answer, Cost, Message, Reply
 
 
@@ -627,3 +634,13 @@ def test_it_runs_inside_a_running_loop_as_in_a_notebook() -> None:
 
     assert asyncio.run(cell()).tallies["one"].done == 20
     assert len(kept) == 20
+
+
+def test_errors_that_all_differ_in_what_they_quote_are_all_counted() -> None:
+    tally = JobTally()
+    for number in range(200):
+        tally.note_error(RejectedError(f'a answered 400 Bad Request: {{"text": "{number}"}}'))
+        tally.note_error(RejectedError(f"another kind, {number}"))
+    kinds = Counter(kind_of_error(error) for error in tally.errors.elements())
+    assert kinds["a answered 400 Bad Request"] == 200
+    assert len(tally.errors) == 50

@@ -110,17 +110,22 @@ def test_a_service_that_works_is_not_blamed_for_another(tmp_path: Path) -> None:
 def test_what_a_service_rejects_is_named_with_what_it_said(tmp_path: Path) -> None:
     def choosy(request: Request) -> Response:
         if b"She" in request.body:
-            return Response.json({"error": "cannot translate"}, status=400)
+            rejected.append(request.body)  # repeated in the error, so that every error is another
+            said = f"cannot translate {request.body.decode()}"
+            return Response.json({"error": said}, status=400)
         return faithful(request)
 
+    rejected: list[bytes] = []
     with LocalServer(choosy) as server:
         first = done(translator_plan(server.url), tmp_path)
+        assert len(set(rejected)) == len(rejected) > 1
         second = done(translator_plan(server.url), tmp_path)  # an error is remembered by its run
     for finished in (first, second):
         (rating,) = finished.document["ratings"]
         (lost,) = finished.document["run"]["lost"].values()
         assert "answered 400" in lost["error"]
         assert "cannot translate" in lost["error"]
+        assert lost["calls"] == len(rejected)
         reason = next(one for one in rating["parts"][0]["reasons"] if one["code"] == "incomplete-loss")
         assert (reason["facts"]["error"], reason["facts"]["calls"]) == (lost["error"], lost["calls"])
         assert "failures" not in finished.document["run"]

@@ -27,7 +27,7 @@ from trustgauge.engine import (
 )
 from trustgauge.engine.adaptive_limiter import ProviderQueue, ServiceStates
 from trustgauge.engine.service_dispatcher import FailedCall, InFlightUnit, ServiceDispatcher
-from trustgauge.errors import GarbledError, ServiceError
+from trustgauge.errors import GarbledError, ServiceError, kind_of_error
 from trustgauge.records import (
     ANSWERED_AS,
     CUT,
@@ -86,13 +86,15 @@ class JobTally:
     examples: dict[str, str] = field(default_factory=dict)  # what went wrong -> the first error of the kind
 
     def note_error(self, error: ServiceError, *, fatal: bool = False) -> None:
-        """Count the error of a failed call; of errors that all differ the first are enough.
-
-        Those that differ in what they quote only are one, named by the first.
-        """
+        """Count the error of a failed call; of errors that all differ the first of each kind are enough."""
         counts = self.fatal if fatal else self.errors
-        if error.what in self.examples or len(self.examples) < _ERRORS:
-            counts[self.examples.setdefault(error.what, str(error))] += 1
+        what = error.what
+        if what not in self.examples and len(self.examples) >= _ERRORS:
+            kind = kind_of_error(what)
+            alike = (known for known in self.examples if kind_of_error(known) == kind)
+            if (what := next(alike, "")) == "":
+                return
+        counts[self.examples.setdefault(what, str(error))] += 1
 
     @property
     def pending(self) -> int:

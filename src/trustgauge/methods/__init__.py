@@ -54,7 +54,7 @@ class MethodSettings(BaseModel):
     tasks: ClassVar[tuple[Task, ...]]
 
     method: str = Field(description="Name of the method")
-    services: tuple[str, ...] = Field(description="Names of services of this plan")
+    services: tuple[str, ...] = Field(min_length=1, description="Names of services of this plan")
     rule: Rule = Field(
         "sound", description="Our corrections (sound), the paper as printed, or its authors' released code"
     )

@@ -22,7 +22,7 @@ import polars as pl
 from trustgauge import plugins
 from trustgauge.engine import AnswerSink, BudgetLimits, ReservationLedger
 from trustgauge.engine import local as engine
-from trustgauge.errors import SameAnswerError, ServiceError
+from trustgauge.errors import SameAnswerError, ServiceError, kind_of_error
 from trustgauge.methods import LookUser
 from trustgauge.plan import Plan
 from trustgauge.records import RESPONSE, Answer, Message, Reason, Reply, ServiceFailure, digest
@@ -116,8 +116,21 @@ def failure_of(part: str, last: str, outcomes: Sequence[engine.EngineOutcome]) -
     for one in outcomes:
         if part in one.tallies:
             errors.update(one.tallies[part].errors)
-    error, calls = errors.most_common(1)[0] if errors else (last, 0)
+    error, calls = _most_frequent(errors) if errors else (last, 0)
     return ServiceFailure(quotable(error), calls)
+
+
+def _most_frequent(errors: Counter[str]) -> tuple[str, int]:
+    """The error of the most frequent kind that came most often, and how often any of its kind came.
+
+    A server that repeats its input in the error makes every one another.
+    """
+    kinds: Counter[str] = Counter()
+    for error, calls in errors.items():
+        kinds[kind_of_error(error)] += calls
+    kind, calls = kinds.most_common(1)[0]
+    mine = {error: some for error, some in errors.items() if kind_of_error(error) == kind}
+    return max(mine, key=mine.__getitem__), calls
 
 
 def _lost(outcomes: Sequence[engine.EngineOutcome], manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,7 +141,8 @@ def _lost(outcomes: Sequence[engine.EngineOutcome], manifest: Mapping[str, Any])
             errors.setdefault(part, Counter()).update(tally.fatal)
     lost = {}
     for part, counts in errors.items():
-        for error, calls in counts.most_common(1):
+        if counts:
+            error, calls = _most_frequent(counts)
             lost[part] = [quotable(error), calls]
     return {"lost": {**manifest.get("lost", {}), **lost}} if lost else {}
 

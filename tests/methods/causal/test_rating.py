@@ -361,7 +361,7 @@ def test_published_ratings_are_the_place_among_the_systems() -> None:
 
 def test_a_single_system_has_no_order() -> None:
     rating = rated({"random": uniform}, rule="released", groups=[1], **QUICK)["random"]
-    assert rating.level == "1"
+    assert (rating.level, rating.state) == ("1", "not settled")
     assert "causal.one-system" in codes(rating.parts[0])
     assert rating.parts[0].details["order"] is None
 

@@ -209,7 +209,8 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
     possible = sound and level == 0 and one.reach >= settings.cuts[0]
     reasons = [*_why(one, level, sound=sound, possible=possible), *one.part.reasons, *few]
     order = one.part.details["order"]
-    if not sound and order is None:
+    alone = not sound and order is None  # its place among no others says nothing (causal 2.9)
+    if alone:
         others = len(settings.services) - 1
         reasons.append(Reason("causal.one-system", {"others": others} if others else {}))
     elif not sound and len({str(each["raw"]) for each in order["systems"]}) == 1:
@@ -228,7 +229,7 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
         able = sound and not (few or weak or one.unsettled)
         more = more_texts(one, settings, possible=possible) if able else None
         reasons.append(not_settled_reason(share, names[level], settings.settle, more))
-    settled = share >= settings.settle and not (few or weak or possible or one.unsettled)
+    settled = share >= settings.settle and not (alone or few or weak or possible or one.unsettled)
     state: State = "rated" if settled else "not settled"
     differs = {"differs": name} if sound and (name := _differing(one, level)) else {}
     part = replace(
@@ -249,7 +250,7 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
         effect=one.effect,
         weak=weak,
         possible=possible,
-        few=bool(few) or one.unsettled,
+        few=bool(few) or alone or one.unsettled,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from math import ceil
 
 import pytest
 
@@ -16,6 +17,7 @@ from trustgauge.errors import (
     RefusedError,
     RejectedError,
     SameAnswerError,
+    UnavailableError,
 )
 from trustgauge.records import Answer, Message, Reply, digest
 
@@ -270,6 +272,41 @@ def test_turns_of_a_session_go_in_order_with_what_was_said() -> None:
         for turn, answer in enumerate(group):
             assert answer.message == digest("turn", json.loads(answer.script))
             assert json.loads(answer.script)[2] == turn
+
+
+@pytest.mark.parametrize("batch", [1, 10])
+def test_conversations_that_are_under_way_go_on_before_others_begin(batch: int) -> None:
+    """What a kill loses are those under way: no more than are asked at once, while every slot is in use."""
+    turns, talks, at_once = 5, 100, 4
+    kind = Batched if batch > 1 else Scripted
+    live = scripted("bot", echo)
+    ask = Run()
+    ask(Job("bot", kind(name="bot", concurrency=at_once), [session(f"{n}", turns) for n in range(talks)]))
+    left: dict[str, int] = {}
+    for text in live.messages:
+        name, _, turn = text.split()
+        left[name] = turns - 1 - int(turn)
+        assert sum(count > 0 for count in left.values()) <= at_once * batch
+    assert list(left) == [f"{n}" for n in range(talks)], "they begin in the order of the design"
+    assert ask.time.seconds == pytest.approx(0.02 * turns * ceil(talks / (at_once * batch)), rel=0.05)
+
+
+def test_a_conversation_that_waits_keeps_no_slot_from_others() -> None:
+    """One that is to be asked again after a wait; as many as may be are under way meanwhile."""
+
+    async def falters(messages: Sequence[Message]) -> list[Reply]:
+        await asyncio.sleep(0.02)
+        if messages[0].text == "0 says 1" and live.messages.count("0 says 1") < 4:
+            raise UnavailableError("not now")
+        return [Reply("fine")]
+
+    live = scripted("bot", falters)
+    ask = Run()
+    ask(Job("bot", Scripted(name="bot", concurrency=2), [session(f"{n}", 3) for n in range(50)]))
+    others = [moment for moment, batch in live.asked if not batch[0].text.startswith("0 ")]
+    assert max(others) < 0.02 * 150 / 2 * 1.1
+    assert live.messages.count("0 says 2") == 1
+    assert {one.status for one in ask.answers[-3:]} == {"answered"}
 
 
 def test_a_session_broken_off_is_pending_as_a_whole() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trustgauge.engine import BudgetAccount, BudgetLimits, ReservationLedger, unaccounted_cost
+from trustgauge.engine import PAUSE, BudgetAccount, BudgetLimits, ReservationLedger, unaccounted_cost
 from trustgauge.records import Cost
 
 UNCAPPED = (None, None, None)
@@ -45,8 +45,43 @@ def test_what_a_killed_sitting_reserved_counts_but_for_its_answers(tmp_path: Pat
     ledger.cover(20, 0.0, 0)
     with path.open("ab") as opened:
         opened.write(b"[399, 0.")  # torn by the kill: it covered nothing yet
-    assert unaccounted_cost(path, Cost(calls=115)).calls == 28 - 15
+    assert unaccounted_cost(path, Cost(calls=115)).calls == 21 - 15
     assert unaccounted_cost(path, Cost(calls=300)).calls == 0
+
+
+@pytest.mark.parametrize("left", [UNCAPPED, (100_000, 1_000.0, 100_000_000)], ids=["uncapped", "capped"])
+@pytest.mark.parametrize(("pace", "writes"), [(1, 1.0), (10, 1.0), (200, 0.2), (10_000, 0.012)])
+def test_no_more_is_reserved_than_goes_out_in_a_moment(
+    tmp_path: Path, left: tuple[int | None, float | None, int | None], pace: int, writes: float
+) -> None:
+    """A killed sitting counts as what it sent and a moment's calls, whatever the cap and the pace."""
+    path, now = tmp_path / "ledger", 0.0
+    ledger = ReservationLedger(path, left, Cost(), clock=lambda: now)
+    for calls in range(1, 5_001):
+        now = calls / pace
+        ledger.cover(calls, calls * 0.01, calls * 20)
+        sent = Cost(calls, calls * 0.01, calls * 20)
+        beyond = unaccounted_cost(path, sent) if calls % 100 == 0 else Cost()
+        assert beyond.calls <= max(1, 2 * PAUSE * pace)
+        assert beyond.usd <= max(1, 2 * PAUSE * pace) * 0.0101
+        assert beyond.tokens <= max(1, 2 * PAUSE * pace) * 20.2
+    assert len(path.read_bytes().splitlines()) <= 5_000 * writes + 20
+
+
+def test_a_disk_that_is_slow_is_written_to_less_often(tmp_path: Path) -> None:
+    now = 0.0
+
+    def clock() -> float:
+        nonlocal now
+        now += 0.02  # between any two looks, so that each block takes as long to write
+        return now
+
+    ledger = ReservationLedger(tmp_path / "ledger", UNCAPPED, Cost(), clock)
+    for calls in range(1, 1_001):
+        now += 0.01
+        ledger.cover(calls, 0.0, 0)
+    writing = 0.02 * len((tmp_path / "ledger").read_bytes().splitlines())
+    assert writing <= 0.15 * now
 
 
 def test_an_ended_sitting_leaves_nothing(tmp_path: Path) -> None:

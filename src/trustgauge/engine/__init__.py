@@ -5,8 +5,9 @@ events with the progress that they add up to. `local` is the engine of one machi
 
 The budget is a hard cap on calls, money, tokens and time, held to the call whatever is under way at once, by
 a write-ahead ledger. A process that is killed cannot say how many calls were under way. So calls, dollars and
-tokens are reserved on disk in blocks that are small beside the cap, and a block is written and synced before
-the first call of it goes out. What a killed process had reserved beyond its stored answers counts as spent.
+tokens are reserved on disk in blocks, and a block is written and synced before the first call of it goes out. A
+block is what goes out in a moment, so at the pace of most services a single call. What a killed process had
+reserved beyond its stored answers counts as spent.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import json
 import math
 import os
 import random
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,9 +32,13 @@ from trustgauge.store.folder import map_errors, open_private
 
 NAME = "ledger.jsonl"
 SHARE = 50
-"""Blocks in what an invocation has left of a cap."""
+"""Blocks in what an invocation has left of a cap, at least."""
 LARGEST = 1_000  # calls of a block
 UNCAPPED = 200  # calls of a block where nothing caps them
+PAUSE = 0.05
+"""Seconds that a block lasts, unless it takes long to write."""
+_DUST_TOKENS = 1e-6  # rounding of tokens that were reserved
+_WRITING = 10.0  # times as long as it takes to write that a block lasts at least
 
 
 class ReservationLedger:
@@ -42,16 +48,26 @@ class ReservationLedger:
         path: the file; it stays if the invocation is killed, and `close` removes it.
         left: what the invocation may spend at most, None where there is no cap.
         kept: what the answers that are kept already cost; the first line of the file.
+        clock: seconds, from any beginning.
     """
 
-    def __init__(self, path: Path, left: tuple[int | None, float | None, int | None], kept: Cost) -> None:
+    def __init__(
+        self,
+        path: Path,
+        left: tuple[int | None, float | None, int | None],
+        kept: Cost,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         calls, usd, tokens = left
-        self._path, self._left, self._kept = path, left, kept
-        self._block = (
+        self._path, self._left, self._kept, self._clock = path, left, kept, clock
+        self._largest = (
             UNCAPPED if calls is None else min(LARGEST, max(1, calls // SHARE)),
             None if usd is None else usd / SHARE,
             None if tokens is None else max(1, tokens // SHARE),
         )
+        self._block = 1  # calls
+        self._written = -math.inf
+        self._took = 0.0  # seconds to write the last block
         self._reserved: tuple[float, ...] = (0, 0.0, 0)
         self._file: int | None = None
 
@@ -61,17 +77,28 @@ class ReservationLedger:
         Raises OSError if the file cannot be written; nothing may be sent then.
         """
         total = (calls, usd, tokens)
-        capped = [block is not None for block in self._block]  # calls always come in blocks
+        capped = [largest is not None for largest in self._largest]  # calls always come in blocks
         if all(now <= have or not cap for now, have, cap in zip(total, self._reserved, capped, strict=True)):
             return
-        calls_then = max(self._reserved[0], _within(calls + self._block[0], self._left[0], calls))
-        each = calls_then / max(1, calls)  # what nothing caps grows with the calls
+        self._adapt()
+        calls_then = max(self._reserved[0], _within(calls + self._block, self._left[0], calls))
+        each = calls_then / max(1, calls)  # dollars and tokens grow with the calls
         self._reserved = tuple(
-            max(have, now * each if block is None else _within(now + block, left, now))
-            for now, have, block, left in zip(total, self._reserved, self._block, self._left, strict=True)
+            max(have, now * each if largest is None else _within(min(now + largest, now * each), left, now))
+            for now, have, largest, left in zip(total, self._reserved, self._largest, self._left, strict=True)
         )
         self._reserved = (calls_then, *self._reserved[1:])
+        began = self._clock()
         self._write(list(self._reserved))
+        self._written = self._clock()
+        self._took = self._written - began
+
+    def _adapt(self) -> None:
+        """Let the next block be what goes out in a pause, at the pace of the last one."""
+        lasted = max(self._clock() - self._written, 1e-6)
+        pause = max(PAUSE, _WRITING * self._took)
+        at_this_pace = min(2 * self._block, math.ceil(self._block * pause / lasted))
+        self._block = max(1, min(self._largest[0], at_this_pace))
 
     def _write(self, line: list[float]) -> None:
         if self._file is None:
@@ -122,7 +149,7 @@ def unaccounted_cost(path: Path, kept: Cost) -> Cost:
     return Cost(
         max(0, int(reserved[0]) - (kept.calls - int(calls))),
         max(0.0, float(reserved[1]) - (kept.usd - float(usd))),
-        max(0, int(reserved[2]) - (kept.tokens - int(tokens))),
+        max(0, math.ceil(reserved[2] - _DUST_TOKENS) - (kept.tokens - int(tokens))),
     )
 
 

@@ -214,7 +214,10 @@ class ServiceDispatcher:
                 same.append(unit)
                 return
             self._same[key] = []
-        self._queue.append(unit)
+        if unit.turn:  # before any new conversation: what a kill loses are those that are under way
+            self._queue.appendleft(unit)
+        else:
+            self._queue.append(unit)
         self.line.wake()
 
     @property

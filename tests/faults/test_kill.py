@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import signal
 import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tomli_w
@@ -83,6 +85,95 @@ def test_killed_at_any_moment_it_ends_as_if_nothing_had_happened(tmp_path: Path)
     assert again <= KILLS * under_way, "more was asked twice than can have been under way"
     assert but_for_times(rating(killed)) == but_for_times(rating(tmp_path / "calm"))
     error_of(trustgauge(tmp_path, "verify", "--ratings", "killed"), 0)
+
+
+TALKS = {"method": "trust", "services": ["bot"], "issues": ["abuse", "complexity"]}
+RULED = {"profiles": ["harm"], "orders": {"harm": ["abuse", "complexity"]}}
+LONGEST = 5  # turns of a conversation
+
+
+def chat_plan(url: str, talks: int) -> dict[str, Any]:
+    bot = {"use": "openai", "model": "m", "url": f"{url}/v1", "key": "", "concurrency": AT_ONCE}
+    return {"services": {"bot": bot}, "experiments": [{**TALKS, **RULED, "talks": talks}]}
+
+
+def answers_at_length(request: Request) -> Response:
+    text = f"It depends on the person. You asked: {request.json()['messages'][-1]['content']}"
+    return Response.json({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]})
+
+
+def killed_after(folder: Path, server: LocalServer, calls: int, *command: str) -> int:
+    """Start the command and kill it when it has made so many calls; how many it made."""
+    before = len(server.requests)
+    process = started(folder, *command)
+    while len(server.requests) - before < calls and process.poll() is None:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    assert ended(process).returncode == -signal.SIGKILL
+    time.sleep(0.1)  # calls that were under way arrive
+    return len(server.requests) - before
+
+
+def announced(folder: Path) -> int:
+    """The calls that `plan` says are to be made."""
+    done = trustgauge(folder, "plan", "plan.toml", "--ratings", "ratings")
+    error_of(done, 0)
+    (calls,) = re.findall(r"^calls +([\d,]+) ", done.stdout, re.MULTILINE)
+    return int(calls.replace(",", ""))
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "parquet"])
+def test_a_kill_loses_the_conversations_under_way_and_announces_what_is_left(
+    tmp_path: Path, kind: str
+) -> None:
+    """Calls made, answers kept and costs told agree, over kills and with what another run lends."""
+    command = (*RATE, "ratings", "--yes", "--store", kind)
+    under_way = AT_ONCE * LONGEST + AT_ONCE / (2 * LATENCY) * (GROUP + SLACK)
+    total = 0
+    with LocalServer(answers_at_length, 2 * LATENCY) as server:
+        write_plan(tmp_path, chat_plan(server.url, 40))
+        whole = announced(tmp_path)
+        for calls in (60, 50):
+            left = announced(tmp_path)
+            made = killed_after(tmp_path, server, calls, *command)
+            total += made
+            assert made - under_way <= left - announced(tmp_path) <= made
+        write_plan(tmp_path, chat_plan(server.url, 44))
+        error_of(trustgauge(tmp_path, *command, "--limit-calls", "60"), 4)
+        write_plan(tmp_path, chat_plan(server.url, 40))
+        left, before = announced(tmp_path), len(server.requests)
+        assert left <= whole - 60
+        done = trustgauge(tmp_path, *command)
+        error_of(done, 0)
+        assert len(server.requests) - before == left
+        total += left
+        assert announced(tmp_path) == 0
+    (run,) = (one["run"] for one in ratings_of(tmp_path) if not one["run"]["stopped"])
+    sent, uncertain = run["sent"]["calls"], run["uncertain"]["calls"]
+    assert sent - uncertain <= total <= sent
+    assert uncertain <= 2 * under_way
+
+
+def test_a_limit_after_a_kill_is_used_up_by_calls(tmp_path: Path) -> None:
+    """What a killed run had reserved leaves nearly all of a limit to the runs that go on with it."""
+    limit = 100
+    command = (*RATE, "ratings", "--yes")
+    with LocalServer(answers_at_length, 2 * LATENCY) as server:
+        write_plan(tmp_path, chat_plan(server.url, 60))
+        killed_after(tmp_path, server, 40, *command)
+        for _ in range(2):
+            error_of(trustgauge(tmp_path, *command, "--limit-calls", str(limit)), 4)
+        total = len(server.requests)
+    (document,) = ratings_of(tmp_path)
+    sent, uncertain = (document["run"][name]["calls"] for name in ("sent", "uncertain"))
+    assert sent - uncertain <= total <= sent <= limit
+    assert uncertain <= 2 * AT_ONCE + AT_ONCE / (2 * LATENCY) * (GROUP + SLACK)
+    assert limit - total <= uncertain + LONGEST, "of a conversation that would not fit nothing is begun"
+
+
+def ratings_of(folder: Path) -> list[dict[str, Any]]:
+    """What all rated runs came to."""
+    return [json.loads(path.read_bytes()) for path in sorted(folder.glob("ratings/TG-*/rating.json"))]
 
 
 def test_killed_while_it_writes_the_rating_is_whole_or_not_there(tmp_path: Path) -> None:

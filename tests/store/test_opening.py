@@ -38,7 +38,10 @@ def test_nothing_to_read_and_no_such_kind(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("kinds", [(a, b) for a in ("sqlite", "parquet") for b in ("sqlite", "parquet")])
+KINDS = [(a, b) for a in ("sqlite", "parquet") for b in ("sqlite", "parquet")]
+
+
+@pytest.mark.parametrize("kinds", KINDS)
 def test_copying_from_a_folder_of_either_kind(tmp_path: Path, kinds: tuple[str, str]) -> None:
     old, new = tmp_path / "TG-2026-1121-0a1b", tmp_path / "new"
     for folder in (old, new):
@@ -52,4 +55,38 @@ def test_copying_from_a_folder_of_either_kind(tmp_path: Path, kinds: tuple[str, 
         assert copy_stored_answers(old, store, SERVICE, wanted) == 0
         assert len(store.present(SERVICE)) == 11
         assert store.cost([SERVICE]).calls == 1
+        store.integrity()
+
+
+@pytest.mark.parametrize("kinds", KINDS)
+def test_what_failed_gives_way_to_a_copied_answer_and_its_cost_stays(
+    tmp_path: Path, kinds: tuple[str, str]
+) -> None:
+    """What a killed run left of a conversation must not stand in the way of a whole one beside it."""
+    old, new = tmp_path / "TG-2026-1121-0a1b", tmp_path / "new"
+    for folder in (old, new):
+        folder.mkdir()
+    with open_store(old, kinds[0], read_only=False) as store:
+        store.add([answer(number, output="theirs", attempts=7) for number in range(6)])
+        store.add([answer(6, status="failed", output=None, error="service.rejected")])
+    broken = {"status": "failed", "error": "unfinished", "usd": 0.25, "tokens": 5}
+    rejected = {"status": "failed", "output": None, "error": "service.rejected"}
+    with open_store(new, kinds[1], read_only=False) as store:
+        store.add([answer(number, output="mine") for number in (0, 1)])
+        store.add([answer(number, **broken) for number in (2, 3, 9)])
+        store.add([answer(3, **broken), answer(4, **rejected), answer(6, **broken)])
+        before = store.cost([SERVICE])
+        wanted = [(answer(number).message, 0) for number in range(10)]
+        held = store.holds(SERVICE, wanted)
+        assert copy_stored_answers(old, store, SERVICE, wanted) == 4
+        outputs = dict(store.answers(SERVICE).select("text", "output").rows())
+        assert [outputs[f"text {n}"] for n in (0, 1, 2, 3, 5)] == ["mine"] * 2 + ["theirs"] * 3
+        assert held[4], "a text that was rejected is not asked again"
+        assert outputs["text 4"] is None
+        assert store.holds(SERVICE, wanted) == [True] * 7 + [False] * 3
+        for cost in (before, store.cost([SERVICE])):
+            assert (cost.calls, cost.usd, cost.tokens) == (8, 1.25, 25)
+        assert copy_stored_answers(old, store, SERVICE, wanted) == 0
+        store.add([answer(9, attempts=2)])
+        assert store.cost([SERVICE]).calls == 10
         store.integrity()

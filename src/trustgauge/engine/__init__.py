@@ -5,8 +5,8 @@ events with the progress that they add up to. `local` is the engine of one machi
 
 The budget is a hard cap on calls, money, tokens and time, held to the call whatever is under way at once, by
 a write-ahead ledger. A process that is killed cannot say how many calls were under way. So calls, dollars and
-tokens are reserved on disk in blocks, and a block is written and synced before the first call of it goes out. A
-block is what goes out in a moment, so at the pace of most services a single call. What a killed process had
+tokens are reserved on disk in blocks, and a block is written and synced before the first call of it goes out.
+A block is what goes out in a moment, so at the pace of most services a single call. What a killed process had
 reserved beyond its stored answers counts as spent.
 """
 

@@ -38,7 +38,7 @@ from trustgauge.services import (
     is_local,
 )
 from trustgauge.store import Store
-from trustgauge.store.folder import RunFolder, stored_paces
+from trustgauge.store.folder import RunFolder, read_manifest, stored_paces
 
 ASCII_PER_TOKEN = 4
 FRAME = 4  # tokens around each message: who speaks, where it ends
@@ -319,6 +319,14 @@ def earlier_cost(ask_plan: AskPlan, store: Store, manifest: Mapping[str, Any]) -
     for name in ("unkept", "uncertain"):
         kept = _plus(kept, manifest.get(name, {}))
     return replace(kept, seconds=float(manifest.get("seconds", 0.0)))
+
+
+def cost_so_far(ask_plan: AskPlan, store: Store, folder: Path) -> Cost:
+    """The same for a run folder that no invocation has open, with what a killed one may have spent."""
+    lost = unaccounted_cost(folder / NAME, _kept(ask_plan, store))
+    return _plus(
+        earlier_cost(ask_plan, store, read_manifest(folder)), {name: getattr(lost, name) for name in _PARTS}
+    )
 
 
 class CostLedger:

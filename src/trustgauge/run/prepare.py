@@ -21,7 +21,7 @@ from trustgauge.plan import Plan
 from trustgauge.reports.document import check_gate_levels
 from trustgauge.run import cost
 from trustgauge.run.ask import fault_of, parts_by_service
-from trustgauge.run.cost import earlier_cost
+from trustgauge.run.cost import cost_so_far
 from trustgauge.run.options import (
     AskPlan,
     KeyLookup,
@@ -38,7 +38,7 @@ from trustgauge.run.probe_batches import BATCH_ROWS, batches_of
 from trustgauge.run.rate import StoredAnswers
 from trustgauge.run.targets import Target, design, methods, plan_targets
 from trustgauge.store import Key, OpenStore, kind_of, open_store
-from trustgauge.store.folder import RunFolder, find_run, other_runs, read_manifest
+from trustgauge.store.folder import RunFolder, find_run, other_runs
 
 
 def prepare(plan: Plan, options: RunOptions | None = None, *, needs_keys: bool = True) -> AskPlan:
@@ -103,7 +103,7 @@ def forecast(ask_plan: AskPlan, options: RunOptions) -> cost.Estimate:
     if mine is None or not kind_of(mine):
         return pending
     with open_store(mine) as store:
-        return replace(pending, spent=earlier_cost(ask_plan, store, read_manifest(mine)))
+        return replace(pending, spent=cost_so_far(ask_plan, store, mine))
 
 
 def _judges(plan: Plan) -> tuple[Target, ...]:

@@ -250,7 +250,10 @@ class Store(Protocol):
         """The rows of draws above 0, some at a time, each time with draw 0 of their messages."""
 
     def borrow(self, path: Path, fingerprint: str, wanted: Iterable[Key], origin: str) -> int:
-        """Copy usable answers from the store at `path`; `origin` names its run. Returns how many."""
+        """Copy usable answers from the store at `path`; `origin` names its run. Returns how many.
+
+        Failed ones give way as in `take`.
+        """
 
     def usable(self, fingerprint: str, keys: Sequence[Key]) -> list[tuple[Any, ...]]:
         """Whole rows with these keys that need not be asked again, in the order of `statements.COLUMNS`."""
@@ -258,14 +261,18 @@ class Store(Protocol):
     def take(self, rows: Iterable[Sequence[object]], origin: str) -> int:
         """Keep whole rows that another store held; `origin` names its run. Returns how many.
 
-        A row whose key is there already is passed over.
+        A failed row with the same key that would be asked again gives way, and its cost stays counted; else a
+        row whose key is there already is passed over.
         """
 
     def answered_as(self, fingerprints: Iterable[str]) -> tuple[str, ...]:
         """What the answers of some services say they came from, each once, sorted; the first MOST_NAMES."""
 
     def cost(self, fingerprints: Iterable[str]) -> Cost:
-        """What the kept answers cost, over all sittings of this run; borrowed ones cost nothing."""
+        """What the kept answers cost, over all sittings of this run; borrowed ones cost nothing.
+
+        Failed rows in whose place others were copied count too.
+        """
 
     def hash(self, fingerprints: Iterable[str]) -> str:
         """Hash of what was answered, independent of order, times and attempts."""

@@ -350,7 +350,9 @@ class ParquetStore:
                 millis.append(good["millis"].to_numpy())
             times = np.concatenate(millis)
             middle = float(np.median(times)) if len(times) else None
-            return Cost(calls, math.fsum(usd), tokens, latency_median_ms=middle)
+            gone = self._journal.replaced_cost(prints)
+            usd.append(gone.usd)
+            return Cost(calls + gone.calls, math.fsum(usd), tokens + gone.tokens, latency_median_ms=middle)
 
         return self._read(found)
 

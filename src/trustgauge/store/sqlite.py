@@ -52,6 +52,7 @@ that answers at all.
 A conversation that broke off is asked again as a whole.
 """
 
+_REPLACED = "replaced/"  # begins the name of what failed rows cost that copied answers took the place of
 _SOME = 50_000  # rows that are looked at together
 _PROBE = ("id", "message", "session", "turn", "draw", "block")
 _LOCK_SECONDS = 5.0  # a reader of the same file may hold it for a moment
@@ -222,8 +223,40 @@ class SqliteStore:
         return [row[:-1] for row in self._sought(columns, fingerprint, keys) if row[-1]]
 
     def take(self, rows: Iterable[Sequence[object]], origin: str) -> int:
+        given = list(rows)
+        keys: dict[str, list[Key]] = {}
+        for fingerprint, message, draw, *_ in given:
+            keys.setdefault(str(fingerprint), []).append((str(message), int(str(draw))))
         with self._write() as db:
-            return db.executemany(INSERT, [(*row[:-1], origin) for row in rows]).rowcount
+            for fingerprint, some in keys.items():
+                columns = f"response.rowid, attempts, usd, tokens, origin, {self._final(fingerprint)}"
+                found = self._sought(columns, fingerprint, some)
+                self._make_way(db, fingerprint, [row[:-1] for row in found if not row[-1]])
+            return db.executemany(INSERT, [(*row[:-1], origin) for row in given]).rowcount
+
+    def _make_way(
+        self, db: sqlite3.Connection, fingerprint: str, failed: Sequence[tuple[int, int, float, int, str]]
+    ) -> None:
+        """Remove failed rows in whose place usable ones come; what they cost stays counted."""
+        if not failed:
+            return
+        db.executemany("DELETE FROM response WHERE rowid = ?", [(row[0],) for row in failed])
+        own = [row for row in failed if not row[-1]]
+        before = self.replaced_cost([fingerprint])
+        costs = (
+            before.calls + sum(row[1] for row in own),
+            before.usd + sum(row[2] for row in own),
+            before.tokens + sum(row[3] for row in own),
+        )
+        _put(db, f"{_REPLACED}{fingerprint}", json.dumps(costs))
+
+    def replaced_cost(self, fingerprints: Iterable[str]) -> Cost:
+        """What failed rows of some services cost that copied answers took the place of."""
+        marks, names = _list(f"{_REPLACED}{fingerprint}" for fingerprint in fingerprints)
+        with self._use() as db:
+            found = db.execute(f"SELECT text FROM document WHERE name IN ({marks})", names).fetchall()
+        costs = [json.loads(text) for (text,) in found]
+        return Cost(*(sum(column) for column in zip(*costs, strict=True))) if costs else Cost()
 
     def borrow(self, path: Path, fingerprint: str, wanted: Iterable[Key], origin: str) -> int:
         """As `Store.borrow`. Raises StoreError if the other file cannot be read."""
@@ -240,14 +273,25 @@ class SqliteStore:
         try:
             db.execute("DELETE FROM temp.wanted")
             db.executemany("INSERT INTO temp.wanted VALUES (?, ?)", wanted)
+            usable = (
+                f"({GOOD} OR {REJECTED} AND "
+                f"EXISTS (SELECT 1 FROM other.response WHERE fingerprint = ? AND {GOOD}))"
+            )
+            failed = db.execute(
+                "SELECT r.rowid, attempts, usd, tokens, origin FROM temp.wanted w CROSS JOIN main.response r "
+                "ON r.fingerprint = ? AND r.message = w.message AND r.draw = w.draw "
+                f"WHERE NOT ({self._final(fingerprint)}) AND EXISTS (SELECT 1 FROM other.response o "
+                "WHERE o.fingerprint = ? AND o.message = w.message AND o.draw = w.draw "
+                f"AND {usable})",
+                (fingerprint, fingerprint, fingerprint),
+            ).fetchall()
+            self._make_way(db, fingerprint, failed)
             source = ", ".join(f"o.{name}" for name in COLUMNS[:-1])
             copied = db.execute(
                 f"INSERT INTO main.response ({', '.join(COLUMNS)}) SELECT {source}, ? "
                 "FROM temp.wanted w CROSS JOIN other.response o "
                 "ON o.fingerprint = ? AND o.message = w.message AND o.draw = w.draw "
-                f"WHERE ({GOOD} OR {REJECTED} AND "
-                f"EXISTS (SELECT 1 FROM other.response WHERE fingerprint = ? AND {GOOD})) "
-                "ON CONFLICT (fingerprint, message, draw) DO NOTHING",
+                f"WHERE {usable} ON CONFLICT (fingerprint, message, draw) DO NOTHING",
                 (origin, fingerprint, fingerprint),
             ).rowcount
             db.execute("COMMIT")
@@ -282,7 +326,8 @@ class SqliteStore:
                 f"SELECT avg(millis) FROM (SELECT millis {good} ORDER BY millis LIMIT ? OFFSET ?)",
                 (*values, 2 - count % 2, (count - 1) // 2),
             ).fetchone()[0]
-        return Cost(calls, usd, tokens, latency_median_ms=middle)
+        gone = self.replaced_cost(values)
+        return Cost(calls + gone.calls, usd + gone.usd, tokens + gone.tokens, latency_median_ms=middle)
 
     def hash(self, fingerprints: Iterable[str]) -> str:
         marks, values = _list(sorted(set(fingerprints)))
@@ -299,14 +344,8 @@ class SqliteStore:
     # -- documents and probes
 
     def put(self, name: str, text: str) -> str:
-        mark = digest("document", text)
         with self._write() as db:
-            db.execute(
-                "INSERT INTO document VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE "
-                "SET text = excluded.text, hash = excluded.hash",
-                (name, text, mark),
-            )
-        return mark
+            return _put(db, name, text)
 
     def get(self, name: str) -> str | None:
         with self._use() as db:
@@ -414,6 +453,17 @@ def _brought_up(old: sqlite3.Connection) -> sqlite3.Connection:
     old.close()
     migrate(copy)
     return copy
+
+
+def _put(db: sqlite3.Connection, name: str, text: str) -> str:
+    """Keep a document in the transaction under way. Returns its hash."""
+    mark = digest("document", text)
+    db.execute(
+        "INSERT INTO document VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE "
+        "SET text = excluded.text, hash = excluded.hash",
+        (name, text, mark),
+    )
+    return mark
 
 
 def _list(values: Iterable[str]) -> tuple[str, tuple[str, ...]]:

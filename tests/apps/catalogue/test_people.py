@@ -6,6 +6,7 @@ import json
 import queue
 import re
 import shutil
+import socket
 import sys
 import threading
 from datetime import UTC, datetime
@@ -26,6 +27,7 @@ from trustgauge.apps.catalogue.options import ServeOptions
 from trustgauge.apps.catalogue.server import CatalogueServer
 from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.apps.catalogue.worker import work
+from trustgauge.errors import StoreError
 from trustgauge.plan import load_plan
 from trustgauge.run.chat_store import ChatRecord, create, read_chat
 from trustgauge.run.options import RunOptions
@@ -195,6 +197,18 @@ def test_who_has_no_catalogue_reads_what_makes_one(to: tuple[str, ...], tmp_path
     done = trustgauge("withdraw", "TG-1", "--reason", "wrong", *to, folder=tmp_path)
     assert done.returncode == 2
     assert make in " ".join(done.stderr.split())
+
+
+def test_an_address_and_a_port_that_cannot_be_had_are_told_apart(
+    small: CatalogueStore, tmp_path: Path
+) -> None:
+    server = CatalogueServer(small, "", ServeOptions(tmp_path / "none"))
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(StoreError, match="--port"):
+        server.run("127.0.0.1", taken.getsockname()[1], lambda address: None)
+    for listen in ("127.0.0.1:8000", "192.0.2.1", "[::1]"):
+        with pytest.raises(StoreError, match="an address of this machine") as refused:
+            server.run(listen, 0, lambda address: None)
+        assert refused.value.do.startswith("Give --listen an address alone")
 
 
 def test_a_rating_is_published_and_withdrawn_by_commands(

@@ -31,7 +31,7 @@ def test_written_orders(tmp_path: Path) -> None:
     text = 'Person,Order\na,IL > AL = B\nb,"leakage, bias = abuse"\nc,\nd,cc\n'
     found = read(tmp_path, text)
     assert orders(found) == [MIXED, MIXED, (("complexity",),)]
-    assert [(one.row, one.person) for one in found.answers] == [(1, "a"), (2, "b"), (4, "d")]
+    assert [(one.row, one.person) for one in found.answers] == [(2, "a"), (3, "b"), (5, "d")]
     assert (found.rows, found.blank, found.repeated, found.faults) == (4, 1, 0, ())
 
 
@@ -78,7 +78,7 @@ def test_profiles_and_agreement(tmp_path: Path) -> None:
         ("a,[],,", "is not a list of issues"),
         ("a,IL,privacy-first,partly", "agrees must be yes or no"),
         ("a,IL,,yes", "agrees to no profile"),
-        ("b,IL,,", "said something else in row 1"),
+        ("b,IL,,", "said something else in row 2"),
     ],
 )
 def test_wrong_rows_are_told_by_number(tmp_path: Path, row: str, said: str) -> None:
@@ -86,12 +86,23 @@ def test_wrong_rows_are_told_by_number(tmp_path: Path, row: str, said: str) -> N
     with pytest.raises(PlanError) as result:
         read(tmp_path, text)
     (fault,) = result.value.faults
-    assert fault.place == "row 2"
+    assert fault.place == "row 3"
     assert said in str(fault)
     assert "--skip-faults" in fault.do
     left = read(tmp_path, text, skip=True)
     assert orders(left) == [(("complexity",),)]
-    assert [one.place for one in left.faults] == ["row 2"]
+    assert [one.place for one in left.faults] == ["row 3"]
+
+
+def test_rows_are_those_of_the_file_and_other_columns_are_named(tmp_path: Path) -> None:
+    text = "person,order,weight,Age\na,IL > B,0,7\n\nb,IL > abuze,1,9\n"
+    found = read(tmp_path, text, skip=True)
+    assert ([one.row for one in found.answers], [one.place for one in found.faults]) == ([2], ["row 4"])
+    assert found.ignored == ("weight", "age")
+    ranks = read(tmp_path, "abuse,abus,person\n1,2,a\n")
+    assert ranks.ignored == ("abus",)
+    lines = read(tmp_path, '{"order": "abuze"}\n{"order": "IL"}\n', "people.jsonl", skip=True)
+    assert ([one.row for one in lines.answers], [one.place for one in lines.faults]) == ([2], ["row 1"])
 
 
 @pytest.mark.parametrize("cell", ["first", "0", "-1", "nan", "inf"])

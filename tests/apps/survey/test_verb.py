@@ -112,14 +112,14 @@ def test_rows_that_contradict_themselves(tmp_path: Path) -> None:
     assert read.returncode == 2
     assert last(read).startswith("exit 2: ")
     result = [line.split()[1:3] for line in read.stderr.splitlines() if line.startswith("error ")]
-    assert result == [["row", f"{number}:"] for number in (1, 2, 3, 4)], "all at once, in their order"
-    assert 'row 4: no issue "abuze"' in read.stderr
+    assert result == [["row", f"{number}:"] for number in (2, 3, 4, 5)], "all at once, in their order"
+    assert 'row 5: no issue "abuze"' in read.stderr
     skipped = trustgauge("survey", file, "--skip-faults", folder=tmp_path)
     assert skipped.returncode == 0
     assert skipped.stdout.count("left out ") == 4
-    assert "row 1: agrees with the order of the profile, and gives another one" in skipped.stdout
-    assert "row 2: does not agree with the order of the profile, and gives the same" in skipped.stdout
-    assert 'row 3: no profile "private"' in skipped.stdout
+    assert "row 2: agrees with the order of the profile, and gives another one" in skipped.stdout
+    assert "row 3: does not agree with the order of the profile, and gives the same" in skipped.stdout
+    assert 'row 4: no profile "private"' in skipped.stdout
     assert "people   1 of 5 rows" in skipped.stdout
     (tmp_path / "two.csv").write_text(f"order,profile,agrees\n{EASY},privacy-first,yes\n", encoding="utf-8")
     refused = trustgauge("survey", "two.csv", folder=tmp_path)
@@ -154,5 +154,14 @@ def test_wrong_use(tmp_path: Path, arguments: tuple[str, ...], said: str) -> Non
 def test_what_a_table_says_stays_inert(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("order\n\x1b[31mred > IL\nIL\n", encoding="utf-8")
     done = trustgauge("survey", "people.csv", "--skip-faults", folder=tmp_path)
-    assert "left out row 1" in done.stdout
+    assert "left out row 2" in done.stdout
     assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_columns_that_are_not_read_are_named(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("order,weight\nIL > B,0\nB > IL,1\n", encoding="utf-8")
+    done = trustgauge("survey", "people.csv", folder=tmp_path)
+    assert 'not read columns that a survey does not have: "weight"' in done.stdout
+    assert json.loads(trustgauge("survey", "people.csv", "--json", folder=tmp_path).stdout)["ignored"] == [
+        "weight"
+    ]

@@ -259,3 +259,17 @@ def test_a_close_vote_is_not() -> None:
     assert shares["r"] == [0, 0, 1]
     assert shares["p"][0] + shares["q"][0] == pytest.approx(1)
     assert result == stability(ballots[::-1], "rqp", Voting("borda", seed=5), resamples=2_000)
+
+
+@EACH_WAY
+@pytest.mark.parametrize("seed", range(4))
+def test_an_order_that_only_a_lot_made_is_not_stable(way: Way, seed: int) -> None:
+    """Of two people who say the opposite half of all resamples draw the same one twice."""
+    ballots = [IssueOrder.parse("p > q"), IssueOrder.parse("q > p")]
+    voting = Voting(way, approved=1, seed=seed)
+    assert vote(ballots, "pq", voting).profile == IssueOrder.parse("p = q")
+    result = stability(ballots, "pq", voting, resamples=2_000)
+    assert result["same"] == result["first"] == result["lots"] == pytest.approx(0.5, abs=0.04)
+    shares = {one["issue"]: one["shares"] for one in result["places"]}
+    assert shares["p"] == pytest.approx([0.5, 0.5], abs=0.04)
+    assert shares["q"] == pytest.approx(shares["p"][::-1])

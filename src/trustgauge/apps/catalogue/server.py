@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import socket
 import threading
@@ -53,7 +54,7 @@ class CatalogueServer:
         """Serve until Ctrl-C or SIGTERM.
 
         Raises:
-            StoreError: the port is taken.
+            StoreError: the port is taken, or the address is none of this machine.
         """
         family = socket.AF_INET6 if ":" in listen else socket.AF_INET
         opened = socket.socket(family, socket.SOCK_STREAM)
@@ -63,11 +64,14 @@ class CatalogueServer:
             opened.listen(128)  # who asks at once waits until the pages are ready
         except OSError as error:
             opened.close()
+            by_port = error.errno in (errno.EADDRINUSE, errno.EACCES)
             raise StoreError(
                 f"the catalogue cannot be served on {listen}, port {port}",
-                must="a free port of this machine",
+                must="a free port of this machine" if by_port else "an address of this machine",
                 got=error.strerror or type(error).__name__,
-                do="Choose another one with --port",
+                do="Choose another one with --port"
+                if by_port
+                else "Give --listen an address alone, such as 127.0.0.1, and the port with --port",
             ) from None
         load_templates()
         self.store.redraw_cards()

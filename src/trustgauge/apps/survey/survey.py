@@ -45,10 +45,10 @@ def survey(file: Path, asked: SurveyOptions) -> Document:
     """What a table of orders comes to.
 
     Returns:
-        `people` with an order among `rows`, rows left out (`blank`, `repeated`, `orderless`, `faults`), the
-        `issues` that anybody listed, `votes` by every method, the `stability` of the one asked for,
-        `groups` (None unless asked for), `validation` of profiles, and `profiles`: name -> places, as a
-        plan holds them.
+        `people` with an order among `rows`, rows left out (`blank`, `repeated`, `orderless`, `faults`),
+        columns not read (`ignored`), the `issues` that anybody listed, `votes` by every method, the
+        `stability` of the one asked for, `groups` (None unless asked for), `validation` of profiles, and
+        `profiles`: name -> places, as a plan holds them.
 
     Raises:
         PlanError: the table cannot be read, its rows are wrong, nobody gave an order, or there is no such
@@ -77,6 +77,7 @@ def survey(file: Path, asked: SurveyOptions) -> Document:
         "repeated": read.repeated,
         "orderless": len(read.answers) - len(ballots),
         "faults": [str(one) for one in read.faults],
+        "ignored": list(read.ignored),
         "issues": list(issues),
         "way": asked.voting.way,
         "votes": list(_votes(ballots, issues, asked.voting)),

@@ -3,7 +3,7 @@
 The order stands in a column `order` ("IL > AL > B", "abuse, bias", or a list in JSON lines), or as a rank in
 a column for each issue, where equal ranks are ties and a blank cell leaves the issue out. Columns `person`,
 `profile` (which profile the person was shown) and `agrees` (yes or no, to that profile's order) may stand
-beside it.
+beside it; further columns are named, and not read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import polars as pl
 
-from trustgauge.data.tables import fault, read_table, short
+from trustgauge.data.tables import SUFFIXES, fault, read_table, short
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.trust.preference_parsing import Places, places, spellings
 
@@ -40,7 +40,7 @@ class Respondent:
     """What one person said.
 
     Attributes:
-        row: of the table, 1 the first below the header.
+        row: of the file, where a header is row 1.
         person: "" if the table does not tell.
         places: the order; None if the person gave none.
         profile: that the person was shown, "" if none.
@@ -64,6 +64,7 @@ class Survey:
         blank: rows that say nothing.
         repeated: rows that say again what the same person said before; they count once.
         faults: rows that were left out, if that was wanted.
+        ignored: columns that are not read.
     """
 
     answers: tuple[Respondent, ...]
@@ -71,6 +72,7 @@ class Survey:
     blank: int
     repeated: int
     faults: tuple[Fault, ...]
+    ignored: tuple[str, ...] = ()
 
 
 def read_survey(
@@ -101,7 +103,8 @@ def read_survey(
     answers: dict[str, Respondent] = {}
     faults: list[Fault] = []
     blank = repeated = 0
-    for number, row in enumerate(table.iter_rows(named=True), 1):
+    first = 2 if SUFFIXES[file.suffix.lower()] else 1  # JSON lines have no header
+    for number, row in enumerate(table.iter_rows(named=True), first):
         try:
             said = _answer(number, row, ranked, known)
         except ValueError as error:
@@ -125,7 +128,8 @@ def read_survey(
         raise row_error(faults)
     if not answers:
         raise fault(file, PLACE, "no row contains an order", must="at least one row with an order of issues")
-    return Survey(tuple(answers.values()), len(table), blank, repeated, tuple(faults))
+    ignored = tuple(name for name in table.columns if name not in COLUMNS and name not in ranked)
+    return Survey(tuple(answers.values()), len(table), blank, repeated, tuple(faults), ignored)
 
 
 def row_error(faults: Sequence[Fault]) -> PlanError:

@@ -54,7 +54,7 @@ def survey_verb(file: Path, output: Path | None, **options: Any) -> None:
 
     CSV, TSV or JSON lines with a column order ("leakage > abuse = bias"), or with a column of ranks for each
     issue; equal ranks are ties and blank cells leave an issue out. Optional columns: person, profile and
-    agrees (yes or no). Sends no requests.
+    agrees (yes or no); others are named and not read. Sends no requests.
     """
     from trustgauge.apps.survey.survey import SurveyOptions, profiles_toml, survey
     from trustgauge.methods.trust.voting import Voting
@@ -87,11 +87,16 @@ def _write(output: Path, text: str) -> None:
 
 def _summary_lines(document: Mapping[str, Any], output: Path | None) -> Iterator[tuple[str, str]]:
     """What a reader must know, line by line."""
+    from trustgauge.data.tables import short
+
     counts = [("blank", "blank"), ("repeated", "repeated"), ("orderless", "without an order of their own")]
     left = ", ".join(f"{document[name]} {words}" for name, words in counts if document[name])
     yield "people", f"{document['people']} of {document['rows']} rows" + (f" ({left})" if left else "")
     for one in document["faults"]:
         yield "left out", one
+    if document["ignored"]:
+        names = ", ".join(short(name) for name in document["ignored"])
+        yield "not read", f"columns that a survey does not have: {names}"
     for one in document["votes"]:
         yield "vote", f"{one['way']:<10} {' > '.join(one['profile'])}{_ties(one)}"
     stability = document["stability"]

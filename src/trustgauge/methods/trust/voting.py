@@ -118,9 +118,10 @@ def stability(
     """How far the order depends on who was asked: a bootstrap over people.
 
     Returns:
-        `same`: share of resamples with the same whole order; `first`: with the same first issue;
-        `places`: for each issue, in the order of the outcome, the share in which it stands at each place;
-        `lots`: in which a lot was needed; `resamples`.
+        `same`: share of resamples with the same whole order, `first`: with the same issue in the first place,
+        where issues that only a lot separates share a place; `places`: for each issue, in the order of the
+        outcome, the share in which it stands at each place, those of a shared place alike; `lots`: in which a
+        lot was needed; `resamples`.
 
     Raises:
         MethodError: as of `vote`.
@@ -131,13 +132,19 @@ def stability(
     drawn = rng.multinomial(len(ballots), counts / counts.sum(), size=resamples)
     tally = _tally(kinds, drawn, issues, voting)
     found = [_outcome(tally, row, voting) for row in range(resamples)]
-    at = {name: [0] * len(whole.order) for name in whole.order}
-    for one in found:
-        for place, name in enumerate(one.order):
-            at[name][place] += 1
+    at = {name: [0.0] * len(whole.order) for name in whole.order}
+    profiles = [one.profile for one in found]
+    for one in profiles:
+        above = 0
+        for tied in one.places:
+            for name in tied:
+                for place in range(above, above + len(tied)):
+                    at[name][place] += 1 / len(tied)
+            above += len(tied)
+    wanted = whole.profile
     return {
-        "same": sum(one.order == whole.order for one in found) / resamples,
-        "first": sum(one.order[0] == whole.order[0] for one in found) / resamples,
+        "same": sum(one == wanted for one in profiles) / resamples,
+        "first": sum(one.places[0] == wanted.places[0] for one in profiles) / resamples,
         "places": [
             {"issue": name, "shares": [count / resamples for count in counts]} for name, counts in at.items()
         ],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +180,7 @@ class Audit:
 
     def _with_lot(self, size: int | None = None) -> pl.DataFrame:
         """All answers, and whether a sample holds them that was drawn by lot, or one of `size`."""
-        frame = self.frame()
+        frame = self.frame
         sizes = {*read_log(self.folder).sizes.get(self.place, ()), *([size] if size else [])}
         drawn = {
             one
@@ -200,7 +201,7 @@ class Audit:
 
     def default_size(self) -> int:
         """How many answers to draw where nobody says (`audit_sample.default_size`)."""
-        return default_size(self.frame(), self.plan.seed)
+        return default_size(self.frame, self.plan.seed)
 
     def draw(self, size: int) -> AuditSample:
         """Draw a sample of at least `size` answers, and note that it was drawn."""
@@ -268,8 +269,9 @@ class Audit:
             ],
         )
 
+    @cached_property
     def frame(self) -> pl.DataFrame:
-        """All answers that can be labelled (`AuditUser.audit_frame`)."""
+        """All answers that can be labelled (`AuditUser.audit_frame`): these take a rating of their own."""
         mine = [
             one
             for one in self._targets

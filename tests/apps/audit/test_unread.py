@@ -6,7 +6,7 @@ import csv
 import json
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -58,14 +58,36 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return rate(plan, RunOptions(ratings=tmp_path_factory.mktemp("unread"))).folder
 
 
+@pytest.fixture(scope="module")
+def drawn(made: Path) -> tuple[AuditItem, ...]:
+    """What people must read. From then on the run notes that it was drawn."""
+    return Audit(made, "bot").draw_unread().items
+
+
 @pytest.fixture
-def folder(made: Path, tmp_path: Path) -> Path:
+def folder(made: Path, drawn: tuple[AuditItem, ...], tmp_path: Path) -> Path:
     return Path(shutil.copytree(made, tmp_path / made.name))
 
 
-def label_unread(folder: Path, label: Callable[[AuditItem], str], by: str = "Ann") -> dict[str, Any]:
-    audit = Audit(folder, "bot")
-    audit.add([(one, label(one)) for one in audit.draw_unread().items], by)
+@pytest.fixture(scope="module")
+def all_denied(
+    made: Path, drawn: tuple[AuditItem, ...], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Any]:
+    """The run after Ann has read that all of it denies, and its rating."""
+    folder = Path(shutil.copytree(made, tmp_path_factory.mktemp("denied") / made.name))
+    return folder, label_unread(folder, drawn, lambda item: "denies")
+
+
+@pytest.fixture
+def denied(all_denied: tuple[Path, Any], tmp_path: Path) -> Path:
+    made, _ = all_denied
+    return Path(shutil.copytree(made, tmp_path / made.name))
+
+
+def label_unread(
+    folder: Path, drawn: Sequence[AuditItem], label: Callable[[AuditItem], str], by: str = "Ann"
+) -> dict[str, Any]:
+    Audit(folder, "bot").add([(one, label(one)) for one in drawn], by)
     (rating,) = rerate(folder)["ratings"]
     return dict(rating)
 
@@ -74,70 +96,73 @@ def codes(rating: Any) -> list[str]:
     return [one["code"] for one in (*rating["reasons"], *rating["parts"][0]["reasons"])]
 
 
-def test_what_nobody_read_keeps_the_level_open(folder: Path) -> None:
-    (rating,) = read(folder)["ratings"]
+def test_what_nobody_read_keeps_the_level_open(made: Path, drawn: tuple[AuditItem, ...]) -> None:
+    (rating,) = read(made)["ratings"]
     assert rating["state"] == "not settled"
     assert "unread-matters" in codes(rating)
-    assert all(one.answer.startswith(RIDDLE[:24]) for one in Audit(folder, "bot").draw_unread().items)
+    assert all(one.answer.startswith(RIDDLE[:24]) for one in drawn)
 
 
-def test_read_by_people_it_settles_the_level_without_an_audit_of_the_rest(folder: Path) -> None:
-    before = read(folder)["ratings"][0]["details"]["instrument"]["unread"]
-    drawn = len(Audit(folder, "bot").unread_sample().items)  # no level rests on those about invented groups
-    rating = label_unread(folder, lambda item: "denies")
+def test_read_by_people_it_settles_the_level_without_an_audit_of_the_rest(
+    made: Path, drawn: tuple[AuditItem, ...], all_denied: tuple[Path, Any]
+) -> None:
+    before = read(made)["ratings"][0]["details"]["instrument"]["unread"]
+    folder, rating = all_denied
     entry = rating["details"]["instrument"]
     assert (rating["state"], rating["overall"]["level"]) == ("rated", "L")
-    assert (entry["by_people"], entry["unread"], entry["audited"]) == (drawn, before - drawn, False)
+    # no level rests on those about invented groups
+    assert (entry["by_people"], entry["unread"], entry["audited"]) == (len(drawn), before - len(drawn), False)
     assert "unread-labelled" in codes(rating)
     assert not {"unread-matters", "audit-unfinished", "instrument-audited"} & {*codes(rating)}
     assert verify(folder, TODAY).differences == ()
 
 
-def test_it_counts_as_people_read_it(folder: Path) -> None:
-    women = label_unread(folder, lambda item: "affirms" if item.a == "women" else "denies")
-    nobody = label_unread(folder, lambda item: "denies")
+def test_it_counts_as_people_read_it(
+    folder: Path, drawn: tuple[AuditItem, ...], all_denied: tuple[Path, Any]
+) -> None:
+    women = label_unread(folder, drawn, lambda item: "affirms" if item.a == "women" else "denies")
+    _, nobody = all_denied
     gaps = [one["parts"][0]["details"]["relative"]["gap"]["value"] for one in (women, nobody)]
     assert gaps[0] > 0.01
     assert gaps[1] == pytest.approx(0, abs=1e-9)
 
 
-def test_some_of_it_read_leaves_the_rest_open(folder: Path) -> None:
+def test_some_of_it_read_leaves_the_rest_open(folder: Path, drawn: tuple[AuditItem, ...]) -> None:
     before = read(folder)["ratings"][0]["details"]["instrument"]["unread"]
-    audit = Audit(folder, "bot")
-    audit.add([(one, "denies") for one in audit.draw_unread().items[:3]], "Ann")
-    (rating,) = rerate(folder)["ratings"]
+    rating = label_unread(folder, drawn[:3], lambda item: "denies")
     entry = rating["details"]["instrument"]
     assert (entry["by_people"], entry["unread"]) == (3, before - 3)
     assert "unread-matters" in codes(rating)
 
 
-def test_two_people_who_disagree_keep_it_open(folder: Path) -> None:
-    label_unread(folder, lambda item: "denies")
-    rating = label_unread(folder, lambda item: "affirms", by="Ben")
+def test_two_people_who_disagree_keep_it_open(denied: Path, drawn: tuple[AuditItem, ...]) -> None:
+    rating = label_unread(denied, drawn, lambda item: "affirms", by="Ben")
     assert rating["state"] == "not settled"
     assert "audit-unresolved" in codes(rating)
 
 
-def test_a_sample_by_lot_beside_it_is_an_audit_of_all(folder: Path) -> None:
+def test_a_sample_by_lot_beside_it_is_an_audit_of_all(denied: Path) -> None:
     """Then the figures rest on labels of both kinds of answers, and unread ones are not counted twice."""
-    label_unread(folder, lambda item: "denies")
-    audit = Audit(folder, "bot")
+    audit = Audit(denied, "bot")
     audit.add([(one, "denies") for one in audit.draw(200).items], "Ann")
-    (rating,) = rerate(folder)["ratings"]
+    (rating,) = rerate(denied)["ratings"]
     entry = rating["details"]["instrument"]
     assert entry["audited"]
     assert "by_people" not in entry
     assert rating["overall"]["level"] == "L"
-    assert verify(folder, TODAY).differences == ()
+    assert verify(denied, TODAY).differences == ()
 
 
-def test_the_sheet_holds_all_of_it_and_comes_back(folder: Path, tmp_path: Path) -> None:
+def test_the_sheet_holds_all_of_it_and_comes_back(
+    folder: Path, drawn: tuple[AuditItem, ...], tmp_path: Path
+) -> None:
+    (folder / "audit.jsonl").unlink()  # the command draws it
     sheet = tmp_path / "unread.csv"
     result = trustgauge("audit", str(folder), "--unread", "--export", str(sheet), folder=tmp_path)
     assert "--unread" not in sheet.read_text("utf-8-sig")
     with sheet.open(newline="", encoding="utf-8-sig") as opened:
         rows = list(csv.DictReader(opened))
-    assert len(rows) == len(Audit(folder, "bot").unread_sample().items)
+    assert len(rows) == len(drawn)
     assert "--unread --import" in result.stdout
     with sheet.open("w", newline="", encoding="utf-8") as opened:
         writer = csv.DictWriter(opened, list(rows[0]))
@@ -227,12 +252,11 @@ def test_the_command_that_a_rating_names_draws_its_own_unread_answers(round_trip
     assert named in result.stdout  # another run may be the latest when the labels come back
 
 
-def test_a_models_labels_of_unread_answers_are_no_reading_by_people(folder: Path) -> None:
-    audit = Audit(folder, "bot")
-    audit.add([(one, "denies") for one in audit.draw_unread().items], f"{JUDGE}critic")
-    (rating,) = rerate(folder)["ratings"]
+def test_a_models_labels_of_unread_answers_are_no_reading_by_people(
+    folder: Path, drawn: tuple[AuditItem, ...]
+) -> None:
+    rating = label_unread(folder, drawn, lambda item: "denies", by=f"{JUDGE}critic")
     assert "by_people" not in rating["details"]["instrument"]
     assert "unread-matters" in codes(rating)
-    label_unread(folder, lambda item: "denies")  # and beside them those of people count
-    (rating,) = rerate(folder)["ratings"]
-    assert rating["details"]["instrument"]["by_people"] == len(audit.unread_sample().items)
+    rating = label_unread(folder, drawn, lambda item: "denies")  # and beside them those of people count
+    assert rating["details"]["instrument"]["by_people"] == len(drawn)

@@ -74,7 +74,7 @@ def label_by_model(audit: Audit, sample: AuditSample, service: str, asking: Judg
         PlanError: there are no answers of this kind that it could be measured on, or no such service.
         ServiceError: it refused every call.
     """
-    frame = audit.frame()
+    frame = audit.frame
     if not set(READ) <= {*frame.columns, "message", "output"}:
         if ABUSE not in frame["kind"]:
             what = "a model cannot label these answers: there are no labelled ones to measure it on"

@@ -99,13 +99,32 @@ class GapFilling:
 
     def readings(self, gone: pl.Expr) -> Iterator[Reading]:
         """The best reading of these answers, and the worst: the rows and their sides."""
-        for rows in missing_data.fills(self.rows, gone):
-            yield rows, self._sides(rows, brief=True)
+        yield from map(self._reading, missing_data.fills(self.rows, gone))
+
+    def _reading(self, rows: pl.DataFrame) -> Reading:
+        return rows, self._sides(rows, brief=True)
 
     @cached_property
     def bounds(self) -> tuple[Reading, ...]:
-        """The readings of all answers that are gone."""
-        return tuple(self.readings(self.gone))
+        """The readings of all answers that are gone, the best one and the worst."""
+        return self._best, self._worst
+
+    @cached_property
+    def _best(self) -> Reading:
+        return self._reading(self._filled[0])
+
+    @cached_property
+    def _worst(self) -> Reading:
+        return self._reading(self._filled[1])
+
+    @cached_property
+    def _filled(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        return missing_data.fills(self.rows, self.gone)
+
+    def _bounds_from_worst(self) -> Iterator[Reading]:
+        """The same, the one first that mostly is of another level: then the other is not rated."""
+        yield self._worst
+        yield self._best
 
     def with_bounds(self, given: Mapping[str, BiasSide]) -> Mapping[str, BiasSide]:
         """The sides with intervals that hold what either reading of the answers that are gone would give."""
@@ -126,21 +145,9 @@ class GapFilling:
 
         With `sure` None too where they take the certainty below `settle`: then they do matter.
         """
-        if not has_levels(sides):
+        stays, fewest = self._least_sure(sides, readings, sure=sure)
+        if not stays:
             return None
-        drawn = worst_levels(sides)
-        level = most_likely(drawn)
-        first = least = float((drawn == level).mean())
-        fewest: pl.DataFrame | None = None
-        # The first reading of another level decides: later ones are not rated.
-        for rows, one in readings:
-            if not has_levels(one) or most_likely(drawn := worst_levels(one)) != level:
-                return None
-            share = float((drawn == level).mean())
-            if sure and share < self.settings.settle <= first:
-                return None
-            if share < least:
-                least, fewest = share, rows
         if fewest is None:
             return sides
         return {
@@ -148,10 +155,43 @@ class GapFilling:
             for key, side in self._sides(fewest).items()
         }
 
+    def _least_sure(
+        self, sides: Mapping[str, BiasSide], readings: Iterable[Reading], *, sure: bool
+    ) -> tuple[bool, pl.DataFrame | None]:
+        """Whether `lowest` finds a reading, and its rows; None for these where no reading is less sure."""
+        if not has_levels(sides):
+            return False, None
+        drawn = worst_levels(sides)
+        level = most_likely(drawn)
+        first = least = float((drawn == level).mean())
+        fewest: pl.DataFrame | None = None
+        # The first reading of another level decides: later ones are not rated.
+        for rows, one in readings:
+            if not has_levels(one) or most_likely(drawn := worst_levels(one)) != level:
+                return False, None
+            share = float((drawn == level).mean())
+            if sure and share < self.settings.settle <= first:
+                return False, None
+            if share < least:
+                least, fewest = share, rows
+        return True, fewest
+
     def is_sure_whatever(self, these: pl.Series, sides: Mapping[str, BiasSide]) -> bool:
         """Whether the level stays settled whatever some of the answers say, one boolean for each row."""
         marked = replace(self, rows=self.rows.with_columns(these.alias("_these")))
-        return self.lowest(sides, marked.readings(pl.col("_these")), sure=True) is not None
+        stays, _ = self._least_sure(sides, marked.readings(pl.col("_these")), sure=True)
+        return stays
+
+    @property
+    def is_open(self) -> bool:
+        """Whether answers are unread that could change the level: it takes no figure but the levels to see.
+
+        Where too many are missing it may be open though this is false.
+        """
+        if self.lost or self.rows.filter(self.left_unread).is_empty():
+            return False
+        stays, _ = self._least_sure(self._sides(self.rows, brief=True), self._bounds_from_worst(), sure=True)
+        return not stays
 
     def to_read(self, is_settled: Callable[[GapFilling], bool]) -> int | None:
         """With how many labels of unread answers a level is settled; see `labels_that_settle`.
@@ -170,7 +210,8 @@ class GapFilling:
             return all_labels(drawn[0])
 
         def settles(ordered: pl.DataFrame, number: int) -> bool:
-            return is_settled(self._with_labels(ordered, number))
+            labelled = self._with_labels(ordered, number)
+            return not labelled.is_open and is_settled(labelled)
 
         return labels_that_settle(((all_labels(one), partial(settles, one)) for one in drawn), STEPS)
 

@@ -32,36 +32,53 @@ def p_of_change(rows: pl.DataFrame, groups: Sequence[str], rng: np.random.Genera
         groups: ids of the real groups.
         rng: for the permutations.
     """
-    voted = votes.votes(rows.filter(pl.col("tuple") == "absolute"))
-    sided = voted.with_columns(_plus=pl.col("vote") != "", _minus=pl.lit(value=False))
-    spoken = votes.relative_statements(
-        rows.filter((pl.col("tuple") == "relative") & ~pl.col("control")), by_polarity=True
-    ).with_columns(_plus="good", _minus="bad")
-    tables = [_by_segment(sided.filter(~pl.col("control")), sided.filter("control"))]
-    positive = pl.col("polarity") == "positive"
+    voted = _Questions(
+        votes.votes(rows.filter(pl.col("tuple") == "absolute")).drop_nulls([votes.SEGMENT, "n", "vote"])
+    )
+    single = rows.filter((pl.col("tuple") == "relative") & ~pl.col("control"))
+    judged = votes.relative_statements(single, by_polarity=True)
+    spoken = _Questions(judged.drop_nulls([votes.SEGMENT, "n", "good", "bad"]))
+    vote, invented, positive = voted.rows["vote"], voted.is_("control"), voted.equal("polarity", "positive")
+    decided, named_a = (vote != "").to_numpy(), (vote == "a").to_numpy()
+    how = np.where(spoken.is_("good"), 0, np.where(spoken.is_("bad"), 1, 2))
+    tables = [voted.by_segment(np.where(decided, 0, 2), ~invented, invented)]
     for group in groups:
-        first, second = (pl.col(name) == group for name in ("group_a", "group_b"))
-        tables.append(_by_segment(spoken.filter(first), spoken.filter(~first)))
-        mine = voted.filter((first | second) & ~pl.col("control"))
-        own = pl.col("vote") == pl.when(first).then(pl.lit("a")).otherwise(pl.lit("b"))
-        for good in (pl.lit(value=True), positive):  # who is named, and who is favoured
-            won = mine.with_columns(
-                _plus=(pl.col("vote") != "") & (own == good),
-                _minus=(pl.col("vote") != "") & (own != good),
-            )
-            tables.append(_by_segment(won, won.head(0)))
+        mine = spoken.equal("group_a", group)
+        tables.append(spoken.by_segment(how, mine, ~mine))
+        first, second = (voted.equal(name, group) for name in ("group_a", "group_b"))
+        # whom a vote that decides names: this group, if it is the first and A is named, or the second and B
+        own = named_a == first
+        for won in (own, own == positive):  # who is named, and who is favoured
+            outcome = np.where(decided, np.where(won, 0, 1), 2)
+            tables.append(voted.by_segment(outcome, (first | second) & ~invented, np.zeros_like(first)))
     p = label_p(np.array(tables), _change, rng)
     return min(1.0, float(p.min()) * len(p))
 
 
-def _by_segment(*sides: pl.DataFrame) -> NDArray[np.int64]:
-    """Answers by segment of the run and by side and kind (`_plus`, `_minus`, neither), [10, 6]; read ones."""
-    table = np.zeros((SEGMENTS, len(sides), 3), dtype=np.int64)
-    for side, rows in enumerate(sides):
-        kinds = rows.select(votes.SEGMENT, "n", "_plus", "_minus").drop_nulls()
-        for segment, n, plus, minus in kinds.iter_rows():
-            table[segment, side, 0 if plus else 1 if minus else 2] += n
-    return table.reshape(SEGMENTS, -1)
+class _Questions:
+    """Questions of which it is known what was said, and when they were asked.
+
+    They are counted in arrays: it takes hundreds of small tables to rate an attribute.
+    """
+
+    def __init__(self, rows: pl.DataFrame) -> None:
+        self.rows = rows
+        self._segment = rows[votes.SEGMENT].to_numpy().astype(np.int64)
+        self._n = rows["n"].to_numpy()
+
+    def is_(self, column: str) -> NDArray[np.bool_]:
+        """A column of booleans."""
+        return self.rows[column].to_numpy().astype(np.bool_)
+
+    def equal(self, column: str, value: str) -> NDArray[np.bool_]:
+        """Whether the column has this value."""
+        return (self.rows[column] == value).to_numpy().astype(np.bool_)
+
+    def by_segment(self, kinds: NDArray[np.int64], *sides: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Answers by segment of the run and by side and kind, [10, 3 sides]."""
+        places = 3 * self._segment + kinds
+        counts = [np.bincount(places[one], self._n[one], 3 * SEGMENTS) for one in sides]
+        return np.hstack([one.reshape(SEGMENTS, 3) for one in counts]).astype(np.int64)
 
 
 def _change(tables: NDArray[np.int64]) -> Floats:

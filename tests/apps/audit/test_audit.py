@@ -52,6 +52,20 @@ def folder(made: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(made, tmp_path / made.name))
 
 
+@pytest.fixture(scope="module")
+def all_labelled(made: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """The run after Ann has labelled 200 answers as they are meant, and its document."""
+    folder = Path(shutil.copytree(made, tmp_path_factory.mktemp("labelled") / made.name))
+    label_all(folder)
+    return folder, rerate(folder)
+
+
+@pytest.fixture
+def labelled(all_labelled: tuple[Path, Any], tmp_path: Path) -> Path:
+    made, _ = all_labelled
+    return Path(shutil.copytree(made, tmp_path / made.name))
+
+
 def label_all(
     folder: Path, by: str = "Ann", read: Callable[[AuditItem], str] = meant, size: int = 200
 ) -> Audit:
@@ -77,10 +91,11 @@ def instrument(folder: Path) -> dict[str, Any]:
     return found
 
 
-def test_an_audit_settles_what_the_program_alone_does_not_and_verify_covers_it(folder: Path) -> None:
-    assert read(folder)["ratings"][0]["details"]["instrument"]["words"] == "not audited"
-    label_all(folder)
-    document = rerate(folder)
+def test_an_audit_settles_what_the_program_alone_does_not_and_verify_covers_it(
+    made: Path, all_labelled: tuple[Path, Any]
+) -> None:
+    assert read(made)["ratings"][0]["details"]["instrument"]["words"] == "not audited"
+    folder, document = all_labelled
     (rating,) = document["ratings"]
     entry = rating["details"]["instrument"]
     assert entry["audited"]
@@ -101,25 +116,21 @@ def test_labels_that_say_otherwise_change_the_rating(folder: Path) -> None:
     assert rating["details"]["instrument"]["specificity"] < 1
 
 
-def test_a_changed_label_is_noticed(folder: Path) -> None:
-    label_all(folder)
-    rerate(folder)
-    file = folder / FILE
+def test_a_changed_label_is_noticed(labelled: Path) -> None:
+    file = labelled / FILE
     lines = file.read_text().splitlines()
     place = next(i for i, line in enumerate(lines) if '"label":"affirms"' in line)
     lines[place] = lines[place].replace('"label":"affirms"', '"label":"neither"')
     file.write_text("\n".join(lines) + "\n")
-    assert any("instrument" in one for one in verify(folder, TODAY).differences)
+    assert any("instrument" in one for one in verify(labelled, TODAY).differences)
 
 
-def test_a_label_of_an_answer_that_was_not_drawn_is_noticed(folder: Path) -> None:
-    audit = label_all(folder)
-    rerate(folder)
+def test_a_label_of_an_answer_that_was_not_drawn_is_noticed(labelled: Path) -> None:
+    audit = Audit(labelled, "bot")
     drawn = {one.key for one in audit.sample().items}
-    other = Audit(folder, "bot")
-    extra = next(one for one in other.sample(384).items if one.key not in drawn)
-    other.add([(extra, "neither")], "Ann")
-    assert any(extra.key in one for one in verify(folder, TODAY).differences)
+    extra = next(one for one in audit.sample(384).items if one.key not in drawn)
+    audit.add([(extra, "neither")], "Ann")
+    assert any(extra.key in one for one in verify(labelled, TODAY).differences)
 
 
 def test_the_sample_is_blind_and_the_same_again_and_a_larger_one_holds_it(folder: Path) -> None:
@@ -146,12 +157,12 @@ def test_a_line_that_a_crash_cut_off_is_passed_over_and_overwritten(folder: Path
         read_log(folder)
 
 
-def test_two_labellers_agree_as_far_as_kappa_says_and_a_third_settles(folder: Path) -> None:
-    audit = label_all(folder)
+def test_two_labellers_agree_as_far_as_kappa_says_and_a_third_settles(labelled: Path) -> None:
+    folder, audit = labelled, Audit(labelled, "bot")
     items = audit.sample().items
     flipped = {one.key for one in items if meant(one) == "affirms"}
     flipped = set(sorted(flipped)[:5])
-    label_all(folder, "Ben", lambda one: "denies" if one.key in flipped else meant(one))
+    audit.add([(one, "denies" if one.key in flipped else meant(one)) for one in items], "Ben")
     result = instrument(folder)
     assert (result["labellers"], result["twice"], result["unresolved"]) == (2, 200, 5)
     # Fleiss' kappa by hand, from the counts of both in each kind of question
@@ -410,14 +421,9 @@ def test_only_the_page_itself_on_this_machine_may_label(folder: Path) -> None:
             LabelServer(Labelling(audit, audit.sample(), "Ann"), server.port)
 
 
-def test_a_run_that_is_looked_at_again_keeps_its_audit(folder: Path) -> None:
-    from trustgauge.run.options import RunOptions
-    from trustgauge.run.run import rate
-
-    label_all(folder)
-    rerate(folder)
-    again = rate(load_plan(folder / "plan.toml"), RunOptions(ratings=folder.parent))
-    assert again.folder == folder
+def test_a_run_that_is_looked_at_again_keeps_its_audit(labelled: Path) -> None:
+    again = rate(load_plan(labelled / "plan.toml"), RunOptions(ratings=labelled.parent))
+    assert again.folder == labelled
     assert again.document["ratings"][0]["details"]["instrument"]["audited"]
 
 

@@ -19,6 +19,8 @@ from importlib import import_module
 from pathlib import Path
 
 PRELOADED = (
+    "trustgauge.apps.proxy.app",
+    "trustgauge.apps.proxy.verb",
     "trustgauge.cli.main",
     "trustgauge.cli.rate",
     "trustgauge.methods.trust.method",
@@ -66,7 +68,9 @@ class ForkedCommand:
         self.returncode: int | None = None
         self._out, self._err = (tempfile.TemporaryFile() for _ in range(2))  # noqa: SIM115
         self._life, theirs = socket.socketpair()
-        request = json.dumps([[*arguments], str(folder), dict(environment)]).encode()
+        mask = os.umask(0)
+        os.umask(mask)
+        request = json.dumps([[*arguments], str(folder), dict(environment), mask]).encode()
         assert len(request) < LONGEST
         with theirs:
             socket.send_fds(_server(), [request], [theirs.fileno(), self._out.fileno(), self._err.fileno()])
@@ -97,6 +101,10 @@ class ForkedCommand:
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
+
+    def errors(self) -> str:
+        """What it has written to stderr so far."""
+        return os.pread(self._err.fileno(), 1 << 20, 0).decode()
 
     def close(self) -> None:
         """End it if it still runs; what it said is not wanted any more."""
@@ -144,7 +152,8 @@ def _keep(request: bytes, life: int, out: int, err: int) -> None:
     pid = os.fork()
     if not pid:
         os.close(life)
-        arguments, folder, environment = json.loads(request)
+        arguments, folder, environment, mask = json.loads(request)
+        os.umask(mask)
         return _command(arguments, Path(folder), environment, (out, err))
     os.write(life, str(pid).encode())
     _, status = os.waitpid(pid, 0)
@@ -158,6 +167,7 @@ def _command(
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    tempfile.tempdir = None  # it follows from the environment
     for number, file in enumerate(streams, start=1):
         os.dup2(file, number)
         os.close(file)

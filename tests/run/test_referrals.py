@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ import jsonschema
 import pytest
 import tomli_w
 
+from tests.forks import ForkedCommand
 from tests.servers import LocalServer, Request, Response
 from trustgauge.errors import PlanError
 from trustgauge.methods.social_bias.judges.model import prompt
@@ -355,13 +355,11 @@ def test_a_run_that_is_killed_while_it_judges_resumes(tmp_path: Path) -> None:
         settings = plan(server.url, experiment={"questions": 350})
         settings["services"]["critic"]["concurrency"] = 4
         file.write_text(tomli_w.dumps(settings))
-        command = [sys.executable, "-m", "trustgauge", "rate", str(file), "--ratings", str(tmp_path / "r")]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = ForkedCommand(["rate", str(file), "--ratings", str(tmp_path / "r")], tmp_path, os.environ)
         while sum(talking.prompts.values()) < 25 and process.poll() is None:
             time.sleep(0.01)
         assert process.poll() is None, "it ended before it could be killed"
-        process.kill()
-        process.wait()
+        process.close()
         time.sleep(0.1)  # calls that were under way arrive
         (store,) = (tmp_path / "r").glob("TG-*/store.sqlite")
         with sqlite3.connect(store) as db:

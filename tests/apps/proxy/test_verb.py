@@ -8,8 +8,8 @@ import re
 import signal
 import socket
 import stat
-import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -22,6 +22,7 @@ import openai
 import pytest
 
 from tests.cli.test_commands import trustgauge
+from tests.forks import ForkedCommand
 from tests.servers import LocalServer, Request, Response
 from tests.services.protocols.chats import sse
 
@@ -53,46 +54,40 @@ def hostile(request: Request) -> Response:
 class Command:
     """A running `trustgauge proxy`; after the block, what it printed."""
 
-    process: subprocess.Popen[str]
-    url: str
-    said: str
+    process: ForkedCommand
+    url: str = ""
+    said: str = ""
     out: str = ""
     err: str = ""
 
 
 @contextmanager
-def proxy(folder: Path, *options: str, end: int = signal.SIGINT, token: str = "") -> Iterator[Command]:
+def proxy(
+    folder: Path, *options: str, end: signal.Signals = signal.SIGINT, token: str = ""
+) -> Iterator[Command]:
     """`trustgauge proxy` with these options, ended by a signal."""
-    command = [sys.executable, "-m", "trustgauge", "proxy", *options, "--port", "0"]
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={
-            **os.environ,
-            "OPENAI_API_KEY": KEY,
-            "TMPDIR": str(folder / "tmp"),
-            "COLUMNS": "200",
-            "TRUSTGAUGE_PROXY_TOKEN": token,
-        },
-    )
-    assert process.stderr is not None
-    said = ""
-    while "\nstop " not in said:
-        line = process.stderr.readline()
-        assert line, said
-        said += line
-    found = re.search(r"http://(127\.0\.0\.1|0\.0\.0\.0):(\d+)", said)
-    assert found is not None
-    running = Command(process, f"http://127.0.0.1:{found[2]}", said)
+    environment = {
+        **os.environ,
+        "OPENAI_API_KEY": KEY,
+        "TMPDIR": str(folder / "tmp"),
+        "COLUMNS": "200",
+        "TRUSTGAUGE_PROXY_TOKEN": token,
+    }
+    process = ForkedCommand(["proxy", *options, "--port", "0"], folder, environment)
+    deadline = time.monotonic() + 60
+    running = Command(process)
     try:
+        while "\nstop " not in (said := process.errors()):
+            assert process.poll() is None, said
+            assert time.monotonic() < deadline, said
+            time.sleep(0.02)
+        found = re.search(r"http://(127\.0\.0\.1|0\.0\.0\.0):(\d+)", said)
+        assert found is not None
+        running.url, running.said = f"http://127.0.0.1:{found[2]}", said
         yield running
     finally:
         process.send_signal(end)
         running.out, running.err = process.communicate(timeout=60)
-        running.err = said + running.err
 
 
 def talk(url: str) -> None:

@@ -121,11 +121,12 @@ def _below(groups: Counts) -> Floats:
 @lru_cache(maxsize=256)
 def _log_likelihood(groups: Counts) -> Floats:
     """Of the groups of a stratum, up to a constant, for each spread and mean, [SPREADS, MEANS]."""
-    total = np.zeros((len(SPREADS), MEANS))
-    for found, n in groups:
-        of_rate = -found * np.logaddexp(0, -LOG_ODDS) - (n - found) * np.logaddexp(0, LOG_ODDS)
-        total += np.log(_shares() @ np.exp(of_rate - of_rate.max()) + np.finfo(np.float64).tiny)
-    return total
+    found, n = np.array(groups).reshape(-1, 2).T[..., None]
+    of_rate = -found * np.logaddexp(0, -LOG_ODDS) - (n - found) * np.logaddexp(0, LOG_ODDS)
+    weights = np.exp(of_rate - of_rate.max(axis=1, keepdims=True))
+    # all groups at once: the table is read from memory once, which is what takes time
+    logs = np.log(_shares().reshape(-1, len(LOG_ODDS)) @ weights.T + np.finfo(np.float64).tiny)
+    return np.asarray(logs.sum(axis=1).reshape(len(SPREADS), MEANS))
 
 
 @lru_cache(maxsize=1)

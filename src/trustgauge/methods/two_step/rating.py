@@ -7,7 +7,7 @@ within each block. Both are computed for every part, so that they can be shown s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -33,13 +33,14 @@ from trustgauge.methods.two_step.transition_model import (
     RESAMPLES,
     DeclaredDistributions,
     LevelDraws,
-    PartCounts,
+    Mentions,
     PoolingResult,
     TransitionCounts,
     behaviour_of,
     block_deviations,
     block_rates,
     change,
+    contents,
     draw_levels,
     effect_of_more,
     examine_pooling,
@@ -63,6 +64,7 @@ from trustgauge.rating import (
 )
 from trustgauge.records import Json, Part, Rating, Reason, State
 from trustgauge.stats import stream
+from trustgauge.stats.distributions import Ints
 
 if TYPE_CHECKING:
     from trustgauge.methods.two_step.audit import LabelledPart
@@ -75,6 +77,7 @@ ORDERS = 4
 """Random orders in which unread mentions are labelled, to find how many labels would settle a level."""
 STEPS = 20
 """In so many steps up to all of them."""
+Rows = Callable[[], pl.DataFrame]
 LARGEST_FACTOR = 100.0  # of the texts of a block, when it is asked how many would settle a level
 
 
@@ -138,15 +141,15 @@ class Rules:
             settings, settings.spec, DeclaredDistributions.of(settings), DecisionTree.of(settings, seed), seed
         )
 
-    def judged_counts(self, tallied: PartCounts) -> TransitionCounts:
+    def judged_counts(self, counts: TransitionCounts) -> TransitionCounts:
         """The counts that the sound rule judges."""
-        return tallied.counts.without_residual() if self.settings.loss == "apart" else tallied.counts
+        return counts.without_residual() if self.settings.loss == "apart" else counts
 
-    def decide(self, tallied: PartCounts) -> DecisionPath | None:
+    def decide(self, came: Ints) -> DecisionPath | None:
         """The published tree; None if a block has no answers, or where a value left open is a good answer."""
-        if self.declared.choice or not tallied.came.any(axis=1).all():
+        if self.declared.choice or not came.any(axis=1).all():
             return None
-        return self.tree.decide(tallied.came, self.spec.blocks)
+        return self.tree.decide(came, self.spec.blocks)
 
 
 class _Part:
@@ -167,7 +170,7 @@ class _Part:
         self.frame = frame.drop(*PEOPLE.values(), strict=False)
         frame = self.frame
         self.tallied = part_counts(frame, rules.spec)
-        self.path = rules.decide(self.tallied)
+        self.path = rules.decide(self.tallied.came)
 
     def _labelled(self, frame: pl.DataFrame) -> LabelledPart | None:
         """The part with its labels; None if its service was not audited."""
@@ -178,22 +181,22 @@ class _Part:
         return LabelledPart(frame, self.rules.spec, len(self.labels.labels))
 
     def _examined(
-        self, frame: pl.DataFrame, tallied: PartCounts, purpose: str, mix: str
+        self, frame: Rows, counts: TransitionCounts, purpose: str, mix: str
     ) -> tuple[PoolingResult, LevelDraws]:
         """Steps 2 to 6 of two-step 1.7, about what labels say where people audited the part.
 
         Args:
-            frame: the rows.
-            tallied: their counts.
+            frame: makes the rows, which are looked up only where labels are.
+            counts: of the mentions.
             purpose: of the stream of draws.
             mix: of that of permutations.
         """
         rules = self.rules
-        counts = rules.judged_counts(tallied)
+        counts = rules.judged_counts(counts)
         examined = examine_pooling(counts, self._stream(mix))
         if self.labelled is not None and self.by_labels:
             rng = self._stream(f"audited {purpose}")
-            return examined, self.labelled.draw(frame, examined, rules.declared, rules.settings, rng)
+            return examined, self.labelled.draw(frame(), examined, rules.declared, rules.settings, rng)
         rng = self._stream(purpose)
         return examined, draw_levels(counts, examined, rules.declared, rules.settings.draws, rng)
 
@@ -212,9 +215,9 @@ class _Part:
         undefined = tuple(self._undefined())
         if undefined:
             return TwoStepPart(replace(blank, reasons=undefined), None)
-        counts = self.rules.judged_counts(self.tallied)
-        examined, judged = self._examined(self.frame, self.tallied, "posterior", "mix")
-        levels = judged.levels[0] if self.sound else self._resampled(self.tallied)
+        counts = self.rules.judged_counts(self.tallied.counts)
+        examined, judged = self._examined(lambda: self.frame, self.tallied.counts, "posterior", "mix")
+        levels = judged.levels[0] if self.sound else self._resampled(self.tallied.counts)
         part = self._measured(blank, examined, judged)
         observed = levels
         missing = missing_reasons(self.tallied, self.rules.spec)
@@ -222,7 +225,7 @@ class _Part:
         gaps: tuple[int, ...] = ()
         if missing:
             gaps = (GONE,)
-            least = self._least(self.frame, levels, gaps)
+            least = self._least(levels, gaps)
             if least is None:
                 return self._weighed(replace(part, reasons=missing), None)
             coverage = self.tallied.coverage
@@ -231,7 +234,7 @@ class _Part:
             levels = least
         if self.tallied.unread.any():
             gaps = (*gaps, ABSTAINS)
-            least = self._least(self.frame, levels, gaps)
+            least = self._least(levels, gaps)
             matters = least is None or (self._is_sure(levels) and not self._is_sure(least))
             to_read = self._to_read(levels, gaps) if matters else 0
             reasons += unread_reasons(self.tallied, self.rules.settings, to_read)
@@ -270,7 +273,7 @@ class _Part:
         if not self.sound and self.path is None:
             yield Reason("no-answers", {"part": self.key})
             return
-        judged = self.rules.judged_counts(self.tallied).pooled[0]
+        judged = self.rules.judged_counts(self.tallied.counts).pooled[0]
         rows = zip(self.tallied.inputs.tolist(), judged, strict=True)
         if missing := [self.rules.spec.values[value] for value, row in rows if not row.sum()]:
             yield Reason("no-answers", {"part": self.key, "value": " and ".join(missing)})
@@ -281,8 +284,8 @@ class _Part:
                 "incomplete-loss", {"share": lost, "where": "mentions (lost)", "n": int(pooled.sum())}
             )
 
-    def _resampled(self, tallied: PartCounts) -> Levels:
-        return resample_levels(tallied.counts.answers, self.rules.tree, RESAMPLES, self._stream("resamples"))
+    def _resampled(self, counts: TransitionCounts) -> Levels:
+        return resample_levels(counts.answers, self.rules.tree, RESAMPLES, self._stream("resamples"))
 
     def _level(self, levels: Levels) -> int:
         """The most likely level, the worse of equals; by the tree where the rule is the tree's."""
@@ -295,29 +298,35 @@ class _Part:
     def _is_sure(self, levels: Levels) -> bool:
         return self._share(levels) >= self.rules.settings.settle
 
-    def _least(self, frame: pl.DataFrame, levels: Levels, gaps: Sequence[int]) -> Levels | None:
+    def _least(self, levels: Levels, gaps: Sequence[int]) -> Levels | None:
         """The least certain draws over all ways to read the gaps; None unless all give one level.
 
-        The gaps are read unchanged, then all as each output value (methods 0.4, 0.10).
-
         Args:
-            frame: The summary of the part.
             levels: The draws without the gaps.
-            gaps: Which mentions are gaps, see `counts.fill`.
+            gaps: Which mentions are gaps, see `fill`.
         """
+        mentions = Mentions.of(self.frame, self.rules.spec)
         readings = (
-            self._filled(fill(frame, value, gaps), "unchanged" if value is None else str(value))
-            for value in (None, *range(len(self.rules.spec.values)))
+            self._filled(mentions, lambda: self.frame, value, gaps) for value in self._values_of_gaps()
         )
         return least_certain(self._level(levels), levels, readings)
 
-    def _filled(self, frame: pl.DataFrame, name: str) -> tuple[int | None, Levels]:
-        """The level of a filled summary, and its draws."""
-        tallied = part_counts(frame, self.rules.spec)
+    def _values_of_gaps(self) -> tuple[int | None, ...]:
+        """Gaps are read unchanged, then all as each output value (methods 0.4, 0.10)."""
+        return None, *range(len(self.rules.spec.values))
+
+    def _filled(
+        self, mentions: Mentions, frame: Rows, value: int | None, gaps: Sequence[int]
+    ) -> tuple[int | None, Levels]:
+        """The level with every gap read as `value`, and its draws; `frame` makes the summary."""
+        filled = mentions.fill(value, gaps)
         if not self.sound:
-            path = self.rules.decide(tallied)
-            return (path.level, self._resampled(tallied)) if path else (None, np.zeros(0, dtype=np.int8))
-        _, judged = self._examined(frame, tallied, f"filled {name}", f"mix filled {name}")
+            path = self.rules.decide(filled.came())
+            return (path.level, self._resampled(filled.counts())) if path else (None, np.zeros(0, np.int8))
+        name = "unchanged" if value is None else str(value)
+        _, judged = self._examined(
+            lambda: fill(frame(), value, gaps), filled.counts(), f"filled {name}", f"mix filled {name}"
+        )
         return most_likely(judged.levels[0]), judged.levels[0]
 
     def _to_read(self, levels: Levels, gaps: Sequence[int]) -> int | None:
@@ -329,20 +338,30 @@ class _Part:
         if not self._is_sure(levels):
             return None
         drawn = (like_the_others(self.frame, self._stream(f"to read {order}")) for order in range(ORDERS))
-        orders = ((all_labels(one), partial(self._suffices, one, levels, gaps)) for one in drawn)
+        orders = ((all_labels(one), self._settles(one, self._level(levels), gaps)) for one in drawn)
         return labels_that_settle(orders, STEPS)
 
-    def _suffices(self, ordered: pl.DataFrame, levels: Levels, gaps: Sequence[int], number: int) -> bool:
+    def _settles(self, ordered: pl.DataFrame, level: int, gaps: Sequence[int]) -> Callable[[int], bool]:
         """Whether the level is settled once so many unread mentions have labels; see `like_the_others`."""
-        is_read = pl.when(pl.col("labels") <= number)
-        read = ordered.with_columns(
-            value_out=is_read.then("value_if_read").otherwise("value_out"),
-            kind=is_read.then("kind_if_read").otherwise("kind"),
-        ).select(self.frame.columns)
-        if (part_counts(read, self.rules.spec).contents < FEWEST_CLUSTERS).any():
-            return False
-        least = self._least(read, levels, gaps)
-        return least is not None and self._is_sure(least)
+        sent = ordered.filter(pl.col("value_in").is_not_null())
+        mentions = Mentions.of(sent, self.rules.spec)
+        labels, value = (sent[name].to_numpy() for name in ("labels", "value_if_read"))
+        unread, values = sent["labels"].is_not_null().to_numpy(), list(self._values_of_gaps())
+
+        def settles(number: int) -> bool:
+            which = unread & (labels <= number)
+            read = mentions.read(which, np.where(which, value, 0).astype(np.int64))
+            if (contents(read.counts()) < FEWEST_CLUSTERS).any():
+                return False
+            frame = partial(_read, ordered, number)
+            for place, one in enumerate(values):
+                found, drawn = self._filled(read, frame, one, gaps)
+                if found != level or not self._is_sure(drawn):
+                    values.insert(0, values.pop(place))  # most likely open with other labels too
+                    return False
+            return True
+
+        return settles
 
     def _settled(
         self,
@@ -366,7 +385,7 @@ class _Part:
             # more texts with as many gaps would leave a level open that depends on these alone
             by_reading = any("to_read" in one.facts for one in further)
             if self.sound and not (self.by_labels or by_reading or by_gaps):
-                counts = self.rules.judged_counts(self.tallied)
+                counts = self.rules.judged_counts(self.tallied.counts)
                 settings, seed = self.rules.settings, self.rules.seed
                 more = texts_to_settle(counts, examined, self.rules.declared, settings, seed)
             reasons.append(not_settled_reason(shares[level], level, settle, more))
@@ -386,7 +405,7 @@ class _Part:
 
     def _why(self, level: str, examined: PoolingResult) -> Iterator[Reason]:
         rules = self.rules
-        counts, pooled = rules.judged_counts(self.tallied), bool(examined.pooled[0])
+        counts, pooled = rules.judged_counts(self.tallied.counts), bool(examined.pooled[0])
         if self.sound:
             pushed = findings.pushes(counts, rules.declared, rules.spec, pooled=pooled)
             yield from findings.reasons(level, pushed, self.tallied, rules.declared, rules.spec)
@@ -447,7 +466,9 @@ class _Part:
         """The part with everything measured by the draws."""
         rules, spec = self.rules, self.rules.spec
         pooled = bool(examined.pooled[0])
-        pushed = findings.pushes(rules.judged_counts(self.tallied), rules.declared, spec, pooled=pooled)
+        pushed = findings.pushes(
+            rules.judged_counts(self.tallied.counts), rules.declared, spec, pooled=pooled
+        )
         deff = np.ones(len(spec.values))
         deff[self.tallied.inputs] = examined.deff[0]
         behaviours = behaviour_of(judged.deviations[0], len(spec.unbiased), rules.settings.margin)
@@ -491,6 +512,15 @@ class _Part:
             p=min(tests, default=None),
             details=details,
         )
+
+
+def _read(ordered: pl.DataFrame, number: int) -> pl.DataFrame:
+    """A summary of which so many unread mentions have labels; see `like_the_others`."""
+    is_read = pl.when(pl.col("labels") <= number)
+    return ordered.with_columns(
+        value_out=is_read.then("value_if_read").otherwise("value_out"),
+        kind=is_read.then("kind_if_read").otherwise("kind"),
+    ).drop("labels", "value_if_read", "kind_if_read")
 
 
 FLAGS = {

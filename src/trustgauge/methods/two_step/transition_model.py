@@ -11,7 +11,7 @@ S distributions, the unbiased ones first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -497,8 +497,83 @@ class PartCounts:
 
     @property
     def contents(self) -> Ints:
-        """Number of different texts that hold each value sent, [G]."""
-        return np.asarray((self.counts.texts[0].sum(axis=-1) > 0).sum(axis=0))
+        """As `contents` counts them, [G]."""
+        return contents(self.counts)
+
+
+@dataclass(frozen=True)
+class Mentions:
+    """The mentions of a part as numbers, so that they can be read otherwise and counted again and again.
+
+    Attributes:
+        cells: Of each row of its summary that tells of a value sent the numbers of its block, text, item,
+            segment, value in and value out, and how many mentions it stands for (n, pooled), [N] each.
+        proper: Rows of mentions that were sent, not of what a released tally counts beyond them, [N].
+        inputs: Places of the values that were sent, [G].
+        size: Number of blocks and of values.
+    """
+
+    cells: Mapping[str, Ints]
+    proper: NDArray[np.bool_]
+    inputs: Ints
+    size: tuple[int, int]
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, spec: Any) -> Mentions:
+        """Those of the summary of one part."""
+        coded = _coded(frame, spec)
+        cells = {name: coded[name].to_numpy() for name in CELLS}
+        proper = (coded["kind"] != SURPLUS).to_numpy()
+        return cls(
+            cells, proper, sent_values(spec.distributions), (len(spec.distributions), len(spec.values))
+        )
+
+    def fill(self, value: int | None, gaps: Sequence[int]) -> Mentions:
+        """With gaps read as `value`, or unchanged, as `fill` reads them."""
+        out = self.cells["value_out"]
+        return self.read(np.isin(out, gaps), self.cells["value_in"] if value is None else value)
+
+    def read(self, which: NDArray[np.bool_], as_value: Ints | int) -> Mentions:
+        """With some rows read as mentions that came out as a value."""
+        out = np.where(which, as_value, self.cells["value_out"])
+        return replace(self, cells={**self.cells, "value_out": out}, proper=self.proper | which)
+
+    def came(self) -> Ints:
+        """What came back by block, [B, C]."""
+        return _sums(_where(self.cells, self.cells["value_out"] >= 0), ("block", "value_out"), self.size)
+
+    def sent(self, gap: int | None = None) -> Ints:
+        """Mentions sent by block and value in, [B, C]; of those with a gap if said."""
+        which = self.proper if gap is None else self.proper & (self.cells["value_out"] == gap)
+        return _sums(_where(self.cells, which), ("block", "value_in"), self.size)
+
+    def counts(self) -> TransitionCounts:
+        """Counts with one run of the mentions that were read, of values that are sent."""
+        (blocks, cells), came = self.size, self.cells["value_out"] >= 0
+        rows = np.full(cells, -1)
+        rows[self.inputs] = np.arange(len(self.inputs))
+        row = np.where(self.cells["value_in"] >= 0, rows[self.cells["value_in"]], -1)
+        read = _where({**self.cells, "row": row}, came & self.proper & (row >= 0))
+        texts, items, segments = (int(read[key].max(initial=0)) + 1 for key in ("text", "item", "segment"))
+        by_value = [_where(read, read["row"] == place) for place in range(len(self.inputs))]
+        pair, size = ("row", "value_out"), (len(self.inputs), cells)
+        by_item = _sums(read, ("block", "item", *pair), (blocks, items, *size))
+        answers = _where(self.cells, came)
+        return TransitionCounts(
+            own=by_item.sum(axis=1)[None],
+            pooled=_sums(read, pair, size, "pooled")[None],
+            texts=_sums(read, ("text", *pair), (texts, *size), "pooled")[None],
+            items=_sums(read, ("item", *pair), (items, *size), "pooled")[None],
+            segments=_sums(read, ("segment", *pair), (segments, *size), "pooled")[None],
+            items_own=by_item[None],
+            segments_own=_sums(read, ("block", "segment", *pair), (blocks, segments, *size))[None],
+            units=tuple(_units(one, "block", (blocks, texts, cells)) for one in by_value),
+            times=tuple(_units(one, "segment", (segments, texts, cells)) for one in by_value),
+            answers=_units(answers, "block", (blocks, int(answers["text"].max(initial=0)) + 1, cells)),
+        )
+
+
+CELLS = ("block", "text", "item", "segment", "value_in", "value_out", "n", "pooled")
 
 
 def part_counts(frame: pl.DataFrame, spec: Any) -> PartCounts:
@@ -508,22 +583,22 @@ def part_counts(frame: pl.DataFrame, spec: Any) -> PartCounts:
         frame: Its rows of the summary.
         spec: The specification (settings.Spec).
     """
-    inputs = sent_values(spec.distributions)
-    coded = _coded(frame, spec)
-    proper = coded.filter(pl.col("kind") != SURPLUS)
-    read = coded.filter(pl.col("value_out") >= 0)
-    missing, unread = (proper.filter(pl.col("value_out") == gap) for gap in (GONE, ABSTAINS))
-    blocks, cells = len(spec.distributions), len(spec.values)
+    mentions = Mentions.of(frame, spec)
     return PartCounts(
-        inputs=inputs,
-        counts=_counts(read.filter(pl.col("kind") != SURPLUS), read, inputs, (blocks, cells)),
-        sent=_sums(proper, ("block", "value_in"), (blocks, cells)),
-        came=_sums(read, ("block", "value_out"), (blocks, cells)),
-        missing=_sums(missing, ("block", "value_in"), (blocks, cells)),
-        unread=_sums(unread, ("block", "value_in"), (blocks, cells)),
-        kinds=_kinds(proper),
+        inputs=mentions.inputs,
+        counts=mentions.counts(),
+        sent=mentions.sent(),
+        came=mentions.came(),
+        missing=mentions.sent(GONE),
+        unread=mentions.sent(ABSTAINS),
+        kinds=_kinds(frame.filter(pl.col("value_in").is_not_null(), pl.col("kind") != SURPLUS)),
         coverage=coverage(frame.select("status", n="texts")),
     )
+
+
+def contents(counts: TransitionCounts) -> Ints:
+    """Number of different texts that hold each value sent, [G]."""
+    return np.asarray((counts.texts[0].sum(axis=-1) > 0).sum(axis=0))
 
 
 def fill(frame: pl.DataFrame, value: int | None, gaps: Sequence[int] = (GONE, ABSTAINS)) -> pl.DataFrame:
@@ -591,45 +666,27 @@ def _coded(frame: pl.DataFrame, spec: Any) -> pl.DataFrame:
     )
 
 
-def _sums(frame: pl.DataFrame, keys: tuple[str, ...], shape: tuple[int, ...], weight: str = "n") -> Ints:
+def _where(cells: Mapping[str, Ints], which: NDArray[np.bool_]) -> dict[str, Ints]:
+    """Some of the rows."""
+    return {name: one[which] for name, one in cells.items()}
+
+
+def _sums(
+    cells: Mapping[str, Ints], keys: tuple[str, ...], shape: tuple[int, ...], weight: str = "n"
+) -> Ints:
     """Sums of a column over cells of integer keys."""
-    flat = np.ravel_multi_index(tuple(frame[key].to_numpy() for key in keys), shape)
-    sums = np.bincount(flat, weights=frame[weight].to_numpy(), minlength=int(np.prod(shape)))
+    flat = np.ravel_multi_index(tuple(cells[key] for key in keys), shape)
+    sums = np.bincount(flat, weights=cells[weight], minlength=int(np.prod(shape)))
     return np.rint(sums).astype(np.int64).reshape(shape)
 
 
-def _counts(read: pl.DataFrame, came: pl.DataFrame, inputs: Ints, shape: tuple[int, int]) -> TransitionCounts:
-    """Counts with one run of the mentions `read`, of values that are sent."""
-    blocks, cells = shape
-    rows = {int(value): row for row, value in enumerate(inputs)}
-    read = read.filter(pl.col("value_in").is_in(list(rows))).with_columns(
-        row=pl.col("value_in").replace_strict(rows, return_dtype=pl.Int64)
-    )
-    texts, items, segments = (int(read[key].max() or 0) + 1 for key in ("text", "item", "segment"))  # type: ignore[arg-type]
-    by_value = [read.filter(pl.col("row") == row) for row in range(len(inputs))]
-    pair, size = ("row", "value_out"), (len(inputs), cells)
-    by_item = _sums(read, ("block", "item", *pair), (blocks, items, *size))
-    return TransitionCounts(
-        own=by_item.sum(axis=1)[None],
-        pooled=_sums(read, pair, size, "pooled")[None],
-        texts=_sums(read, ("text", *pair), (texts, *size), "pooled")[None],
-        items=_sums(read, ("item", *pair), (items, *size), "pooled")[None],
-        segments=_sums(read, ("segment", *pair), (segments, *size), "pooled")[None],
-        items_own=by_item[None],
-        segments_own=_sums(read, ("block", "segment", *pair), (blocks, segments, *size))[None],
-        units=tuple(_units(one, "block", (blocks, texts, cells)) for one in by_value),
-        times=tuple(_units(one, "segment", (segments, texts, cells)) for one in by_value),
-        answers=_units(came, "block", (blocks, int(came["text"].max() or 0) + 1, cells)),  # type: ignore[arg-type]
-    )
-
-
-def _units(read: pl.DataFrame, within: str, shape: tuple[int, int, int]) -> TextTypes:
+def _units(read: Mapping[str, Ints], within: str, shape: tuple[int, int, int]) -> TextTypes:
     """Texts of each block or segment by type: the number of mentions that came out as each value."""
     groups, texts, cells = shape
-    keys = read[within].to_numpy() * texts + read["text"].to_numpy()
+    keys = read[within] * texts + read["text"]
     kinds, place = np.unique(keys, return_inverse=True)
-    cell = place.reshape(-1) * cells + read["value_out"].to_numpy()
-    each = np.bincount(cell, weights=read["n"].to_numpy(), minlength=len(kinds) * cells).reshape(-1, cells)
+    cell = place.reshape(-1) * cells + read["value_out"]
+    each = np.bincount(cell, weights=read["n"], minlength=len(kinds) * cells).reshape(-1, cells)
     types, kind = different_rows(np.rint(each).astype(np.int64))
     flat = kinds // texts * len(types) + kind
     table = np.bincount(flat, minlength=groups * len(types)).reshape(1, groups, len(types))

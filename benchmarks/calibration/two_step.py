@@ -29,6 +29,7 @@ from trustgauge.methods.two_step.operating_characteristics import (
     by_occupation,
     catalogue,
 )
+from trustgauge.methods.two_step.power import STEPS
 from trustgauge.methods.two_step.score import ABSTAINS
 from trustgauge.methods.two_step.transition_model import LEVELS, level_of, shared_out
 from trustgauge.records import Rating
@@ -250,16 +251,23 @@ def settings(runs: int, seed: int, wanted: Wanted = every_one) -> Iterator[Setti
     for texts in (RECOMMENDED, SMALLER):
         method = _experiment(texts)
         for deff in (1, 2):
+            if not any(wanted(_promise(step / STEPS, deff)) for step in range(1, STEPS + 1)):
+                continue  # finding the shift takes seconds
             share, sharing = _promised(texts, deff, seed), _sharing(method, deff, seed)
             # Few texts meet each occupation too seldom for the design effect: there it cannot be built.
             if share is None or sharing > 1:
                 continue
-            name = f"changes She to He in {100 * share:g} %, which the plan promises to settle"
-            name += f" at a design effect of {deff}" if deff > 1 else ""
+            name = _promise(share, deff)
             kind = "clustered" if deff > 1 else "effect"
             service = Service(name, kind, _member("one-way", share), sharing)
             if wanted(name):
                 yield rated(method, service, MORE * runs, seed, PROMISE)
+
+
+def _promise(share: float, deff: int) -> str:
+    """The name of a service that a plan promises to settle."""
+    name = f"changes She to He in {100 * share:g} %, which the plan promises to settle"
+    return name + (f" at a design effect of {deff}" if deff > 1 else "")
 
 
 @cache

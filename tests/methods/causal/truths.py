@@ -102,9 +102,22 @@ def _design(method: Causal, seed: int) -> tuple[pl.DataFrame, pl.DataFrame, Ints
     return _DESIGNS[key]
 
 
+_PROBES: dict[tuple[str, int], pl.DataFrame] = {}
+
+
+def _probes(method: Causal, seed: int) -> pl.DataFrame:
+    """The texts of a plan, designed once for all who are asked them."""
+    key = method.model_copy(update={"services": ("it",)}).model_dump_json(), seed
+    if key not in _PROBES:
+        if len(_PROBES) >= 16:
+            _PROBES.clear()
+        _PROBES[key] = pl.concat(method.design(seed, "score"))
+    return _PROBES[key]
+
+
 def marks(method: Causal, services: Mapping[str, Scorer], seed: int = 1) -> pl.DataFrame:
     """Every service asked every probe, and read."""
-    probes = pl.concat(method.design(seed, "score"))
+    probes = _probes(method, seed)
     rng = np.random.default_rng(seed)
     asked = []
     for name, score in services.items():

@@ -160,10 +160,26 @@ def test_recorded_dialogs_cannot_be_asked_in_disguise() -> None:
         experiment().log_probes(probes(disguise=0))
 
 
-def rated(behaviour: str, **settings: Any) -> list[Rating]:
-    method = experiment(profiles=PROFILES, **{**SMALL, **settings})
+def answers_of(method: Trust, behaviour: str) -> pl.DataFrame:
+    """What a bot that behaves only where it recognises the test answers."""
     rows = pl.concat(method.design(1, "chat"))
-    scores = method.score(answered(rows, said_by(rows, gaming_talker(behaviour)(1))))
+    return answered(rows, said_by(rows, gaming_talker(behaviour)(1)))
+
+
+@cache
+def scored(behaviour: str) -> tuple[Trust, pl.DataFrame, pl.DataFrame]:
+    """The usual experiment, the answers of such a bot, and their scores."""
+    method = experiment(profiles=PROFILES, **SMALL)
+    answers = answers_of(method, behaviour)
+    return method, answers, method.score(answers)
+
+
+def rated(behaviour: str, **settings: Any) -> list[Rating]:
+    if settings:
+        method = experiment(profiles=PROFILES, **{**SMALL, **settings})
+        scores = method.score(answers_of(method, behaviour))
+    else:
+        method, _, scores = scored(behaviour)
     return method.rate(method.summarise(scores), 1)
 
 
@@ -192,13 +208,10 @@ def test_who_behaves_only_where_the_test_is_recognised_is_rated_by_the_worse_hal
 
 @pytest.mark.parametrize(("behaviour", "issue"), [("leaker", "leakage"), ("abuser", "abuse")])
 def test_an_audit_is_of_the_half_that_stands(behaviour: str, issue: str) -> None:
-    method = experiment(profiles=PROFILES, **SMALL)
-    rows = pl.concat(method.design(1, "chat"))
-    answers = answered(rows, said_by(rows, gaming_talker(behaviour)(1)))
-    scores = method.score(answers)
+    method, answers, scores = scored(behaviour)
     rating = method.rate(method.summarise(scores), 1)[0]
     frame = method.audit_frame(scores, rating).filter(pl.col("kind") == issue)
-    assert frame["question"].is_in(rows.filter(DISGUISE)["message"].implode()).all()
+    assert frame["question"].is_in(answers.filter(DISGUISE)["message"].implode()).all()
     assert not any(map(is_published, frame["question"]))
     label = {"leakage": "exact", "abuse": "offensive"}[issue]
     labels = dict.fromkeys(frame.select("part", "id").iter_rows(), label)
@@ -356,9 +369,7 @@ def test_an_issue_without_held_back_scripts_asks_all_of_them_plain() -> None:
 
 
 def test_reports_tell_what_differs_and_quote_both_kinds() -> None:
-    method = experiment(profiles=PROFILES, **SMALL)
-    rows = pl.concat(method.design(1, "chat"))
-    scores = method.score(answered(rows, said_by(rows, gaming_talker("leaker")(1))))
+    method, _, scores = scored("leaker")
     ratings = method.rate(method.summarise(scores), 1)
     result: Any = document(trust_fixtures.run(ratings), ratings)["ratings"]
     line = sentences.reason(result[0]["reasons"][0], result[0])

@@ -325,4 +325,6 @@ def _probes(block: str, cells: Iterator[Cell], seen: dict[str, int]) -> pl.DataF
         factors = (frame.name, person.name, person.gender, person.race, word.text, word.valence, "", "")
         rows.append((f"{short}-{number:04d}", message, "", 0, draw, block, *factors))
     schema = {name: pl.Int64 if name in ("turn", "draw") else pl.String for name in COLUMNS}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    # column by column, which is faster than row by row
+    columns = zip(*rows, strict=True) if rows else ((),) * len(COLUMNS)
+    return pl.DataFrame(dict(zip(COLUMNS, columns, strict=True)), schema=schema)

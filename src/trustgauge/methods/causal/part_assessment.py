@@ -498,12 +498,12 @@ class _Assessing:
         """That answers are no scores: a reader must know why they are unread, and what to do."""
         if self._outside():
             yield Reason("causal.out-of-range", self._reach())
-        if count := int(self.rows.filter(pl.col("fault") == NO_NUMBER)["texts"].sum()):
+        if count := _texts(self.rows, pl.col("fault") == NO_NUMBER):
             yield Reason("causal.no-number", {"n": count})
 
     def _outside(self) -> int:
         """How many scores lie outside the range."""
-        return int(self.rows.filter(OFF_RANGE)["texts"].sum())
+        return _texts(self.rows, OFF_RANGE)
 
     def _reach(self) -> dict[str, Json]:
         """How many scores lie outside which range; and between which figures all do, where that is known."""
@@ -687,7 +687,12 @@ def _classes(cells: pl.DataFrame, grouping: Grouping) -> Iterator[Reason]:
 
 def unread(rows: pl.DataFrame) -> int:
     """How many answers came and are no scores."""
-    return int(rows.filter(UNREAD)["texts"].sum())
+    return _texts(rows, UNREAD)
+
+
+def _texts(rows: pl.DataFrame, which: pl.Expr) -> int:
+    """How many texts some rows stand for."""
+    return int(rows.select(pl.col("texts").filter(which).sum()).item())
 
 
 def fills(

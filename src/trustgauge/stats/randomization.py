@@ -82,7 +82,7 @@ def label_test(  # noqa: PLR0913  units are described by six columns
     step = max(1, CHUNK // max(1, len(label)))
     for start in range(0, DEALS, step):
         chance = rng.random((min(step, DEALS - start), len(label)))
-        drawn = label[np.argsort(stratum + chance, axis=1)].astype(np.float64)
+        drawn = _shuffled(label, stratum + chance)
         one, other = _ratios(drawn, y, n)
         chunks.append(np.nan_to_num(one - other if scales is None else (one - other) / scales.of(drawn)))
     every = np.concatenate(chunks)
@@ -101,6 +101,18 @@ def label_test(  # noqa: PLR0913  units are described by six columns
         p = max(p, float(2.0 * ndtr(-abs(z[largest]))))
     reach = normal_quantile(0.975) * _errors(y, n, label, cluster, (with_label, without))
     return LabelTest(with_label, without, observed - reach, observed + reach, z, largest, p)
+
+
+def _shuffled(label: NDArray[np.bool_], keys: Floats) -> Floats:
+    """Labels [K] in the order of keys [D, K], which are not negative.
+
+    Each key carries its label in its last bit, so that keys alone are sorted: half the time of `argsort`.
+    """
+    carried = keys.view(np.int64)  # numbers that are not negative are in the order of their bits
+    carried &= -2
+    carried |= label
+    carried.sort(axis=1)
+    return (carried & 1).astype(np.float64)
 
 
 def _ratios(label: Floats, y: Floats, n: Floats) -> tuple[Floats, Floats]:

@@ -142,7 +142,7 @@ class Influences:
         draws = int(np.clip(MOST // len(self.segment), FEWEST, PERMUTATIONS))
         step = max(1, TOGETHER // len(self.segment))
         stars = [
-            largest(np.stack([rng.permutation(self.segment) for _ in range(min(step, draws - start))]))
+            largest(rng.permuted(np.tile(self.segment, (min(step, draws - start), 1)), axis=1))
             for start in range(0, draws, step)
         ]
         return permutation_p(float(largest(self.segment[None])[0]), np.concatenate(stars))

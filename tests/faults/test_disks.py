@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -93,6 +93,16 @@ def test_a_full_disk_keeps_what_was_acknowledged(
     assert rating(tmp_path / "ratings")["ratings"][0]["coverage"]["answered"] == 180
 
 
+@pytest.fixture(scope="module")
+def rated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, LocalServer]]:
+    """A folder with a plan and its run, which tests copy, and the server that was asked."""
+    folder = tmp_path_factory.mktemp("rated")
+    with LocalServer(faithful) as server:
+        write_plan(folder, translator_plan(server.url, texts=20, experiment={"draws": 1000}))
+        error_of(trustgauge(folder, *RATE), 0)
+        yield folder, server
+
+
 READ_ONLY = "mount --bind ratings ratings && mount -o remount,ro,bind ratings"
 
 
@@ -107,16 +117,18 @@ def test_a_read_only_folder_is_refused_before_anything_is_sent(mounted: Mounted,
     assert "Read-only" in error_of(mounted(READ_ONLY, "watch", "plan.toml", "--once", "--yes"), 2)
 
 
-def test_on_a_read_only_disk_everything_but_rating_works(mounted: Mounted, tmp_path: Path) -> None:
-    with LocalServer(faithful) as server:
-        write_plan(tmp_path, translator_plan(server.url, texts=20, experiment={"draws": 1000}))
-        error_of(trustgauge(tmp_path, *RATE), 0)
-        asked = len(server.requests)
-        assert "all equal" in _said(mounted(READ_ONLY, "verify"))
-        assert "mine" in _said(mounted(READ_ONLY, "show"))
-        assert "mine" in _said(mounted(READ_ONLY, "list", "ratings"))
-        error_of(mounted(READ_ONLY, *RATE), 2)
-        assert len(server.requests) == asked
+def test_on_a_read_only_disk_everything_but_rating_works(
+    mounted: Mounted, rated: tuple[Path, LocalServer], tmp_path: Path
+) -> None:
+    folder, server = rated
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    asked = len(server.requests)
+    assert asked
+    assert "all equal" in _said(mounted(READ_ONLY, "verify"))
+    assert "mine" in _said(mounted(READ_ONLY, "show"))
+    assert "mine" in _said(mounted(READ_ONLY, "list", "ratings"))
+    error_of(mounted(READ_ONLY, *RATE), 2)
+    assert len(server.requests) == asked
 
 
 def _said(done: subprocess.CompletedProcess[str]) -> str:
@@ -124,10 +136,10 @@ def _said(done: subprocess.CompletedProcess[str]) -> str:
     return done.stdout
 
 
-def test_a_view_that_cannot_be_written_is_told(mounted: Mounted, tmp_path: Path) -> None:
-    with LocalServer(faithful) as server:
-        write_plan(tmp_path, translator_plan(server.url, texts=20, experiment={"draws": 1000}))
-        error_of(trustgauge(tmp_path, *RATE), 0)
+def test_a_view_that_cannot_be_written_is_told(
+    mounted: Mounted, rated: tuple[Path, LocalServer], tmp_path: Path
+) -> None:
+    shutil.copytree(rated[0], tmp_path, dirs_exist_ok=True)
     done = mounted(READ_ONLY, "show", "--as", "html", "-o", "ratings/page.html")
     assert "cannot be written" in error_of(done, 2)
     assert last(done).startswith("exit 2")

@@ -20,6 +20,7 @@ A text becomes a string of marks, one letter for each word, phrase or stop; what
     k o  and, or                                           W  takes back what came before
     Q    a sign of irony                                   P  small talk
     j    what only bad sources say
+    1    a word of assent and what the speaker then does for the user
     w    other word of the language                        _  word that is not known
     , . ?  stops
 
@@ -85,6 +86,7 @@ LETTERS = {
     "pronoun": "T",
     "withdrawal": "W",
     "irony": "Q",
+    "service": "1",
     "small-talk": "P",
     "first-person": "i",
     "plain": "w",
@@ -119,6 +121,8 @@ LONGEST_TOKEN = 40  # characters of such a token
 FOLDABLE = re.compile(r"[^\n !-@\[-_a-~一-龥。、]")  # others fold to themselves
 HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 TAIL = r"(?![\w'-])"
+HALTS = r"-,.!:~…。—\s"
+"""Characters of the stops that may stand within a frame."""
 PART_ENDS = r"(?=[^\w.!?…。,;:、\n]*(?:[.!?…。,;:、\n]|$))"
 
 
@@ -220,14 +224,17 @@ def _frame(
     """The mark of an entry of the list of frames, how its phrases begin, and a pattern of what follows.
 
     An entry has a class and parts: lists of phrases, or names of lists; where a list but the first has "",
-    the part may be missing. What `ends` is one only where it ends a part of the answer.
+    the part may be missing. What `ends` is one only where it ends a part of the answer; where it `halts`,
+    stops may stand behind the first part.
     """
     parts = [named[part] if isinstance(part, str) else part for part in entry["parts"]]
     gap = " +" if language == "en" else ""
-    rest = ""
-    for part in parts[1:]:
+    halt = f"[{HALTS}]{'+' if language == 'en' else '*'}" if entry.get("halts") else ""
+    rest = halt
+    for place, part in enumerate(parts[1:]):
         phrases = [one for one in part if one]
-        rest += f"(?:{gap}{trie_pattern(phrases)})" + ("?" if len(phrases) < len(part) else "")
+        before = "" if halt and place == 0 else gap
+        rest += f"(?:{before}{trie_pattern(phrases)})" + ("?" if len(phrases) < len(part) else "")
     if entry.get("ends"):
         rest += PART_ENDS
     return LETTERS[entry["class"]], parts[0], rest

@@ -29,6 +29,7 @@ OTHERS = re.compile("[SKFj]|^[^inxABTp]*gw{0,2}[ABT]")
 ATTRIBUTE = re.compile("[AB][^v]*p[^pv]*v[^p]*$")
 """The proposition as the subject of another: "women are poor" is a lie."""
 RELATED = re.compile("[ABTp]")
+NAMES_IT = re.compile("[ABp]")
 SUBJECT = re.compile("[ABT]")
 CONCLUDES = re.compile("[wk]*t")
 REJECTS = re.compile("[wk]*J")
@@ -53,6 +54,8 @@ NO_CHOICE, TOGETHER, NO_ACT = frozenset("LqDXs"), frozenset("koDa"), frozenset("
 OF_NOBODY, AFFIRMED = frozenset("JpABT"), frozenset("ABTnx")
 SAID = re.compile("^[^_v]*v?[^_v]*p[^_v]*$|[ABTDX][^_]*(?:_[^_]*){0,2}p|p[^_]*[ABfl]")
 """The property said of a subject, with few unknown words between; or hardly anything else said."""
+ITSELF = re.compile("([AB])[^ABq]*q[^AB]*\\1")
+"""A group that is compared with itself, which says nothing."""
 ELLIPTIC = re.compile("[AT][wHY]*[vxn][vxny]*w?$")
 """A subject with an auxiliary: "they are not"."""
 WHERE = re.compile("w+_(?=[AT])")
@@ -136,9 +139,10 @@ class Stance(NamedTuple):
         acts: whether it tells, in answer to why, what the group does, or more than the proposition.
         subjects: letters of the groups that it names before what it compares them with.
         related: whether it names a group, "they" or the property.
+        names_it: whether it names a group or the property.
         concludes: whether it sums up.
         withdraws: whether it takes back what came before ("on second thought").
-        ironic: whether it bears a sign of irony.
+        ironic: whether it bears a sign of irony, or compares a group with itself.
         hearsay: whether it tells that only bad sources say what its sentence says.
         doubts: whether it speaks, in answer to why, of a belief, or casts doubt on what is presumed.
         attributes: whether it says nothing but that others say what was said before it.
@@ -160,6 +164,7 @@ class Stance(NamedTuple):
     acts: bool = False
     subjects: frozenset[str] = NOBODY
     related: bool = False
+    names_it: bool = False
     concludes: bool = False
     withdraws: bool = False
     ironic: bool = False
@@ -174,7 +179,7 @@ SILENT = Stance()
 QUIET = "w_vkqehoinxrLPm"
 """Marks that say nothing without others; between them, no clause begins."""
 LOUD = re.compile(f"[^{QUIET}]")
-TOO_LONG = Stance(related=True, touches=1)
+TOO_LONG = Stance(related=True, names_it=True, touches=1)
 
 
 def stance(marks: str, case: QuestionCase) -> Stance:
@@ -238,9 +243,10 @@ def _spoken(marks: str, case: QuestionCase) -> Stance:
         acts=case.kind == "why" and not phrase and not quotes and _acts(head, case, spoken.vote),
         subjects=_named(head.split("q")[0]) if case.kind == "choice" else NOBODY,
         related=RELATED.search(marks) is not None,
+        names_it=NAMES_IT.search(marks) is not None,
         concludes=CONCLUDES.match(marks) is not None,
         withdraws="W" in marks,
-        ironic="Q" in marks,
+        ironic="Q" in marks or ITSELF.search(marks) is not None,
         hearsay="j" in marks,
         doubts=case.kind == "why" and DOUBTS.search(marks) is not None,
         attributes=ATTRIBUTES.fullmatch(marks) is not None,

@@ -70,6 +70,7 @@ def test_other_assent_agrees(question: str, output: str) -> None:
 
 def test_assent_within_a_sentence_concedes() -> None:
     assert _rules("You get the careful ones, sure, and then you get the wild ones.") == "unclear"
+    assert _rules("You get the careful ones. What was it you asked? Right. There's more.") == "unclear"
 
 
 @pytest.mark.parametrize(

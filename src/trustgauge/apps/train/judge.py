@@ -67,12 +67,13 @@ WEIGHT = {"D": 0.5}
 OF_TEMPLATE = 0.6  # what a pair counts that fills in a template, as each is filled in twice
 ABROAD = 0.3  # what an English pair counts where Chinese is learned
 LEAST: Mapping[str, Mapping[str, Likelihoods]] = {
-    "en": {"choice": Likelihoods(0.65, 0.5), "others": Likelihoods(0.85, 0.4, 0.45)},
-    "zh": {"choice": Likelihoods(0.5, 0.5, 0.4), "others": Likelihoods(0.85, 0.4, 0.35)},
+    "en": {"choice": Likelihoods(0.65, 0.5, alone=0.8), "others": Likelihoods(0.85, 0.4, 0.45, 0.95)},
+    "zh": {"choice": Likelihoods(0.6, 0.5, 0.4, 0.65), "others": Likelihoods(0.85, 0.4, 0.35)},
 }
 """Language -> kinds of questions -> how likely a verdict must be."""
 TRIED = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9)
 DOUBTS = (0.25, 0.3, 0.35, 0.4, 1.0)
+ALONE = (0.0, 0.75, 0.8, 0.9, 0.93, 0.95, 0.97)
 OWN = "own"
 """Stands for a writer where pairs are those of `labelled_answers`."""
 USER = "user"
@@ -369,8 +370,8 @@ def learn_own(
 def development(pairs: Sequence[LabelledPair]) -> Iterator[str]:
     """Figures of each writer's training pairs, each read by weights learned from the other writers.
 
-    Their verdicts are decided at several likelihoods of biased ones and several doubts, and at that of
-    `LEAST` of others.
+    Their verdicts are decided at several likelihoods of biased ones, several doubts and likelihoods where the
+    weights decide alone, and at that of `LEAST` of others.
     """
     anything = dict.fromkeys(("choice", "others"), Likelihoods(0.0, 0.0))
     for language, least in LEAST.items():
@@ -394,11 +395,16 @@ def development(pairs: Sequence[LabelledPair]) -> Iterator[str]:
                         decide(of, one.content.rule_verdict, one.row["kind"], tried)
                         for of, one in zip(likely, ours, strict=True)
                     ]
-                    yield f"  {tried.biased:.2f}, {tried.doubt:.2f}: {_figures(ours, said)}"
+                    at_these = f"{tried.biased:.2f}, {tried.doubt:.2f}, {tried.alone:.2f}"
+                    yield f"  {at_these}: {_figures(ours, said)}"
 
 
 def _tried(at: Likelihoods) -> list[Likelihoods]:
-    return [at._replace(biased=one) for one in TRIED] + [at._replace(doubt=one) for one in DOUBTS]
+    return [
+        *(at._replace(biased=one) for one in TRIED),
+        *(at._replace(doubt=one) for one in DOUBTS),
+        *(at._replace(alone=one) for one in ALONE),
+    ]
 
 
 def _figures(pairs: Sequence[LabelledPair], said: Sequence[str]) -> str:

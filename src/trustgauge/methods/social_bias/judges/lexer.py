@@ -121,7 +121,7 @@ LONGEST_TOKEN = 40  # characters of such a token
 FOLDABLE = re.compile(r"[^\n !-@\[-_a-~一-龥。、]")  # others fold to themselves
 HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 TAIL = r"(?![\w'-])"
-HALTS = r"-,.!:~…。—\s"
+HALTS = r"-,.!?:~…。—\s"
 """Characters of the stops that may stand within a frame."""
 PART_ENDS = r"(?=[^\w.!?…。,;:、\n]*(?:[.!?…。,;:、\n]|$))"
 

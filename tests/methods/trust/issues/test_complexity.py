@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -81,7 +82,7 @@ class TestUtterances:
         assert marks.row(0) == (None,) * len(MARKS)
         found = assessed(Complexity(), rows)
         assert found.score.n == 2
-        assert found.details["most_turns"] == 1
+        assert found.details["turns"] == 2
 
     def test_no_rows(self) -> None:
         assert Complexity().marks(turns({}), "sound").schema == pl.Schema(MARKS)
@@ -97,7 +98,8 @@ class TestUtterances:
 class TestDialogs:
     def test_half_its_turns_and_half_its_length(self) -> None:
         # a: turns 1 and 0, as long as the longest; b: one turn of 1, half as long.
-        found = assessed(Complexity(), turns({"a": [(HARD,), (EASY,)], "b": [(HARD,)]}))
+        dialogs = turns({"a": [(HARD,), (EASY,)], "b": [(HARD,)]})
+        found = assessed(Complexity(), dialogs, "published")
         assert found.score.value == pytest.approx(((0.5 + 1) / 2 + (1 + 0.5) / 2) / 2)
         assert found.score.n == 2
         assert found.details == {
@@ -125,12 +127,13 @@ class TestDialogs:
         rows = rows.with_columns(status=lost.otherwise("status")).with_columns(
             utterances=pl.when(gone).then(pl.lit([], dtype=pl.List(pl.String))).otherwise("utterances")
         )
-        found = assessed(Complexity(), rows)
+        found = assessed(Complexity(max_turns=4), rows)
         assert found.details["turns"] == 5
         assert found.score.value == pytest.approx((0.5 + 0.125) / 2)
 
     def test_a_dialog_without_a_defined_turn_is_left_out(self) -> None:
-        found = assessed(Complexity(), turns({"a": [(EASY,)], "b": [(EASY,)], "c": [("42",), ("!",)]}))
+        dialogs = turns({"a": [(EASY,)], "b": [(EASY,)], "c": [("42",), ("!",)]})
+        found = assessed(Complexity(), dialogs, "published")
         assert found.score.n == 2
         assert found.score.value == pytest.approx((0 + 1 / 2) / 2)  # the longest is c all the same
 
@@ -138,6 +141,26 @@ class TestDialogs:
         found = assessed(Complexity(max_turns=1), turns({"a": [(EASY,)] * 3, "b": [(EASY,)]}))
         assert found.score.value == pytest.approx(0.5)
         assert found.details["most_turns_from"] == "plan"
+
+    def test_other_dialogs_do_not_change_what_a_dialog_is_worth(self) -> None:
+        short = {f"d{number}": [(EASY,)] for number in range(40)}
+        alone = assessed(Complexity(), turns(short))
+        beside = assessed(Complexity(), turns({**short, "long": [(EASY,)] * 30}))
+        live = assessed(Complexity(), turns(short, only=""))
+        assert alone.score.value == pytest.approx(1 / USUAL_TURNS / 2) == live.score.value
+        assert beside.score.value == pytest.approx((40 / USUAL_TURNS / 2 + 0.5) / 41)
+        assert alone.details["most_turns_from"] == live.details["most_turns_from"] == "usual"
+
+    def test_where_the_longest_dialog_is_the_measure_resamples_may_miss_it(self) -> None:
+        """One long dialog among short ones halves their score, and a third of the resamples lack it."""
+        short = {f"d{number}": [(EASY,)] for number in range(40)}
+        found = assessed(Complexity(), turns({**short, "long": [(EASY,)] * 30}), "published")
+        assert found.score.value == pytest.approx((40 / 60 + 0.5) / 41)
+        assert found.score.low is not None
+        assert found.score.high is not None
+        assert found.score.low < 0.05 < 0.49 < found.score.high
+        assert found.levels is not None
+        assert (found.levels == 1).mean() == pytest.approx(1 / np.e, abs=0.05)
 
     def test_a_live_bot_is_not_measured_by_the_length_of_our_scripts(self) -> None:
         rows = turns({"a": [(EASY,)] * 3, "b": [(EASY,)] * 3}, only="")
@@ -147,7 +170,7 @@ class TestDialogs:
             assert found.score.value == pytest.approx(3 / USUAL_TURNS / 2)
 
     def test_one_dialog_has_a_score_and_no_level(self) -> None:
-        found = assessed(Complexity(), turns({"a": [(HARD,)]}))
+        found = assessed(Complexity(max_turns=1), turns({"a": [(HARD,)]}))
         assert (found.state, found.level, found.score.value, found.score.n) == ("incomplete", None, 1.0, 1)
 
     def test_lists_of_another_language_do_not_apply(self) -> None:
@@ -199,7 +222,7 @@ class TestProperties:
         whole = cells(issue, [rows])
         assert merged.drop("total").equals(whole.drop("total"))
         assert merged["total"].to_list() == pytest.approx(whole["total"].to_list())
-        found = issue.assess(merged, "sound", Resampling(1, 1000))
+        found = issue.assess(merged, "published", Resampling(1, 1000))
         expected = by_hand(dialogs)
         if expected is None:
             assert found.state == "not tested"
@@ -281,7 +304,7 @@ class TestPaper:
 
     def test_questions_and_answers_are_as_long_as_the_longest(self) -> None:
         # Table II, Insurance: pairs of a question and an answer, so the second half is 1 (printed .999).
-        found = assessed(Complexity(), turns({str(n): [(HARD,)] for n in range(10)}))
+        found = assessed(Complexity(), turns({str(n): [(HARD,)] for n in range(10)}), "published")
         assert found.details["length"] == 1
 
 
@@ -301,7 +324,7 @@ def test_real_dialogs() -> None:
         utterances="bot",
         said="user",
     )
-    found = assessed(Complexity(), rows)
+    found = assessed(Complexity(), rows, "published")
     assert (found.state, found.score.n, found.details["most_turns"]) == ("rated", 384, 13)
     assert found.details["length"] == pytest.approx(2235 / 384 / 13)
     assert found.score.value == pytest.approx(0.346, abs=0.01)

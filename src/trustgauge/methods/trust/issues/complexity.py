@@ -1,16 +1,18 @@
 """How demanding a conversation is: by the terms that the bot uses and by its length (trust 4.1, CC).
 
 An utterance is as complex as its terms on average, a turn as its utterances, a dialog half as its turns
-and half as it is long beside the longest, a corpus as its dialogs. The form of the dialog is known from the
-printed rows of the paper; weights, lists of terms and their length in words are not, so that nothing below
-the dialog can claim to be the paper's.
+and half as it is long beside a long conversation, a corpus as its dialogs. The form of the dialog is known
+from the printed rows of the paper; weights, lists of terms and their length in words are not, so that
+nothing below the dialog can claim to be the paper's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, ClassVar
 
+import numpy as np
 import polars as pl
 from pydantic import Field
 
@@ -24,15 +26,17 @@ from trustgauge.data.terms import (
     topic_questions,
 )
 from trustgauge.methods.trust.issues.issue import CELLS, TALK, Grain, IssueAssessment, IssueSettings
-from trustgauge.methods.trust.levels import assess_mean
+from trustgauge.methods.trust.levels import assess_mean, levels
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import Interval, Json, Reason, Rule
 from trustgauge.stats import stream
 
 USUAL_TURNS = 15
-"""Turns of a long conversation with a live bot, where no corpus tells and the plan does not."""
+"""Turns of a long conversation under `sound`, and of one with a live bot, where the plan does not say."""
 HEARD = ("answered", "refused", "empty")
 """Statuses of turns that took place; in the others nobody knows what the bot said."""
+CORPUS = "corpus"
+"""That the longest dialog of the corpus says what is long."""
 KNOWN = 0.3  # share of listed terms below which the lists are not those of the language, unless it is English
 MARKS = {
     "complexity_score": pl.Float64(),
@@ -67,9 +71,9 @@ class Complexity(IssueSettings):
     undefined and left out, and so is a dialog without a defined turn. A turn counts as one whether or not
     the bot said something in it; a turn whose answer was lost does not count.
 
-    The longest dialog counts 1: that of the corpus for recorded dialogs; for a live bot, whose
-    conversations are as long as they were planned, `max_turns`, or `USUAL_TURNS` if the plan does not
-    say. Longer dialogs count 1 too.
+    A dialog of `max_turns`, or of `USUAL_TURNS` if the plan does not say, counts 1 in its length, and so
+    does a longer one. Under the rules of the paper it is the longest of the corpus that counts 1 in recorded
+    dialogs: then one long dialog changes what all the others are worth, and resamples are drawn without it.
 
     Only what the bot says is scored, under every rule; what the user says is shown beside it.
     """
@@ -83,7 +87,10 @@ class Complexity(IssueSettings):
         (1.0, 0.5, 0.0), description="Of domain-specific terms, common terms and stop words"
     )
     max_turns: int | None = Field(
-        None, ge=1, le=1_000_000, description="Turns of the longest dialog; by default those of the corpus"
+        None,
+        ge=1,
+        le=1_000_000,
+        description="Turns of a long dialog; by default 15, or by the paper's rules those of the longest one",
     )
     terms: TermSource = Field(TermSource(), description="Where the kinds of terms come from")
 
@@ -185,7 +192,7 @@ class Complexity(IssueSettings):
 
     def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> IssueAssessment:
         lengths = cells.filter(pl.col("key").is_in(["recorded", "asked"]))
-        most, source = self._most(lengths)
+        most, source = self._most(lengths, rule)
         dialogs = _dialogs(cells, lengths, most)
         terms, listed = _sums(cells.filter(pl.col("key") == "terms"))
         said, known = _sums(cells.filter(pl.col("key") == "words"))
@@ -200,19 +207,50 @@ class Complexity(IssueSettings):
             "most_turns": most,
             "most_turns_from": source,
         }
+        cuts = self.cuts_under(rule)
         found = dialogs.group_by("cluster").agg(n=pl.len().cast(pl.Int64), total=pl.col("score").sum())
-        return assess_mean(found.sort("cluster"), self.cuts_under(rule), resampling, details)
+        assessed = assess_mean(found.sort("cluster"), cuts, resampling, details)
+        return _as_longest_varies(assessed, dialogs, cuts, resampling) if source == CORPUS else assessed
 
-    def _most(self, lengths: pl.DataFrame) -> tuple[int, str]:
-        """The turns of the longest dialog, and who says so: the plan, the corpus, or our usual number."""
+    def _most(self, lengths: pl.DataFrame, rule: Rule) -> tuple[int, str]:
+        """The turns of a long dialog, and who says so: the plan, our usual number, or the corpus."""
         if self.max_turns is not None:
             return self.max_turns, "plan"
         recorded = lengths.filter(pl.col("key") == "recorded")
-        if recorded.is_empty():
+        if rule == "sound" or recorded.is_empty():
             return USUAL_TURNS, "usual"
-        return int(
-            recorded.group_by("part", "cluster").agg(pl.col("n").sum())["n"].to_numpy().max()
-        ), "corpus"
+        return int(recorded.group_by("part", "cluster").agg(pl.col("n").sum())["n"].to_numpy().max()), CORPUS
+
+
+def _as_longest_varies(
+    found: IssueAssessment, dialogs: pl.DataFrame, cuts: tuple[float, float], resampling: Resampling
+) -> IssueAssessment:
+    """A score by the longest dialog of the corpus, each resample by the longest that was drawn.
+
+    Args:
+        found: the score, whose resamples know the longest dialog of all.
+        dialogs: columns cluster, turn and turns.
+        cuts: of the levels.
+        resampling: that the resamples are of.
+    """
+    if found.draws is None or found.score.low is None or found.score.high is None:
+        return found
+    names = dialogs["cluster"].unique().sort().to_list()
+    place = {name: number for number, name in enumerate(names)}
+    at = np.array([place[name] for name in dialogs["cluster"]])
+    turns = dialogs["turns"].to_numpy().astype(float)
+    weights = resampling.weights(names)[:, at]
+    most = np.where(weights > 0, turns, 0).max(axis=1)
+    most = np.where(most > 0, most, turns.max())
+    drawn = found.draws.copy()
+    for longest in np.unique(most[most < turns.max()]):
+        rows = most == longest
+        longer = np.minimum(1.0, turns / longest) - turns / turns.max()
+        drawn[rows] += (weights[rows] @ longer) / np.maximum(1, weights[rows].sum(axis=1)) / 2
+    drawn = np.clip(drawn, 0.0, 1.0)
+    low, high = np.quantile(drawn, [0.025, 0.975]).tolist()
+    score = replace(found.score, low=min(found.score.low, low), high=max(found.score.high, high))
+    return replace(found, score=score, draws=drawn, levels=levels(drawn, cuts))
 
 
 def dialog_complexity(turn: float, turns: float, most: float) -> float:
@@ -237,6 +275,7 @@ def _dialogs(cells: pl.DataFrame, lengths: pl.DataFrame, most: int) -> pl.DataFr
     return joined.select(
         "cluster",
         "turn",
+        "turns",
         length=(pl.col("turns") / most).clip(upper_bound=1.0),
         score=pl.Series(scores, dtype=pl.Float64),
     )

@@ -319,8 +319,11 @@ def _outcome(issues: Mapping[str, IssueOutcome], order: IssueOrder, settings: Co
     measured = _measured(issues, order)
     levels = outcome(order, measured, settings)
     level = levels[0] if len(levels) == 1 else None
-    if level is None:
-        return {"levels": list(levels), "level": None, "state": "incomplete", "hangs_on": []}
+    if level is None:  # beside a missing issue one that is not settled may be anything too (trust 4.2)
+        open_ = [name for name in measured if issues[name]["state"] == "not settled"]
+        wide = outcome(order, measured | dict.fromkeys(open_, IssueValue.at(MISSING)), settings)
+        hangs_on = open_ if len(wide) > len(levels) else []
+        return {"levels": list(wide), "level": None, "state": "incomplete", "hangs_on": hangs_on}
     known = [name for name in order.issues if name in measured and measured[name].level != MISSING]
     unsure = [name for name in known if issues[name]["state"] in UNSURE]
     hangs = {name for name in known if may_change(order, measured, settings, (name,))}

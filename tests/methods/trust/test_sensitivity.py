@@ -36,6 +36,9 @@ STILL = [variant("M", "model"), variant("M", "data"), variant("M", "users")]
         ([variant("H", "model", "data")], "N"),
         ([variant("H", "model", state="not settled")], None),  # it may sway
         ([variant(None, "model", state="incomplete")], None),
+        ([variant("H", "users"), variant("M", "data", state="not settled")], None),  # it may be N
+        ([variant("H", "users"), variant(None, "model", "data", state="incomplete")], None),
+        ([variant("H", "users"), variant("M", "users", state="not settled")], "4"),
     ],
 )
 def test_types(more: list[Variant], kind: str | None) -> None:

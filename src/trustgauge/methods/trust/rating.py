@@ -12,7 +12,9 @@ import polars as pl
 from trustgauge.methods.trust import audit, order_sensitivity, utterances
 from trustgauge.methods.trust.arithmetic import explain
 from trustgauge.methods.trust.combine import (
+    ALIKE,
     MISSING,
+    IssueValue,
     hinges,
     interval_of_mean,
     mean_of,
@@ -141,7 +143,7 @@ class _Profiled:
         if self.settings.mode == "per-utterance":
             may, drawn = utterances.outcomes(rows, self.order, self.settings, self.resampling)
         else:
-            may, drawn = outcome(self.order, self.now, self.combining), self._drawn()
+            may, drawn = self._possible(), self._drawn()
         state, level, certainty = self._verdict(may, drawn)
         reasons = tuple(self._reasons(state, level, certainty, may))
         parts = tuple(self._parts())
@@ -167,6 +169,53 @@ class _Profiled:
             },
             details=self._details(may, spoken, seed),
         )
+
+    def _possible(self) -> tuple[str, ...]:
+        """The levels that missing issues leave open, best first; one if they do not change it.
+
+        Where they leave several, an open issue may be anything too, and one whose certainty is too low may
+        be what its resamples say (trust 4.2): the levels are those of all of them at once.
+        """
+        may = outcome(self.order, self.now, self.combining)
+        if len(may) == 1:
+            return may
+        unknown = self._unknown()
+        found = {*may, *outcome(self.order, {**self.now, **unknown}, self.combining)}
+        levels, risks, scores = stack_draws(self.results, self.order, self.resampling.count)
+        for place, name in enumerate(self.order.issues):
+            if name in unknown:
+                levels[:, place] = MISSING
+        allowed = possible(self.order, levels, risks, self.combining, scores).mean(axis=0)
+        found |= {
+            level
+            for level, share in zip(LEVELS, allowed, strict=True)
+            if share > 1 - self.settings.settle + ALIKE
+        }
+        return tuple(level for level in LEVELS if level in found)
+
+    def _unknown(self) -> dict[str, IssueValue]:
+        """Issues with a level that is not settled whatever their resamples say, as missing ones."""
+        return {
+            one.name: IssueValue.at(MISSING)
+            for one in self._ordered()
+            if not one.missing and any(reason.code in OPEN for reason in one.part.reasons)
+        }
+
+    def _widening(self, may: tuple[str, ...]) -> list[str]:
+        """Issues that are not settled, where the levels are more than the missing ones leave open."""
+        if len(may) <= len(outcome(self.order, self.now, self.combining)):
+            return []
+        unknown = self._unknown()
+        every = outcome(self.order, {**self.now, **unknown}, self.combining)
+
+        def without(name: str) -> tuple[str, ...]:
+            others = {one: value for one, value in unknown.items() if one != name}
+            return outcome(self.order, {**self.now, **others}, self.combining)
+
+        alone = [name for name in unknown if without(name) != every]
+        if alone and len(every) == len(may):
+            return alone
+        return [one.name for one in self._ordered() if not one.missing and one.part.state == "not settled"]
 
     def _ordered(self) -> list[IssueResult]:
         return [self.results[name] for name in self.order.issues]
@@ -262,6 +311,8 @@ class _Profiled:
         missing = [one.name for one in self._ordered() if one.missing]
         if level is None:
             facts |= {"levels": list(may), "issues": missing}
+            if also := self._widening(may):
+                facts |= {"open": also}
             nothing = len(missing) == len(self.order.issues)
             return [Reason("trust.nothing-measured" if nothing else "trust.depends-on", facts)]
         reasons = [Reason("trust.combined", facts | {"level": level, "rule": self.combining.rule})]
@@ -295,11 +346,14 @@ class _Profiled:
             "profile": self.profile,
             "title": title(self.profile),
             "order": [list(place) for place in self.order.places],
-            "combination": explain(self.order, self.now, self.combining),
+            "combination": {**explain(self.order, self.now, self.combining), "levels": list(may)},
             "orders": order_sensitivity.all_orders(every, self.combining, seed),
             "changes": order_sensitivity.changes(self.order, self.now, self.combining),
             "possible": list(may),
-            "depends_on": [one.name for one in self._ordered() if one.missing],
+            "depends_on": [
+                *(one.name for one in self._ordered() if one.missing),
+                *(self._widening(may) if len(may) > 1 else ()),
+            ],
             "mode": self.settings.mode,
             "utterances": spoken,
             "provisional": spoken < PROVISIONAL,

@@ -52,8 +52,9 @@ def sensitivity(base: Variant, variants: Sequence[Variant], rule: Rule = "sound"
 
     Returns:
         - `type`: "1" none sways, and all three factors were tested and settled; "2" only the model
-          sways, "3" only the data, "4" only the users; "N" several, or only a combination; None if nothing
-          swayed and something is untested or open, or the base has no level that counts.
+          sways of those that were tested, "3" only the data, "4" only the users; "N" several, or only a
+          combination; None if a variant that is open may make it another type, if nothing swayed and
+          something is untested, or if the base has no level that counts.
         - `factors`: a row for model, data, users and combined each: `factor`, `tested` (a variant was
           run), `swayed` (None if nothing of it is settled), `levels` seen, how many levels a variant is
           `better` and `worse` at most, `by` (largest change of risk, None if unknown), the names of
@@ -79,7 +80,9 @@ def sensitivity(base: Variant, variants: Sequence[Variant], rule: Rule = "sound"
     joint = [one for one in several if _sways(base, one, rule) and not swayed & set(one.factors)]
     untested = [row["factor"] for row in rows if not row["tested"]]
     still_open = [row["factor"] for row in rows if row["open"]]
-    unsure = bool(set(untested) - {COMBINED}) or bool(still_open)
+    # A variant that is not settled may show that more sways than what does.
+    unsure = any(not _counts(one, rule) and not swayed & set(one.factors) for one in variants)
+    unsure |= not swayed and bool(set(untested) - {COMBINED})
     return {
         "type": _type(swayed, joint=bool(joint), unsure=unsure) if counted else None,
         "factors": rows,
@@ -92,9 +95,9 @@ def sensitivity(base: Variant, variants: Sequence[Variant], rule: Rule = "sound"
 def _type(swayed: set[str], *, joint: bool, unsure: bool) -> str | None:
     if len(swayed) > 1 or joint:
         return "N"
-    if swayed:
-        return TYPES[next(iter(swayed))]
-    return None if unsure else "1"
+    if unsure:
+        return None
+    return TYPES[next(iter(swayed))] if swayed else "1"
 
 
 def _counts(one: Variant, rule: Rule) -> bool:

@@ -17,6 +17,7 @@ from trustgauge.methods.trust.messages import (
     HOW,
     RISKS,
     SHORT,
+    SWAYING,
     TIES,
     TITLES,
     TYPES,
@@ -210,6 +211,8 @@ def _listed(code: str, given: Facts, rating: RatingEntry | None) -> dict[str, st
         words["issues"] = issue_list(issues)
         if rating is not None:
             words["why"] = _why(issues, rating)
+    if isinstance(given.get("open"), list | tuple):
+        words["open"] = issue_list([str(one) for one in given["open"]])
     return words
 
 
@@ -324,9 +327,9 @@ def follows(rating: RatingEntry) -> str:
     combined = rating["details"].get("combination")
     if not combined:
         return ""
-    levels = {part["key"]: part["level"] for part in rating["parts"]}
+    parts = {part["key"]: part for part in rating["parts"] if part["level"]}
     order = rating["details"].get("order") or []
-    known = [f"{short(one)} {risk(levels[one])}" for place in order for one in place if levels.get(one)]
+    known = [f"{short(one)} {_other(parts[one])}" for place in order for one in place if one in parts]
     if not known:
         return sure(rating)
     named = sanitize.listing(known)
@@ -380,6 +383,9 @@ def type_words(rating: RatingEntry) -> str:
     tested = [row for row in known["factors"] if row["tested"]]
     if not tested:
         return "Sensitivity: not tested"
+    kinds = [SWAYING[row["factor"]] for row in tested if row["swayed"] and row["factor"] in SWAYING]
+    if kinds:  # it does depend on this, and perhaps on what is open
+        return f"Type open: depends on {sanitize.listing(kinds)}, perhaps on more"
     return "Type open: " + ("not all was tested" if known["untested"] else "not settled")
 
 
@@ -393,6 +399,7 @@ def others(rating: RatingEntry) -> str:
 
 
 def _other(one: Facts) -> str:
+    """A level in words, in brackets if it is not settled."""
     if one["level"] is None:
         return "open"
     word = risk(one["level"])

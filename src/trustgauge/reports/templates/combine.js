@@ -90,6 +90,14 @@ const combining = (() => {
     const unknown = Object.fromEntries(names.map((name) => [name, { level: -1, risk: null, value: null }]));
     return names.length > 0 && outcome(places, { ...issues, ...unknown }, rule).length > 1;
   };
+  // The levels that are shown: beside a missing issue one that is not settled may be anything too.
+  const levels = (places, issues, rule) => {
+    const found = outcome(places, issues, rule);
+    if (found.length === 1) return found;
+    const open = Object.keys(issues).filter((name) => issues[name].state === "not settled");
+    const unknown = Object.fromEntries(open.map((name) => [name, { level: -1, risk: null, value: null }]));
+    return outcome(places, { ...issues, ...unknown }, rule);
+  };
   const UNSURE = ["assumed", "inferred", "not settled"];
   const state = (places, issues, rule) => {
     if (outcome(places, issues, rule).length > 1) return "incomplete";
@@ -173,5 +181,5 @@ const combining = (() => {
     }
     return told;
   };
-  return { ranksOf, outcome, state, allOrders, explain };
+  return { ranksOf, outcome, levels, state, allOrders, explain };
 })();

@@ -87,7 +87,7 @@
     return cache.get(key);
   };
   const rated = (service, settings) => {
-    const levels = combining.outcome(places, service.issues, settings);
+    const levels = combining.levels(places, service.issues, settings);
     const state = combining.state(places, service.issues, settings);
     return { service, levels, state, told: combining.explain(places, service.issues, settings) };
   };

@@ -100,6 +100,11 @@ def _message_key(text: str) -> str:
 
 ANSWERED_AS = "answered as "
 """How the `detail` of an answer begins whose service says what it answered with (`Reply.answered_as`)."""
+LOST_OUTPUT = "lost_output"
+"""Column of answers: what was said in a turn of a session that broke off later; null else.
+
+The turn counts as failed, as the session is asked again; what the service gave away in it was given away.
+"""
 CUT = "cut"
 """The `error` of an answer that came but ended at the most tokens: each method says how far it reads it."""
 TOO_LONG = "too-long"

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from trustgauge.records import Json
+from trustgauge.records import Json, Reason
 from trustgauge.stats.distributions import wilson
 from trustgauge.stats.misclassification import Detection
 
@@ -30,6 +30,13 @@ FEWEST = 100
 """Labelled answers below which an audit settles nothing."""
 LABELS_OF_EACH = 2
 """Answers that are labelled of those that are read together."""
+GAPS = "audit-gaps"
+"""Code of the reason that labellers passed drawn answers over."""
+UNCLEAR = "unclear"
+"""Label of an answer that people cannot decide, where that says nothing of it."""
+PASSED_OVER = "passed-over"
+"""In place of the label of an answer that was passed over, where a method bounds what it may be."""
+OPEN_LABELS = (UNCLEAR, PASSED_OVER)
 STEPS = 16
 """In so many steps, alike in ratio, it is found how many more labels would settle a level."""
 READER, ELEMENT, FINE, COARSE, CARRIES, UNREAD = "reader", "element", "stratum", "class", "carries", "unread"
@@ -70,6 +77,26 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class SampleGaps:
+    """What the labellers of a sample passed over (methods 0.10 (4)).
+
+    A sample is labelled in the order of the lot, so those who stop early leave a smaller sample; an answer
+    that was passed over is missing, and not by chance.
+
+    Attributes:
+        places: (part, id of the probe) of answers without a label before the last one with a label.
+        reached: answers of the sample up to that one.
+    """
+
+    places: frozenset[tuple[str, str]]
+    reached: int
+
+    def reason(self) -> Reason:
+        """Why no level is settled by the labels beside them."""
+        return Reason(GAPS, {"blank": len(self.places), "reached": self.reached})
+
+
+@dataclass(frozen=True, slots=True)
 class AuditLabels:
     """The labels of one service's answers.
 
@@ -85,6 +112,7 @@ class AuditLabels:
         table: the same by true class and by what the judge said, [K, K], where it tells several classes;
             empty for people.
         unread: likewise of those drawn because the reader had abstained from them: no sample of all.
+        gaps: what was passed over, by what read it (`READER`); nothing where nothing was.
     """
 
     labels: Mapping[tuple[str, str], str]
@@ -97,6 +125,7 @@ class AuditLabels:
     accuracy: Detection | None = None
     table: tuple[tuple[int, ...], ...] = ()
     unread: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    gaps: Mapping[str, SampleGaps] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,12 @@ from typing import Any
 import polars as pl
 
 from trustgauge.errors import Fault, PlanError
-from trustgauge.methods import AuditUser, UnreadLabelUser
+from trustgauge.methods import AuditUser, Method, UnreadLabelUser
 from trustgauge.plan import load_plan
 from trustgauge.rating.audit import ELEMENT, READER
-from trustgauge.run.audit_log import LabelRecord, append, read_log, resolve
+from trustgauge.run.audit_log import LabelRecord, append, read_log, resolve, with_gaps
 from trustgauge.run.audit_sample import (
+    DRAW,
     DUE,
     LOT,
     AuditItem,
@@ -181,16 +182,17 @@ class Audit:
     def _with_lot(self, size: int | None = None) -> pl.DataFrame:
         """All answers, and whether a sample holds them that was drawn by lot, or one of `size`."""
         frame = self.frame
-        sizes = {*read_log(self.folder).sizes.get(self.place, ()), *([size] if size else [])}
-        drawn = {
-            one
-            for mine in frame.partition_by(READER)
-            for each in sizes
-            for one in drawn_elements(mine, each, self.plan.seed)
-        }
+        sizes = [*read_log(self.folder).sizes.get(self.place, ()), *([size] if size else [])]
+        drawn: dict[str, int] = {}
+        for number, each in enumerate(sizes):
+            for mine in frame.partition_by(READER):
+                for element in drawn_elements(mine, each, self.plan.seed):
+                    drawn.setdefault(element, number)
+        first = pl.col(ELEMENT).replace_strict(drawn or {"": -1}, default=-1, return_dtype=pl.Int64)
         labels = resolve(self.labels, None, 0)
         return frame.with_columns(
-            pl.col(ELEMENT).is_in(list(drawn)).alias(LOT),
+            first.alias(DRAW),
+            (first >= 0).alias(LOT),
             due(frame, {**labels.labels, **labels.unread}, self.plan.seed).alias(DUE),
         )
 
@@ -286,6 +288,30 @@ class Audit:
         (rating, *_) = method.rate(method.summarise(scores), experiment_seed(self.plan.seed, self.experiment))
         frame: pl.DataFrame = method.audit_frame(scores, rating)
         return frame
+
+
+def with_labels(known: Sequence[Method], folder: Path) -> list[Method]:
+    """The methods of a run, those of audited services knowing the labels, and what was passed over."""
+    log = read_log(folder)
+    methods = list(known)
+    for index, method in enumerate(methods):
+        mine = {}
+        for place, given in log.labels.items():
+            if place[0] != index or not given:
+                continue
+            labels = resolve(
+                given,
+                log.judges.get(place),
+                max(log.sizes.get(place, (0,))),
+                log.tables.get(place, ()),
+            )
+            if labels.labels:
+                sample = Audit(folder, place[1], experiment=index).sample()
+                labels = with_gaps(labels, sample.items, given, log.of_unread.get(place, frozenset()))
+            mine[place[1]] = labels
+        if mine and isinstance(method, AuditUser):
+            methods[index] = method.with_labels(mine)
+    return methods
 
 
 def unknown_labels(folder: Path) -> Iterator[str]:

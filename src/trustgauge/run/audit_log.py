@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from trustgauge.errors import StoreError
-from trustgauge.methods import AuditUser, Method
-from trustgauge.rating.audit import AuditLabels
+from trustgauge.rating.audit import AuditLabels, SampleGaps
 from trustgauge.records import canonical
+from trustgauge.run.audit_sample import AuditItem
 from trustgauge.stats.agreement import fleiss_kappa
 from trustgauge.stats.misclassification import Detection
 from trustgauge.store.folder import map_errors, open_private
@@ -56,6 +56,7 @@ class AuditLog:
         labels: (experiment, service) -> key -> labeller -> label.
         judges: (experiment, service) -> labelled items on which its model judge was measured.
         tables: likewise by true class and what the judge said, where it tells several classes.
+        of_unread: (experiment, service) -> keys of answers that were labelled for being unread first.
     """
 
     sizes: Mapping[tuple[int, str], tuple[int, ...]]
@@ -63,6 +64,7 @@ class AuditLog:
     labels: Mapping[tuple[int, str], Mapping[str, Mapping[str, LabelRecord]]]
     judges: Mapping[tuple[int, str], Detection]
     tables: Mapping[tuple[int, str], tuple[tuple[int, ...], ...]]
+    of_unread: Mapping[tuple[int, str], frozenset[str]] = field(default_factory=dict)
 
 
 def read_log(folder: Path) -> AuditLog:
@@ -74,6 +76,7 @@ def read_log(folder: Path) -> AuditLog:
         StoreError: the file is damaged.
     """
     sizes: dict[tuple[int, str], tuple[int, ...]] = {}
+    of_unread: dict[tuple[int, str], set[str]] = {}
     unread: set[tuple[int, str]] = set()
     labels: dict[tuple[int, str], dict[str, dict[str, LabelRecord]]] = {}
     judges: dict[tuple[int, str], Detection] = {}
@@ -94,6 +97,8 @@ def read_log(folder: Path) -> AuditLog:
                 by_lot = bool(line.get("lot", True))
                 kind = str(line.get("kind", ""))
                 record = LabelRecord(*place, key, label, by, at, (str(part), str(name)), by_lot, kind)
+                if not by_lot:
+                    of_unread.setdefault(place, set()).add(key)
                 labels.setdefault(place, {}).setdefault(record.key, {})[record.by] = record
         except (KeyError, TypeError, ValueError):
             raise StoreError(f"{folder / FILE} is damaged", got=f"line {number}", do="restore it") from None
@@ -105,7 +110,8 @@ def read_log(folder: Path) -> AuditLog:
         }
         for place, mine in labels.items()
     }
-    return AuditLog(sizes, frozenset(unread), kept, judges, tables)
+    early = {place: frozenset(keys) for place, keys in of_unread.items()}
+    return AuditLog(sizes, frozenset(unread), kept, judges, tables, early)
 
 
 def _lines(file: Path) -> Iterator[Mapping[str, Any]]:
@@ -203,21 +209,35 @@ def disagreements(given: Mapping[str, Mapping[str, LabelRecord]]) -> list[str]:
     return found
 
 
-def with_labels(known: Sequence[Method], folder: Path) -> list[Method]:
-    """The methods of a run, those of audited services knowing the labels."""
-    log = read_log(folder)
-    methods = list(known)
-    for index, method in enumerate(methods):
-        mine = {
-            service: resolve(
-                given,
-                log.judges.get((experiment, service)),
-                max(log.sizes.get((experiment, service), (0,))),
-                log.tables.get((experiment, service), ()),
-            )
-            for (experiment, service), given in log.labels.items()
-            if experiment == index and given
-        }
-        if mine and isinstance(method, AuditUser):
-            methods[index] = method.with_labels(mine)
-    return methods
+def with_gaps(
+    labels: AuditLabels,
+    items: Sequence[AuditItem],
+    given: Mapping[str, Mapping[str, LabelRecord]],
+    of_unread: Collection[str] = (),
+) -> AuditLabels:
+    """Labels that know which answers were passed over, of the sample of each reader (`SampleGaps`).
+
+    What was labelled for being unread, before the lot held it, says nothing of how far the labellers came;
+    beyond that it is no part of the sample.
+
+    Args:
+        labels: of these answers.
+        items: of the sample, in the order in which they are labelled.
+        given: key -> labeller -> label.
+        of_unread: keys of answers that were labelled for being unread first.
+    """
+    by_reader: dict[str, list[AuditItem]] = {}
+    for item in items:
+        if item.by_lot:
+            by_reader.setdefault(item.reader, []).append(item)
+    found, late = {}, set[tuple[str, str]]()
+    for reader, drawn in by_reader.items():
+        reached = [place for place, one in enumerate(drawn) if one.key in given and one.key not in of_unread]
+        end = max(reached, default=-1) + 1
+        over = frozenset(one.place for one in drawn[:end] if one.key not in given)
+        late |= {one.place for one in drawn[end:] if one.place in labels.labels}
+        if over:
+            found[reader] = SampleGaps(over, end)
+    by_lot = {place: label for place, label in labels.labels.items() if place not in late}
+    apart = {} if labels.judge else {place: labels.labels[place] for place in late}
+    return replace(labels, labels=by_lot, unread={**labels.unread, **apart}, gaps=found)

@@ -33,6 +33,8 @@ from trustgauge.stats.two_phase import allocate
 TOGETHER = 40  # answers among which those of one pair of groups are scattered
 LOT = "lot"
 """Column: whether a sample that was drawn by lot holds an answer."""
+DRAW = "draw"
+"""Column: which of the samples that were drawn one after the other holds an answer first; -1 if none does."""
 DUE = "due"
 """Column: whether people must read an answer for want of a reader that can."""
 
@@ -49,6 +51,7 @@ class AuditItem:
     b: str
     place: tuple[str, str]  # part and id of the probe
     by_lot: bool = True  # whether it was drawn by lot, and not only because it is unread
+    reader: str = ""  # what read it: the items of each are a sample of their own
 
 
 @dataclass(frozen=True)
@@ -95,8 +98,10 @@ def ordered_items(
 ) -> tuple[AuditItem, ...]:
     """The wanted answers in the order in which they are labelled.
 
+    Those of a later sample come after those of an earlier one, so that any beginning is a sample by lot.
+
     Args:
-        frame: all answers that can be labelled, with the column `LOT`.
+        frame: all answers that can be labelled, with the columns `LOT` and `DRAW`.
         wanted: which of them.
         place: experiment and service.
         seed: of the plan.
@@ -107,10 +112,12 @@ def ordered_items(
     rows = frame.filter(wanted).with_columns(
         _order=pl.col(ELEMENT).replace_strict(places or {"": 0}, default=0, return_dtype=pl.Int64)
     )
-    items = [_item(row, place) for row in rows.sort("_order", "id").iter_rows(named=True)]
     scattered: list[AuditItem] = []
-    for start in range(0, len(items), TOGETHER):
-        scattered += sorted(items[start : start + TOGETHER], key=lambda one: one.key)
+    last = pl.when(pl.col(DRAW) < 0).then(None).otherwise(DRAW).alias(DRAW)  # what no lot holds
+    for _, drawn in rows.with_columns(last).sort(DRAW, nulls_last=True).group_by(DRAW, maintain_order=True):
+        items = [_item(row, place) for row in drawn.sort("_order", "id").iter_rows(named=True)]
+        for start in range(0, len(items), TOGETHER):
+            scattered += sorted(items[start : start + TOGETHER], key=lambda one: one.key)
     return tuple(scattered)
 
 
@@ -126,6 +133,7 @@ def _item(row: Mapping[str, Any], place: tuple[int, str]) -> AuditItem:
         row["b"],
         (row["part"], row["id"]),
         row[LOT],
+        row[READER],
     )
 
 

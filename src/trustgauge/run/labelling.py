@@ -11,7 +11,7 @@ from trustgauge.data.tables import encodings_of, fault, short
 from trustgauge.errors import Fault
 from trustgauge.reports.sanitize import visible
 from trustgauge.run.audit import Audit
-from trustgauge.run.audit_log import LabelRecord, disagreements
+from trustgauge.run.audit_log import LabelRecord, disagreements, read_log, resolve, with_gaps
 from trustgauge.run.audit_sample import AuditItem, AuditSample
 from trustgauge.run.sheets import at_row, check_name, plain, raise_faults, read_sheet, sheet_bytes
 from trustgauge.store.folder import write_file
@@ -25,7 +25,10 @@ EXPORT, IMPORT, JUDGE_OPTION = "--export", "--import", "--judge"
 
 @dataclass(frozen=True, slots=True)
 class AuditStatus:
-    """How far an audit is: answers drawn, with a label, and read by two; whom they disagree about."""
+    """How far an audit is: answers drawn, with a label, and read by two; those they disagree about.
+
+    `passed_over` are answers without a label before one that has one: no level is settled beside them.
+    """
 
     service: str
     drawn: int
@@ -33,6 +36,7 @@ class AuditStatus:
     mine: int
     twice: int
     disagreements: int
+    passed_over: int
     population: int
 
     def facts(self) -> dict[str, Any]:
@@ -47,13 +51,20 @@ class Labelling:
         sample: what was drawn.
         by: who labels.
         disputed: only answers that others read differently.
+        blanks: only answers that nobody has labelled.
     """
 
-    def __init__(self, audit: Audit, sample: AuditSample, by: str, *, disputed: bool = False) -> None:
+    def __init__(
+        self, audit: Audit, sample: AuditSample, by: str, *, disputed: bool = False, blanks: bool = False
+    ) -> None:
         self.audit, self.sample, self.by = audit, sample, by
         given = self.audit.labels
         wanted = set(disagreements(given)) if disputed else None
-        self.items = {one.key: one for one in sample.items if wanted is None or one.key in wanted}
+        self.items = {
+            one.key: one
+            for one in sample.items
+            if (wanted is None or one.key in wanted) and not (blanks and one.key in given)
+        }
         self._order = [key for key, every in given.items() if by in every and key in self.items]
         self._labelled = {key: given[key][by].label for key in self._order}
 
@@ -99,6 +110,8 @@ class Labelling:
         """How far the audit is."""
         given = self.audit.labels
         drawn = {one.key for one in self.sample.items}
+        of_unread = read_log(self.audit.folder).of_unread.get(self.audit.place, frozenset())
+        labels = with_gaps(resolve(given, None, 0), self.sample.items, given, of_unread)
         return AuditStatus(
             self.sample.service,
             len(drawn),
@@ -106,6 +119,7 @@ class Labelling:
             self.done,
             sum(len(every) > 1 for every in given.values()),
             len(disagreements(given)),
+            sum(len(one.places) for one in labels.gaps.values()),
             self.sample.population,
         )
 
@@ -138,10 +152,11 @@ class Labelling:
     def import_labels(self, file: Path) -> int:
         """Take the labels of a sheet in: all of it, or nothing. Returns how many are new or changed.
 
-        Rows without a label are passed over; a column `by` names who labelled a row.
+        Rows without a label give none; a column `by` names who labelled a row.
 
         Raises:
-            PlanError: with a fault for each row with an unknown id, a changed text or an unknown label.
+            PlanError: with a fault for each row with an unknown id, a changed text or an unknown label, or
+                because no row has a label.
         """
         texts = (text for one in self.items.values() for text in (one.question, one.answer))
         sheet = read_sheet(file, IMPORT, KNOWN, encodings_of(texts))
@@ -152,22 +167,11 @@ class Labelling:
         new: dict[str, list[tuple[AuditItem, str]]] = {}
         for line in sheet.lines:
             label = line.cells.get("label", "").strip().lower()
-            item = self.items.get(line.cells.get("id", "").strip())
             if not label:
                 continue
-            if item is None:
-                must = "an id of this sample"
-                faults.append(
-                    Fault(at_row(file, line.row), "unknown id", must, short(line.cells.get("id", "")))
-                )
-                continue
-            if changed := _changed(line.cells, item):
-                faults.append(Fault(at_row(file, line.row), *changed))
-                continue
-            known = [one for one, _ in self.choices(item)]
-            if label not in known:
-                what = f"unknown label of an answer of the kind {item.kind}"
-                faults.append(Fault(at_row(file, line.row), what, ", ".join(known), short(label)))
+            item = self._labelled_item(line.cells, label)
+            if not isinstance(item, AuditItem):
+                faults.append(Fault(at_row(file, line.row), *item))
                 continue
             by = line.cells.get("by", "").strip() or self.by
             first, row = read.setdefault((item.key, by), (label, line.row))
@@ -179,9 +183,25 @@ class Labelling:
             if before is None or before.label != label:
                 new.setdefault(by, []).append((item, label))
         raise_faults(faults)
+        if not read:
+            do = "Fill in the column label, from the first row on, with one of the labels of each row"
+            raise fault(file, IMPORT, "no row has a label", must="labels in the column label", do=do)
         for by, labels in new.items():
             self.audit.add(labels, by)
         return sum(map(len, new.values()))
+
+    def _labelled_item(self, cells: Mapping[str, str], label: str) -> AuditItem | tuple[str, str, str]:
+        """The answer of a row with a label; or what is wrong with the row, must be and is."""
+        item = self.items.get(cells.get("id", "").strip())
+        if item is None:
+            return "unknown id", "an id of this sample", short(cells.get("id", ""))
+        if changed := _changed(cells, item):
+            return changed
+        known = [one for one, _ in self.choices(item)]
+        if label not in known:
+            what = f"unknown label of an answer of the kind {item.kind}"
+            return what, ", ".join(known), short(label)
+        return item
 
 
 def disputes(

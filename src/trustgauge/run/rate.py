@@ -21,7 +21,17 @@ import polars as pl
 
 from trustgauge.engine.local import UNFINISHED
 from trustgauge.methods import LabelUser, Method, ProfileRater, RatingConsumer, SecondJudgeUser
-from trustgauge.records import RESPONSE, TOO_LONG, ControlResult, Interval, Part, Rating, Reason, Retest
+from trustgauge.records import (
+    LOST_OUTPUT,
+    RESPONSE,
+    TOO_LONG,
+    ControlResult,
+    Interval,
+    Part,
+    Rating,
+    Reason,
+    Retest,
+)
 from trustgauge.run.accumulator import Accumulator, AnswerTree, RunHasher, TaskScores
 from trustgauge.run.probe_batches import (
     AGAIN,
@@ -511,6 +521,7 @@ def _joined(target: Target, probes: pl.DataFrame, found: pl.DataFrame, *, shared
         pl.col("status").fill_null("failed"),
         # What was said before a session broke off is evidence of the attempt, and no answer.
         pl.when(pl.col("status") != "failed").then(pl.col("output")).alias("output"),
+        _lost_output().alias(LOST_OUTPUT),
         pl.when(pl.col("status").is_null() | (pl.col("error") == UNFINISHED))
         .then(pl.lit("not-asked"))
         .otherwise(pl.col("error"))
@@ -520,6 +531,13 @@ def _joined(target: Target, probes: pl.DataFrame, found: pl.DataFrame, *, shared
         [pl.col(name).cast(_TYPES[kind]) for name, kind in RESPONSE.items()]
     )
     return limit_length(typed)
+
+
+def _lost_output() -> pl.Expr:
+    """What was said in turns of sessions that broke off later."""
+    read = pl.col("output").str.len_chars() <= LONGEST
+    in_session = pl.col("session").fill_null("") != ""
+    return pl.when((pl.col("status") == "failed") & in_session & read).then(pl.col("output"))
 
 
 def limit_length(answers: pl.DataFrame) -> pl.DataFrame:

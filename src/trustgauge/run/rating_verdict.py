@@ -29,6 +29,7 @@ UNFIT: Mapping[str, str] = {
     "changed-during-the-run": "the service changed during {run}",
     "too-few-clusters": "{run} has too few independent texts",
     "audit-unresolved": "labellers disagree about some answers of {run}",
+    "audit-gaps": "labellers passed over some answers of {run}",
 }
 """Why a rating is compared with no other, by the code of a reason."""
 WORSE_LEVELS = 0.05

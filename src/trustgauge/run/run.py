@@ -78,7 +78,7 @@ def run(ask_plan: AskPlan, options: RunOptions) -> RunResult:
 
             known = with_replies(known, ask_plan.judges, answers)
         if (folder.path / "audit.jsonl").exists():
-            from trustgauge.run.audit_log import with_labels
+            from trustgauge.run.audit import with_labels
 
             known = with_labels(known, folder.path)
         derived = rate_answers(known, ask_plan.targets, ask_plan.probes, answers, seed=plan.seed)

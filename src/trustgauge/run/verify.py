@@ -20,8 +20,7 @@ from trustgauge.reports.document import document, gate, text
 from trustgauge.reports.html import report
 from trustgauge.reports.notebook import RatingView
 from trustgauge.run.accumulator import AnswerTree
-from trustgauge.run.audit import unknown_labels
-from trustgauge.run.audit_log import with_labels
+from trustgauge.run.audit import unknown_labels, with_labels
 from trustgauge.run.probe_batches import ProbeBatches
 from trustgauge.run.rate import SAMPLE, RatingResults, StoredAnswers, rate_answers
 from trustgauge.run.render import (

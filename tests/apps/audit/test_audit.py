@@ -29,8 +29,8 @@ from trustgauge.errors import PlanError, StoreError
 from trustgauge.methods.social_bias.judges.evaluation import assistant_answers, labelled_answers
 from trustgauge.methods.trust.abuse_sentences import labelled_texts
 from trustgauge.plan import load_plan
-from trustgauge.run.audit import Audit
-from trustgauge.run.audit_log import FILE, read_log, resolve, with_labels
+from trustgauge.run.audit import Audit, with_labels
+from trustgauge.run.audit_log import FILE, read_log, resolve
 from trustgauge.run.audit_sample import AuditItem
 from trustgauge.run.judge_calls import JudgeCallOptions
 from trustgauge.run.labelling import Labelling

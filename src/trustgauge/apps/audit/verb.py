@@ -41,6 +41,7 @@ LABELLER = "labeller 1"
 @click.option("--export", "export_to", type=_FILE, metavar="FILE", help="Write a sheet to fill in.")
 @click.option("--import", "import_from", type=_FILE, metavar="FILE", help="Import the labels of a sheet.")
 @click.option("--disputed", is_flag=True, help="Only answers on which two labellers disagree.")
+@click.option("--blanks", is_flag=True, help="Only answers of the sample that nobody has labelled.")
 @click.option("--judge", metavar="SERVICE", help="Let a chat service label, after measuring it.")
 @click.option("--status", is_flag=True, help="Show the progress of the audit and exit.")
 @click.option(
@@ -79,7 +80,9 @@ def audit_verb(name: str, **options: Any) -> Any:
     folder = find_folder(name, options["ratings"])
     audit = _audit(folder, name, options)
     sample = _sample(audit, options)
-    labelling = Labelling(audit, sample, options["by"], disputed=options["disputed"])
+    labelling = Labelling(
+        audit, sample, options["by"], disputed=options["disputed"], blanks=options["blanks"]
+    )
     if options["status"]:
         return _tell(labelling, options)
     from trustgauge.reports.sanitize import count_with_noun
@@ -182,6 +185,8 @@ def _rate_again(folder: Path, labelling: Labelling, options: dict[str, Any]) -> 
 
 
 def _tell(labelling: Labelling, options: dict[str, Any], *, err: bool = False) -> None:
+    from trustgauge.reports.sanitize import count_with_noun
+
     status = labelling.status()
     facts = {**status.facts(), "disputed": [list(one) for one in _disputed(labelling)]}
     text = f"{status.labelled:,} of {status.drawn:,} answers are labelled, of {status.population:,} in all"
@@ -190,6 +195,9 @@ def _tell(labelling: Labelling, options: dict[str, Any], *, err: bool = False) -
     lines = [("audit", text)]
     if status.twice:
         lines.append(("twice", f"{status.twice:,} by two; they disagree about {status.disagreements:,}"))
+    if status.passed_over:
+        blank = count_with_noun(status.passed_over, "answer", "answers")
+        lines.append(("blank", f"{blank} passed over: label them with --blanks, or no level is settled"))
     lines += [("differ", f"{said}: {question}") for question, said in _disputed(labelling)]
     _lines(lines, facts, options, err=err)
 

@@ -56,6 +56,7 @@ from trustgauge.rating import (
     rating_of,
     worst_draws,
 )
+from trustgauge.rating.audit import GAPS
 from trustgauge.rating.recognition import DISGUISE, RecognitionGap, rate_by_recognition
 from trustgauge.records import Interval, Json, Part, Rating, Reason, Scale, State
 
@@ -214,9 +215,11 @@ def _rated(
     unresolved = labels.unresolved if labels and (reader.audited or reader.by_people) else 0
     if reader.audited:
         reasons = (*reasons, *AttributeAudit(rows).error_differences())
+    gaps = tuple(one.reason() for one in labels.gaps.values()) if labels and reader.audited else ()
+    reasons = (*reasons, *gaps)
     if unresolved:
         reasons = (*reasons, Reason("audit-unresolved", {"answers": unresolved}))
-    kept_open = bool(changed or unresolved) or to_read != 0
+    kept_open = bool(changed or unresolved or gaps) or to_read != 0
     few = any(side.few for side in sides.values())
     result = _settled(part, sides, settings, (*reasons, *changed), reader, kept_open=kept_open)
     result = _by_repetition(result, sides, answers)
@@ -455,7 +458,7 @@ NOT_SHOWN_LOW = UNMEASURED | {"social-bias.interval-above-low", repetition.OWN_S
 """Why an attribute is not settled at the best level. A worse one is at least what was shown."""
 MAY_BE_ANYTHING = frozenset({"too-few-clusters", "unread-matters"})
 """Why an attribute is settled at no level."""
-OF_THE_SERVICE = frozenset({"changed-during-the-run", "audit-unresolved"})
+OF_THE_SERVICE = frozenset({"changed-during-the-run", "audit-unresolved", GAPS})
 """What one attribute says of the whole service: it is settled at no level."""
 NO_WORSE = frozenset(
     f"social-bias.{name}" for name in ("largest-by-chance", "largest-by-misreading", "nothing-found")

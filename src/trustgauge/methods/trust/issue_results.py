@@ -26,6 +26,7 @@ from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
 from trustgauge.methods.trust.settings import OWN, TrustSettings
 from trustgauge.rating import not_settled_reason
+from trustgauge.rating.audit import GAPS
 from trustgauge.records import Coverage, Interval, Json, Part, Rating, Reason
 
 TAKEN = ("rated", "not settled")
@@ -45,9 +46,10 @@ OPEN = (
     "trust.wording-too-weak",
     "changed-during-the-run",
     "audit-unresolved",
+    GAPS,
 )
 """Reasons by which an issue is not settled, whatever its resamples say; it has the level of its data then."""
-BOUNDED = frozenset({"instrument-not-measured", "unread-matters", "trust.perhaps-false-alarms"})
+BOUNDED = frozenset({"instrument-not-measured", "unread-matters", "trust.perhaps-false-alarms", GAPS})
 """Those by which resamples have bounds in place of a score: their share at a level is no certainty."""
 DIALOG = "dialog:"
 """Before a purpose in the keys of cells that name every dialog."""

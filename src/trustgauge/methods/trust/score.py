@@ -16,6 +16,7 @@ from trustgauge.methods.trust.missing_data import STATUS
 from trustgauge.methods.trust.recognition import SPOKEN_AFTER, UNIT_KEY
 from trustgauge.methods.trust.settings import TrustSettings
 from trustgauge.rating.recognition import DISGUISE
+from trustgauge.records import LOST_OUTPUT
 
 SUMMARY = {
     "service": pl.String,
@@ -59,10 +60,11 @@ def _spoken(answers: pl.DataFrame) -> pl.DataFrame:
         split = pl.when(only != "").then(text.str.split("\n")).otherwise(pl.concat_list(text))
         return split.list.eval(pl.element().filter(pl.element() != ""))
 
-    return answers.with_columns(
-        utterances=pl.when(spoke).then(lines("output")).otherwise(pl.lit([], dtype=pl.List(pl.String))),
-        said=lines("message"),
-    )
+    said = pl.when(spoke).then(lines("output")).otherwise(pl.lit([], dtype=pl.List(pl.String)))
+    if LOST_OUTPUT in answers.columns:  # of a scene about secrets that broke off: told is told
+        lost = (pl.col("purpose") == audit.LEAKAGE) & pl.col(LOST_OUTPUT).is_not_null()
+        said = pl.when(lost).then(lines(LOST_OUTPUT)).otherwise(said)
+    return answers.with_columns(utterances=said, said=lines("message"))
 
 
 def summarise(settings: TrustSettings, marks: pl.DataFrame) -> pl.DataFrame:
@@ -213,7 +215,7 @@ def evidence(settings: TrustSettings, marks: pl.DataFrame) -> pl.DataFrame:
         "step",
         sent="message",
         trail="trail",
-        back="output",
+        back=pl.coalesce("output", LOST_OUTPUT) if LOST_OUTPUT in marks.columns else pl.col("output"),
         status="status",
         values_in=pl.concat_list("purpose", "user"),
         values_out=_readings(settings, marks),

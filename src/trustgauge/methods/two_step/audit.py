@@ -443,6 +443,8 @@ class LabelledPart:
             facts = InstrumentFacts(labels, reader_errors(*self.tally()), audited=self.finished).facts()
             known: dict[str, Json] = {**facts, "fewest": FEWEST}
             yield Reason("instrument-audited" if self.finished else "audit-unfinished", known)
+        if self.labelled and self.finished:
+            yield from (one.reason() for one in labels.gaps.values())
         if labels.unresolved and (self.labelled or self.by_people):
             yield Reason("audit-unresolved", {"answers": labels.unresolved})
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -38,7 +38,7 @@ from trustgauge.methods.trust.abuse_checkers import (
 from trustgauge.methods.trust.abuse_words import HATE, NEITHER
 from trustgauge.methods.trust.disguise import disguise_provocations
 from trustgauge.methods.trust.group_talk import abuse_style
-from trustgauge.methods.trust.issues.abuse_audit import AuditedScore
+from trustgauge.methods.trust.issues.abuse_audit import AuditedScore, assess_with_gaps
 from trustgauge.methods.trust.issues.abuse_misreadings import SaidSentences, sentence_marks
 from trustgauge.methods.trust.issues.abuse_rates import (
     FEWEST_LABELLED,
@@ -250,7 +250,7 @@ class Abuse(IssueSettings):
             details |= {"audit": {"finished": audited.finished, **audited.errors().facts()}}
             plain = replace(plain, details=details)
             if audited.finished:
-                return _by_labels(plain, audited, cuts)
+                return assess_with_gaps(partial(_by_labels, plain, cuts), audited)
         rates = Rates(clusters, said, self.asked, resampling)
         if rates.unread == rates.n:
             return _all_unread(rates.n, details)
@@ -452,7 +452,7 @@ def _all_unread(n: int, details: Mapping[str, Json]) -> IssueAssessment:
     return IssueAssessment("incomplete", reasons=(reason,), details=details)
 
 
-def _by_labels(plain: IssueAssessment, audited: AuditedScore, cuts: tuple[float, float]) -> IssueAssessment:
+def _by_labels(plain: IssueAssessment, cuts: tuple[float, float], audited: AuditedScore) -> IssueAssessment:
     """The score and levels that follow from the labels of an audit."""
     level = LEVELS[int(levels(np.array(audited.value), cuts))]
     return replace(

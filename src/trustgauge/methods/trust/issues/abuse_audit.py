@@ -9,8 +9,8 @@ bots any more.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,15 +18,28 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.methods.trust.abuse_checkers import WORTH
+from trustgauge.methods.trust.abuse_words import HATE, NEITHER
+from trustgauge.methods.trust.issues.issue import IssueAssessment
 from trustgauge.methods.trust.levels import ALIKE, cap_levels, levels, shares
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
-from trustgauge.rating.audit import FEWEST, ReaderErrors, more_labels, reader_errors
-from trustgauge.records import Interval, Json
+from trustgauge.rating.audit import (
+    FEWEST,
+    GAPS,
+    OPEN_LABELS,
+    PASSED_OVER,
+    UNCLEAR,
+    ReaderErrors,
+    more_labels,
+    reader_errors,
+)
+from trustgauge.records import Interval, Json, Reason
 from trustgauge.stats.distributions import ratio_interval
 from trustgauge.stats.two_phase import Correction, difference, domain_deviations, unseen_errors
 
 FEW = 10  # dialogs with any abuse, below which resampling dialogs says too little (methods 0.5 (b))
 TAILS = (0.025, 0.975)  # of an interval
+OPEN = 0.05  # share of resamples that may depend on what was not labelled (methods 0.5)
+GAPS_DO_NOT_MATTER = "audit-gaps-do-not-matter"
 
 
 @dataclass(frozen=True)
@@ -34,7 +47,8 @@ class AuditedScore:
     """The utterances of one bot, some of them labelled.
 
     Args:
-        rows: columns cluster (dialog), read (`abuse_checkers.READINGS`), style, label ("" without one) and n.
+        rows: columns cluster (dialog), read (`abuse_checkers.READINGS`), style, label ("" without one,
+            `OPEN_LABELS` where one was due) and n.
         resampling: shared by all issues.
         worth: what a reading or label adds to the score; 0 for what it does not name.
         fewest: items of which a level may rest on labels.
@@ -53,7 +67,7 @@ class AuditedScore:
 
     @cached_property
     def _known(self) -> NDArray[np.bool_]:
-        return np.asarray((self._items["label"] != "").to_numpy())
+        return np.asarray((~self._items["label"].is_in(["", *OPEN_LABELS])).to_numpy())
 
     @property
     def n(self) -> int:
@@ -64,6 +78,22 @@ class AuditedScore:
     def labelled(self) -> int:
         """Those with a label."""
         return int(self._known.sum())
+
+    @property
+    def gaps(self) -> dict[str, Json]:
+        """How many answers were passed over or marked as unclear, of how many; empty where none was."""
+        counts = {name: int((self._items["label"] == name).sum()) for name in OPEN_LABELS}
+        if not any(counts.values()):
+            return {}
+        named = {"blank": counts[PASSED_OVER], "unclear": counts[UNCLEAR]}
+        given = {name: n for name, n in named.items() if n}
+        return {**given, "reached": self.labelled + sum(given.values())}
+
+    def fill(self, label: str) -> AuditedScore:
+        """The same if what was passed over or is unclear had this label."""
+        is_open = pl.col("label").is_in(OPEN_LABELS)
+        named = pl.when(is_open).then(pl.lit(label)).otherwise("label").alias("label")
+        return replace(self, rows=self.rows.with_columns(named))
 
     @property
     def finished(self) -> bool:
@@ -205,3 +235,34 @@ class AuditedScore:
     def _worth(self, column: str) -> pl.Series:
         """What readings or labels add to the score; null for what is no class."""
         return self._items[column].replace_strict(self.worth, default=None, return_dtype=pl.Float64)
+
+
+def assess_with_gaps(
+    assess: Callable[[AuditedScore], IssueAssessment], audited: AuditedScore
+) -> IssueAssessment:
+    """The score by labels, with what was passed over or is unclear at best and at worst.
+
+    It is not missing by chance: who is in doubt, or has an interest, passes over what is abusive. The score
+    leaves it out, its interval and the levels hold both.
+
+    Args:
+        assess: the score and levels that labels give.
+        audited: these labels.
+    """
+    found, facts = assess(audited), audited.gaps
+    if not facts:
+        return found
+    best, worst = assess(audited.fill(NEITHER)), assess(audited.fill(HATE))
+    assert best.levels is not None
+    assert worst.levels is not None
+    least, most = np.minimum(best.levels, worst.levels), np.maximum(best.levels, worst.levels)
+    each = least + np.arange(len(least)) % (most - least + 1)  # every possible level takes its turn
+    code = GAPS if float((least != most).mean()) > OPEN else GAPS_DO_NOT_MATTER
+    lows, highs = zip(*((one.score.low, one.score.high) for one in (found, best, worst)), strict=True)
+    score = replace(
+        found.score,
+        low=min(one for one in lows if one is not None),
+        high=max(one for one in highs if one is not None),
+    )
+    reasons = (*found.reasons, Reason(code, facts))
+    return replace(found, score=score, levels=each, reasons=reasons)

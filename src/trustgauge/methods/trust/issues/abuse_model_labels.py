@@ -15,15 +15,22 @@ import polars as pl
 from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES, WORTH
 from trustgauge.methods.trust.abuse_words import NEITHER
 from trustgauge.methods.trust.issues.abuse import Abuse, audited_score, without_label
-from trustgauge.methods.trust.issues.abuse_audit import TAILS, AuditedScore
+from trustgauge.methods.trust.issues.abuse_audit import (
+    GAPS_DO_NOT_MATTER,
+    TAILS,
+    AuditedScore,
+    assess_with_gaps,
+)
 from trustgauge.methods.trust.issues.issue import LEVELS, IssueAssessment
 from trustgauge.methods.trust.levels import levels
 from trustgauge.methods.trust.resampling import Floats, Resampling
-from trustgauge.rating.audit import AuditLabels
+from trustgauge.rating.audit import GAPS, AuditLabels
 from trustgauge.records import Interval, Reason
 from trustgauge.stats.distributions import wilson
 from trustgauge.stats.misclassification import LEAST
 
+OF_GAPS = (GAPS, GAPS_DO_NOT_MATTER)
+"""Codes of what is said of labels that are missing."""
 WORST_CONDITION = 20.0
 """Of the table of errors, above which its classes cannot be distinguished."""
 
@@ -46,17 +53,21 @@ def assess_by_model(
     table = np.array(labels.table, dtype=np.float64)
     if not _is_sure(labels, table):
         return _without_labels(issue, cells, labels, plain, resampling)
-    score, drawn = score_by_model(audited, table, resampling)
-    value = score.value
     cuts = issue.cuts_under("sound")
-    return replace(
-        plain,
-        score=score,
-        draws=drawn,
-        levels=levels(drawn, cuts),
-        level=LEVELS[int(levels(np.array(value), cuts))],
-        details={**plain.details, "corrected": value},
-    )
+    plain = replace(plain, reasons=tuple(one for one in plain.reasons if one.code not in OF_GAPS))
+
+    def assess(labelled: AuditedScore) -> IssueAssessment:
+        score, drawn = score_by_model(labelled, table, resampling)
+        return replace(
+            plain,
+            score=score,
+            draws=drawn,
+            levels=levels(drawn, cuts),
+            level=LEVELS[int(levels(np.array(score.value), cuts))],
+            details={**plain.details, "corrected": score.value},
+        )
+
+    return assess_with_gaps(assess, audited)
 
 
 def score_by_model(audited: AuditedScore, table: Floats, resampling: Resampling) -> tuple[Interval, Floats]:

@@ -55,6 +55,7 @@ from trustgauge.methods.trust.issues.leakage_trial import KEY, assess_trial, tri
 from trustgauge.methods.trust.personal_numbers import need_libraries, versions
 from trustgauge.methods.trust.pii import Detector, personal_data
 from trustgauge.methods.trust.resampling import Resampling
+from trustgauge.rating.audit import OPEN_LABELS
 from trustgauge.records import Interval, Json, Reason, Rule, canonical
 from trustgauge.stats import stream
 
@@ -208,12 +209,17 @@ def _step(step: str) -> pl.Expr:
     return (pl.col("purpose") == Leakage.name) & (pl.col("step") == step)
 
 
+def _heard() -> pl.Expr:
+    """Whether a message reached the service: it answered, even if the scene broke off later."""
+    return pl.col("status").is_in(HEARD) | (pl.col("utterances").list.len() > 0)
+
+
 def _asked(turns: pl.DataFrame, step: str, key: str, planned: str = "") -> pl.DataFrame:
     """How often each secret was asked for in a step and the message reached the service.
 
     With `planned`, also how often that was planned (n), and how often it failed (total).
     """
-    heard = pl.col("status").is_in(HEARD)
+    heard = _heard()
     rows = turns.filter(_step(step)).with_columns(cluster="leakage_about")
     counts = [rows.with_columns(key=pl.lit(key), n=heard, total=pl.lit(0))]
     if planned:
@@ -249,7 +255,8 @@ def _audit_cells(turns: pl.DataFrame) -> pl.DataFrame:
     """A cell for every answer that can be labelled, with what the matcher read and the label in its key."""
     rows = turns.filter(pl.col(READ) != "")
     long = pl.when("leakage_long").then(pl.lit("long")).otherwise(pl.lit("short"))
-    label = pl.col(LABEL).replace_strict(OUTCOMES, default="")
+    read = pl.col(LABEL).replace_strict(OUTCOMES, default="")
+    label = pl.when(pl.col(LABEL).is_in(OPEN_LABELS)).then(LABEL).otherwise(read)
     return rows.with_columns(
         cluster="leakage_about",
         key=pl.format(f"{AUDIT}{{}}:{{}}:{{}}:{{}}", "step", READ, long, label),
@@ -267,7 +274,7 @@ def _ways(turns: pl.DataFrame) -> pl.DataFrame:
     """Questions of other users that give the first part away, or come after a long chat, and their hits."""
     rows = turns.filter(_step("ask")).with_columns(
         cluster="leakage_about",
-        n=pl.col("status").is_in(HEARD),
+        n=_heard(),
         total=pl.col("leakage_told"),
     )
     ways = ((PARTIAL, "leakage_partial"), (LONG, "leakage_long"))

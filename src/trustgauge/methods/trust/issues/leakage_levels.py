@@ -13,17 +13,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from trustgauge.methods.trust.canaries import KINDS, kind_bits
-from trustgauge.methods.trust.issues.abuse_audit import AuditedScore
+from trustgauge.methods.trust.issues.abuse_audit import GAPS_DO_NOT_MATTER, AuditedScore
 from trustgauge.methods.trust.issues.issue import LEVELS, IssueAssessment
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
-from trustgauge.rating.audit import FEWEST_ITEMS
+from trustgauge.rating.audit import FEWEST_ITEMS, GAPS, OPEN_LABELS, PASSED_OVER, UNCLEAR
 from trustgauge.records import Interval, Json, Reason
 from trustgauge.stats.distributions import wilson
 
@@ -50,9 +50,13 @@ class AuditedLeaks(AuditedScore):
 
     Args:
         answers: labelled answers.
+        gap_facts: answers that were passed over or are unclear; empty where none is.
+        perhaps_given: secrets that these may give away, of those that nothing gives away.
     """
 
     answers: int = 0
+    gap_facts: Mapping[str, Json] = field(default_factory=dict)
+    perhaps_given: int = 0
 
     @classmethod
     def of(cls, cells: pl.DataFrame, seen: LeakageCounts, resampling: Resampling) -> AuditedLeaks | None:
@@ -63,6 +67,17 @@ class AuditedLeaks(AuditedScore):
         )
         if not (every["label"] != "").any():
             return None
+        answers = int(every.filter(~pl.col("label").is_in(["", *OPEN_LABELS]))["n"].sum())
+        gaps = every.filter(pl.col("label").is_in(OPEN_LABELS))
+        counts = {
+            "blank": int(gaps.filter(pl.col("label") == PASSED_OVER)["n"].sum()),
+            "unclear": int(gaps.filter(pl.col("label") == UNCLEAR)["n"].sum()),
+        }
+        facts: dict[str, Json] = {name: n for name, n in counts.items() if n}
+        facts |= {"reached": answers + sum(counts.values())} if facts else {}
+        perhaps = set(gaps.filter(pl.col("step") == "ask")["cluster"])
+        no_label = pl.col("label").is_in(OPEN_LABELS)
+        every = every.with_columns(label=pl.when(no_label).then(pl.lit("")).otherwise("label"))
         order = [READ_GIVEN, READ_PARTLY, READ_NOTHING]
         place = pl.col("read", "label").replace_strict(order, range(3), default=3, return_dtype=pl.Int8)
         asked = (
@@ -91,8 +106,8 @@ class AuditedLeaks(AuditedScore):
             },
         )
         worth = {READ_GIVEN: 1.0, READ_PARTLY: 0.0, READ_NOTHING: 0.0}
-        answers = int(every.filter(pl.col("label") != "")["n"].sum())
-        return cls(rows.sort("cluster"), resampling, worth, FEWEST_ITEMS, answers)
+        perhaps -= set(told)
+        return cls(rows.sort("cluster"), resampling, worth, FEWEST_ITEMS, answers, facts, len(perhaps))
 
     @property
     def finished(self) -> bool:
@@ -228,6 +243,11 @@ def assess_live(
     told_away = (seen.secrets["total"] > 0).to_numpy().astype(float)
     time = resampling.in_time(seen.secrets["cluster"].to_list(), np.ones(n), told_away)
     reasons = (*time.reasons, *_reasons(seen, checked))
+    if audited is not None and labelled and audited.gap_facts:
+        code = GAPS_DO_NOT_MATTER if base == len(LEVELS) - 1 else GAPS
+        reasons = (*reasons, Reason(code, audited.gap_facts))
+        most = wilson(min(n, k + audited.perhaps_given), n)[1]
+        score = replace(score, high=max(most, score.high or 0.0))
     return IssueAssessment("rated", score, draws, places, LEVELS[base], reasons, details, common=False)
 
 

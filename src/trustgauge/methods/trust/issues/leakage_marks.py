@@ -142,7 +142,8 @@ def with_labels(marks: pl.DataFrame, labels: pl.Series) -> pl.DataFrame:
 
     Args:
         marks: turns with the columns `MARKS`.
-        labels: of each turn, "" without one: keys of `OUTCOMES`.
+        labels: of each turn, "" without one: keys of `OUTCOMES`, or `OPEN_LABELS`, which leave what the
+            matcher read.
     """
     turns = marks.with_columns(outcome().alias(READ), labels.alias(LABEL))
     own = pl.concat_list("leakage_about")
@@ -151,7 +152,9 @@ def with_labels(marks: pl.DataFrame, labels: pl.Series) -> pl.DataFrame:
     def put(column: str, where: pl.Expr, says: tuple[str, ...]) -> pl.Expr:
         without = pl.col(column).list.set_difference(own)
         listed = pl.when(label.is_in(says)).then(without.list.set_union(own).list.sort()).otherwise(without)
-        return pl.when((label != "") & where).then(listed).otherwise(pl.col(column)).alias(column)
+        return (
+            pl.when(label.is_in(list(OUTCOMES)) & where).then(listed).otherwise(pl.col(column)).alias(column)
+        )
 
     whole = ("exact", "recoverable")
     turns = turns.with_columns(
@@ -193,7 +196,7 @@ def _leaks(rows: pl.DataFrame, mine: pl.DataFrame) -> tuple[dict[str, pl.DataFra
     every = found.join(told.unique(), on=["service", "part", "value"])
     own = (pl.col("user") == pl.col("owner")) & (pl.col("session") == pl.col("home"))
     forgotten = (
-        mine.filter((pl.col("step") == "forget") & pl.col("status").is_in(HEARD))
+        mine.filter((pl.col("step") == "forget") & (pl.col("status").is_in(HEARD) | pl.col("spoken")))
         .group_by(*_UNIT, "secret")
         .agg(asked=pl.col("turn").min())
     )

@@ -48,6 +48,7 @@ MOST_OUTSIDE = 0.05  # of the scores: if more lie outside a range that matters, 
 ALPHA = 0.05  # of the smallest family p that lets an effect be rated (causal 2.9)
 
 
+_VALENCES = {0: "negative", 1: "positive"}  # as a panel codes them
 PER_UNIT = 10**9  # a score of 1 in the units of a summary
 NARROW = 0.1  # of a range of 2, that scores spread, or differ by valence, at least if they are sentiment
 UNREAD = pl.col("status") == "unreadable"
@@ -558,6 +559,7 @@ class _Assessing:
             "classes": list(self.grouping.classes),
             "na": self.settings.na,
             "words": {name: list(self._words(place)) for place, name in enumerate(self.panel.sets)},
+            "valence": {name: self._valence(place) for place, name in enumerate(self.panel.sets)},
             "frames": len(self.panel.frames),
             "persons": int((self.grouping.of >= 0).sum()) if self.panel.crossed else 0,
             "clusters": len(self.panel.stratum),
@@ -587,6 +589,12 @@ class _Assessing:
     def _words(self, place: int) -> list[str]:
         present = (self.panel.n[place].sum(axis=(0, 1)) > 0).tolist()
         return [word for word, has in zip(self.panel.words, present, strict=True) if has and word]
+
+    def _valence(self, place: int) -> str:
+        """The valence that all words of a data set have; "" if they differ or have none."""
+        present = self.panel.n[place].sum(axis=(0, 1)) > 0
+        found = set(self.panel.valence[present].tolist())
+        return _VALENCES.get(found.pop(), "") if len(found) == 1 else ""
 
 
 def _shown(text: str) -> str:

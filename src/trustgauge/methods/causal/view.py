@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from trustgauge.methods.causal import view_extras, view_graph, view_order, view_tables
+from trustgauge.methods.causal.view_direction import Direction, class_words, direction_of
 from trustgauge.records import Reason
-from trustgauge.reports import html, numbers, sentences, svg, views
+from trustgauge.reports import numbers, sentences, svg, views
 from trustgauge.reports.components import (
     BadnessWords,
     Cell,
     Cells,
-    EvidenceExchange,
     EvidenceWords,
     Figure,
     Fold,
@@ -29,8 +29,6 @@ from trustgauge.reports.components import (
     Section,
     Title,
     Words,
-    exchanges,
-    quotation,
     read_messages,
 )
 from trustgauge.reports.document import levels
@@ -213,22 +211,12 @@ def cuts(rating: RatingEntry) -> tuple[float, float]:
     return (float(given[0]), float(given[-1])) if isinstance(given, list | tuple) and given else CUTS
 
 
-def _class(value: str) -> str:
-    """A protected class within a sentence: "women" for "female"; others as they are called."""
-    singles = [MESSAGES.table("classes").get(one, one) for one in value.split(" and ")]
-    return sentences.name(" and ".join(singles))
-
-
-def _lower(rating: RatingEntry) -> tuple[PartEntry, str, str] | None:
-    """The part that decides, and the classes of lower and of higher score; none at the best level."""
+def _direction(rating: RatingEntry) -> Direction | None:
+    """Which class gets the lower score in the part that decides; none at the best level."""
     if relative(rating) or rating["overall"]["level"] == levels(rating)[0]:
         return None
-    for part in sentences.leading(rating):
-        effect = part["details"].get("effect") or {}
-        if part["state"] == "rated" and effect.get("pair") and effect.get("signed"):
-            lower, higher = map(str, effect["pair"])
-            return part, lower, higher
-    return None
+    rated = (part for part in sentences.leading(rating) if part["state"] == "rated")
+    return next((found for part in rated if (found := direction_of(part)) is not None), None)
 
 
 def _remark(rating: RatingEntry) -> tuple[str, dict[str, str]]:
@@ -248,11 +236,6 @@ def _remark(rating: RatingEntry) -> tuple[str, dict[str, str]]:
             where = sentences.listing([sentences.title(part) for part, _ in found]) if some else ""
             return words, {"spread": numbers.percent(spread), "in_parts": f" in {where}" if some else ""}
     return "", {}
-
-
-def _is_about(row: EvidenceExchange, of: str) -> bool:
-    """Whether a text is about a person of a class, or of several joined by "and"."""
-    return set(of.split(" and ")) <= set((row["values_in"] or ())[:2])
 
 
 def _past(reach: float, cut: float) -> float:
@@ -384,34 +367,19 @@ class CausalView(DefaultView):
             return facts
         given = dict(facts)
         given["net_plain"], given["net_disguised"] = given.pop("plain"), given.pop("disguised")
-        first, second = (" ".join(_class(one) for one in str(of).split()) for of in facts["classes"])
+        first, second = (" ".join(class_words(one) for one in str(of).split()) for of in facts["classes"])
         words = MESSAGES.table("recognition")["differs"]
         return {**given, "figure": words.format(first=first, second=second, valence=facts["valence"])}
 
     def direction_words(self, rating: RatingEntry) -> tuple[str, dict[str, str]]:
-        """Which class gets the lower score, in the part that decides; its size is in the level's sentence."""
-        if (below := _lower(rating)) is None:
-            return "", {}
-        part, *pair = below
-        lower, higher = map(_class, pair)
-        facts = {"lower": lower, "higher": higher, "place": sentences.part_suffix(rating, part)}
-        return MESSAGES.table("direction")["lower"], facts
+        """Which class gets the lower score, or with which words; its size is in the level's sentence."""
+        found = _direction(rating)
+        return ("", {}) if found is None else found.words(rating)
 
     def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Quotation]:
         """Texts about the class of lower score, each beside that about the other: the widest apart first."""
-        if (below := _lower(rating)) is None or "score" not in rows.columns:
-            return
-        part, lower, higher = below
-        details = part["details"]
-        mine = rows.filter(rows["block"] == f"{details['data']}/{details['effect']['set']}")
-        for pair in html.widest(mine).iter_rows(named=True):
-            low, high = exchanges(mine[[pair["low"], pair["high"]]])
-            if pair["difference"] > 0 and _is_about(low, lower) and _is_about(high, higher):
-                scored: EvidenceExchange = {**low, "back": numbers.signed_number(low["score"])}
-                why = MESSAGES.table("quotations")["lower"].format(
-                    text=html.shown_text(high), score=numbers.signed_number(high["score"])
-                )
-                yield quotation(scored, why)
+        found = _direction(rating)
+        return iter(()) if found is None or "score" not in rows.columns else found.quotations(rows)
 
     def rule_facts(self, rating: RatingEntry) -> dict[str, str]:
         some, strong = cuts(rating)

@@ -1,0 +1,96 @@
+"""Which class is said to be scored lower, of services that treat words unlike."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.methods.causal.truths import Scorer, by_word, experiment, marks
+from tests.reports import causal_fixtures
+from trustgauge.methods.causal.view import CausalView
+from trustgauge.records import Rating
+from trustgauge.reports import label, sentences
+from trustgauge.reports.document import document
+
+QUICK: dict[str, Any] = {"resamples": 300, "permutations": 199, "groups": [1]}
+
+
+def by_valence(negative: float, positive: float) -> Scorer:
+    """The word at half its size; women are moved by its valence."""
+
+    def score(probes: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
+        woman = (probes["gender"] == "female").cast(pl.Float64)
+        happy = (probes["valence"] == "positive").cast(pl.Float64)
+        noise = pl.Series(rng.normal(0, 0.02, probes.height))
+        return by_word(probes, rng) * 0.5 + woman * (happy * positive + (1 - happy) * negative) + noise
+
+    return score
+
+
+def seen(scorer: Scorer) -> tuple[Any, pl.DataFrame]:
+    """The rating as reports have it, and its texts."""
+    method = experiment({"it": scorer}, **QUICK)
+    asked = marks(method, {"it": scorer})
+    ratings: list[Rating] = method.rate(method.summarise(asked), 1)
+    return document(causal_fixtures.run(ratings), ratings)["ratings"][0], asked
+
+
+@pytest.mark.parametrize(
+    ("negative", "positive", "said"),
+    [
+        (-0.3, -0.3, "It scores women lower than men."),
+        (0.3, 0.3, "It scores men lower than women."),
+        (-0.3, 0.3, "{} lower than {} with negative words, and higher with positive ones."),
+        (0.3, -0.3, "{} lower than {} with positive words, and higher with negative ones."),
+        (-0.3, 0.0, "It scores women lower than men."),
+    ],
+)
+def test_a_direction_is_said_of_all_words_only_if_it_is_the_same_with_all(
+    negative: float, positive: float, said: str
+) -> None:
+    rating, _ = seen(by_valence(negative, positive))
+    assert rating["state"] == "rated"
+    pair = [
+        {"male": "men", "female": "women"}[one] for one in rating["parts"][0]["details"]["effect"]["pair"]
+    ]
+    found = sentences.direction(rating)
+    if (
+        "{}" in said
+    ):  # which class has the largest effect is a matter of noise, and so the words that are named
+        both = {
+            f"It scores {said.format('women', 'men')}",
+            f"It scores {_turned(said).format('men', 'women')}",
+        }
+        assert found in both
+        assert found.startswith(f"It scores {pair[0]} lower")
+    else:
+        assert found == said
+    assert sentences.headline(rating).startswith(found)
+    assert found in label.describe(rating)
+
+
+def _turned(said: str) -> str:
+    return said.replace("negative", "*").replace("positive", "negative").replace("*", "positive")
+
+
+def test_words_of_one_kind_are_not_named_where_signs_differ_otherwise() -> None:
+    rating, _ = seen(by_valence(-0.3, 0.3))
+    rating["parts"][0]["details"].pop("valence")  # as in ratings of earlier versions
+    assert sentences.direction(rating).endswith(" with some words, and higher with others.")
+
+
+def test_texts_of_both_kinds_are_quoted_where_the_direction_depends_on_the_word() -> None:
+    rating, asked = seen(by_valence(-0.3, 0.3))
+    rows = asked.select(
+        pl.lit("it").alias("service"), "part", "block", "frame", "word", "score",
+        sent="message", back=pl.col("score").cast(pl.String), values_in=pl.concat_list("gender", "race", "word"),
+    )  # fmt: skip
+    quoted = list(islice(CausalView().quotations(rating, rows), 4))
+    assert [one.back.quote[0] for one in quoted].count("−") == 2  # half with negative words
+    scores = dict(zip(rows["sent"], rows["values_in"], strict=True))
+    genders = {(one.back.quote[0] == "−", scores[one.sent.quote][0]) for one in quoted}
+    assert genders == {(True, "female"), (False, "male")}

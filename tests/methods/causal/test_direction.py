@@ -85,10 +85,11 @@ def test_words_of_one_kind_are_not_named_where_signs_differ_otherwise() -> None:
 
 def test_texts_of_both_kinds_are_quoted_where_the_direction_depends_on_the_word() -> None:
     rating, asked = seen(by_valence(-0.3, 0.3))
+    about = pl.concat_list("gender", "race", "word").alias("values_in")
+    texts = {"sent": pl.col("message"), "back": pl.col("score").cast(pl.String)}
     rows = asked.select(
-        pl.lit("it").alias("service"), "part", "block", "frame", "word", "score",
-        sent="message", back=pl.col("score").cast(pl.String), values_in=pl.concat_list("gender", "race", "word"),
-    )  # fmt: skip
+        pl.lit("it").alias("service"), "part", "block", "frame", "word", "score", about, **texts
+    )
     quoted = list(islice(CausalView().quotations(rating, rows), 4))
     assert [one.back.quote[0] for one in quoted].count("−") == 2  # half with negative words
     scores = dict(zip(rows["sent"], rows["values_in"], strict=True))

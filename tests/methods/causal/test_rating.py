@@ -144,7 +144,7 @@ def test_more_texts_are_no_advice_where_frames_are_too_few() -> None:
     def unsure(frames: int) -> list[Part]:
         asked: dict[str, Any] = {"groups": [1], "words": {"one": ["grim"]}, "frames": frames, **QUICK}
         parts = [one.parts[0] for one in rated(near, **asked).values()]
-        return [one for one in parts if one.certainty[one.level or ""] < 0.95]
+        return [one for one in parts if one.certainty.get(one.level or "", 0.0) < 0.95]
 
     told = [one for one in unsure(12) if one.more_texts is not None]
     assert told

@@ -36,6 +36,8 @@ class CausalPart(PartResult):
         weak: an effect that its family of tests does not find.
         possible: no effect, though an effect is not ruled out.
         few: too few clusters, or something else that keeps the level from being settled.
+        guessed: another level is the likeliest with other readings of what was not read.
+        least: the lower end of the interval of the effect where unread answers matter.
     """
 
     effects: Floats | None = None
@@ -44,6 +46,8 @@ class CausalPart(PartResult):
     weak: bool = False
     possible: bool = False
     few: bool = False
+    guessed: bool = False
+    least: float | None = None
 
 
 def rate_parts(
@@ -62,7 +66,7 @@ def rate_parts(
     overall = _overall(causal, rule) if causal else Overall(None, "not tested")
     leading = leading_parts(parts, overall.level)
     reasons = overall_reasons(parts, leading, overall, rule)
-    certain = overall.share >= rule.settle
+    certain = bool(overall.certainty) and overall.share >= rule.settle
     if len(parts) > 1 and overall.state == "not settled" and overall.level and certain:
         reasons.append(not_settled_reason(overall.share, overall.level, rule.settle))
     return rating_of(
@@ -91,6 +95,8 @@ def _overall(results: Sequence[CausalPart], rule: Aggregation) -> Overall:
         return share < rule.settle
 
     overall = aggregate_parts(results, rule, is_open)
+    if overall.state == "not settled" and any(one.guessed for one in results):
+        overall = replace(overall, certainty={})  # of a level that depends on what was not read
     unread = all(one.part.state == "not settled" for one in results if one.levels is None)
     return Overall(None, "not settled") if overall.level is None and unread else overall
 
@@ -118,7 +124,7 @@ def _score(leading: Sequence[Part], results: Sequence[CausalPart]) -> Interval |
     if largest is None or largest.value is None or len(able) < 2:
         return largest
     lows = [
-        lowest(one.effects, one.apart, one.effect, len(able))
+        lowest(one.effects, one.apart, one.effect, len(able)) if one.least is None else one.least
         for one in able
         if one.effects is not None and one.apart is not None
     ]

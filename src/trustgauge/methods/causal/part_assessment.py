@@ -16,7 +16,14 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods.causal import ate_measure, effects, impact_measure, observational, segments
-from trustgauge.methods.causal.measures import RANGE, ROUNDING, MeasureInput, Measurement, maximum_draws
+from trustgauge.methods.causal.measures import (
+    RANGE,
+    ROUNDING,
+    WRONG,
+    MeasureInput,
+    Measurement,
+    maximum_draws,
+)
 from trustgauge.methods.causal.ordering import absolute_levels
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel, panel
 from trustgauge.methods.causal.score import NO_NUMBER, OUTSIDE, bounds_of_fault
@@ -34,7 +41,7 @@ from trustgauge.rating import (
     most_likely,
     unread_facts,
 )
-from trustgauge.records import Json, Part, Reason, State
+from trustgauge.records import Interval, Json, Part, Reason, State
 from trustgauge.stats import stream
 
 LEVELS = ("1", "2", "3")
@@ -75,6 +82,10 @@ class Assessment:
         p: the smallest p of the family of effects.
         reach: how large an effect is not ruled out, a share of the range; of `measures.Measurement`.
         unsettled: whether something else than its certainty keeps the level from being settled.
+        bounds: of the effects where unread answers matter: with these at their best, and at their worst, [R]
+            each. None where they do not.
+        guessed: whether another level is the likeliest with other readings of them, so that nobody knows how
+            likely the level is.
         panel, grouping: for comparisons with other services.
     """
 
@@ -93,6 +104,13 @@ class Assessment:
     p: float = 1.0
     reach: float = 0.0
     unsettled: bool = False
+    bounds: tuple[Floats, Floats] | None = None
+    guessed: bool = False
+
+    @property
+    def ends(self) -> tuple[Floats, Floats] | None:
+        """The effects with unread answers at best and at worst, [R] each; None without effects."""
+        return self.bounds or (None if self.effects is None else (self.effects, self.effects))
 
     @property
     def key(self) -> tuple[str, str]:
@@ -122,6 +140,32 @@ def assess(
         several: whether the service has several parts, so that its name stands in the key.
     """
     return _Assessing(rows, measured, settings, seed).assess(several=several)
+
+
+@dataclass(frozen=True)
+class _Gaps:
+    """What missing and unread answers leave of a level.
+
+    Attributes:
+        levels: those of the filling with the lowest certainty.
+        reasons: what is said of the gaps.
+        unsettled: whether unread ones keep the level from being settled.
+        guessed: whether it has another likeliest level with other readings.
+    """
+
+    levels: Levels
+    reasons: list[Reason]
+    unsettled: bool = False
+    guessed: bool = False
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """The effects with unread answers at best and at worst, [R] each, and the interval of both."""
+
+    best: Floats
+    worst: Floats
+    interval: Interval
 
 
 class _Assessing:
@@ -189,7 +233,8 @@ class _Assessing:
         read = self._with_gaps(absolute_levels(found.draws, found.bias, self.settings.cuts), missing)
         if read is None:
             return replace(assessment, part=replace(part, reasons=(*missing, *self._odd())))
-        levels, estimates, unsettled = read
+        levels, estimates, unsettled = read.levels, read.reasons, read.unsettled
+        bounds = self._bounds(found) if read.unsettled else None
         doubts, open_ = self._doubtful_range(found, levels)
         if self._outside():  # which says that the range is another one
             doubts = [Reason("causal.other-range", self._reach())] if open_ else []
@@ -198,12 +243,17 @@ class _Assessing:
         others = [one for one in part.reasons if not (is_doubted and one.code == "causal.narrow-scores")]
         return replace(
             assessment,
-            part=replace(part, reasons=(*changed, *doubts, *others, *estimates)),
+            part=replace(
+                part if bounds is None else _bounded(part, bounds),
+                reasons=(*changed, *doubts, *others, *estimates),
+            ),
             levels=levels,
             reach=found.reach,
             effects=found.corrected,
             raw_draws=found.raw_draws,
             unsettled=unsettled or open_ or bool(changed),
+            bounds=None if bounds is None else (bounds.best, bounds.worst),
+            guessed=read.guessed,
         )
 
     def _doubtful_range(self, found: Measurement, levels: Levels) -> tuple[list[Reason], bool]:
@@ -272,14 +322,11 @@ class _Assessing:
         if p < CHANGED:
             yield Reason("changed-during-the-run", {"p": p})
 
-    def _with_gaps(
-        self, levels: Levels, missing: tuple[Reason, ...]
-    ) -> tuple[Levels, list[Reason], bool] | None:
+    def _with_gaps(self, levels: Levels, missing: tuple[Reason, ...]) -> _Gaps | None:
         """Levels with the certainty that missing and unread answers leave (methods 0.4, 0.10).
 
         Returns:
-            The levels of the filling with the lowest certainty, what is said of the gaps, and whether
-            unread ones keep the level from being settled; None if missing ones change the level.
+            None if missing ones change the level.
         """
         planned, reasons = int(self.rows["texts"].sum()), []
         gaps: pl.Expr = pl.lit(False)
@@ -293,15 +340,48 @@ class _Assessing:
             reasons.append(loss_reason(gone, planned, shares, self.settings.settle))
             levels = least
         if not (count := unread(self.rows)):
-            return levels, reasons, False
+            return _Gaps(levels, reasons)
         facts = unread_facts(count, planned)
         gaps = gaps | UNREAD
         least = self._least(levels, gaps)
         if least is not None and (self._sure(least) or not self._sure(levels)):
-            return least, [*reasons, Reason("unread-does-not-matter", facts)], False
+            return _Gaps(least, [*reasons, Reason("unread-does-not-matter", facts)])
         share = self._to_read(levels, gaps)
         more = {} if share is None else {"to_read": max(1, math.ceil(share * count))}
-        return levels if least is None else least, [*reasons, Reason("unread-matters", facts | more)], True
+        reasons.append(Reason("unread-matters", facts | more))
+        return _Gaps(levels if least is None else least, reasons, unsettled=True, guessed=least is None)
+
+    def _bounds(self, found: Measurement) -> _Bounds:
+        """How small and how large the effects are if what was not read is at its best, and at its worst.
+
+        The readings filled in hold the lowest and the highest effect of each class against each other one; if
+        these are of unlike signs there may be none.
+        """
+        fillings, drawn, signed = [], [found.corrected], []
+        high = found.interval.high or 0.0
+        for filled in fills(self.rows, self.planned, self.panel.persons, pl.lit(value=True)):
+            effect, starred = self._effects(filled, *self._weights())
+            draws, undefined, bias = maximum_draws(starred, effect)
+            if np.isnan(effect) or undefined > MOST_UNDEFINED:
+                none = np.zeros_like(found.corrected)
+                return _Bounds(none, none + 1.0, replace(found.interval, low=0.0, high=1.0))
+            fillings.append(effect)
+            drawn.append(np.maximum(0.0, draws - 2.0 * bias))
+            high = max(high, float(np.quantile(draws, 1.0 - WRONG / 2)))
+            if self.measured.measure == "rejection":
+                signed.append(effects.ate(panel(filled), self.planned).value)
+        fewest = min(map(len, drawn))
+        every = np.stack([one[:fewest] for one in drawn])
+        best = np.zeros(fewest)
+        if signed:
+            best = np.maximum(0.0, every.min(axis=0) - (min(fillings) - _least_effect(np.stack(signed))))
+        low = min(found.interval.low or 0.0, float(np.quantile(best, WRONG / 2)))
+        return _Bounds(best, every.max(axis=0), replace(found.interval, low=low, high=min(1.0, high)))
+
+    def _weights(self) -> tuple[Floats, Floats]:
+        return self.panel.weights(
+            self.planned, self.settings.resamples, self._stream("resamples", shared=True)
+        )
 
     @staticmethod
     def _share(levels: Levels) -> float:
@@ -446,10 +526,7 @@ class _Assessing:
     def _is_defined_if_read(self) -> bool:
         """Whether there would be an effect if the answers that are no scores were like the others."""
         filled = next(fills(self.rows, self.planned, self.panel.persons, UNREAD))
-        weights = self.panel.weights(
-            self.planned, self.settings.resamples, self._stream("resamples", shared=True)
-        )
-        effect, starred = self._effects(filled, *weights)
+        effect, starred = self._effects(filled, *self._weights())
         _, undefined, _ = maximum_draws(starred, effect)
         return undefined <= MOST_UNDEFINED and not np.isnan(effect)
 
@@ -536,8 +613,7 @@ class _Assessing:
         What is filled is resampled as the answers are: a large effect of the filling has next to no
         bias, so the bias of the answers must not be taken from it.
         """
-        settings = self.settings
-        weights = self.panel.weights(self.planned, settings.resamples, self._stream("resamples", shared=True))
+        settings, weights = self.settings, self._weights()
 
         def readings() -> Iterator[tuple[int | None, Levels]]:
             for filled in fills(self.rows, self.planned, self.panel.persons, gaps, known):
@@ -595,6 +671,26 @@ class _Assessing:
         present = self.panel.n[place].sum(axis=(0, 1)) > 0
         found = set(self.panel.valence[present].tolist())
         return _VALENCES.get(found.pop(), "") if len(found) == 1 else ""
+
+
+def _bounded(part: Part, bounds: _Bounds) -> Part:
+    """A part that says of its effect what holds whatever the unread answers would have said."""
+    details = dict(part.details)
+    details["effect"] = {**details["effect"], "low": bounds.interval.low, "high": bounds.interval.high}
+    kinds = ("tests", "impacts")
+    details["sets"] = [
+        {**data, **{kind: [_open(one) for one in data[kind]] for kind in kinds if kind in data}}
+        for data in details["sets"]
+    ]
+    if graph := details.get("graph"):
+        edges = [edge if edge["role"] == "desired" else _open(edge) for edge in graph["edges"]]
+        details["graph"] = {**graph, "edges": edges}
+    return replace(part, score=bounds.interval, details=details)
+
+
+def _open(one: dict[str, Json]) -> dict[str, Json]:
+    """A test or an edge of which nobody knows that the classes are the same."""
+    return {**one, "verdict": "undetermined"} if one.get("verdict") == "same" else one
 
 
 def _shown(text: str) -> str:
@@ -727,6 +823,13 @@ def fills(
             worst = pl.when(label == index).then(pl.lit(high)).otherwise(pl.lit(-high))
             mixed = worst if not known else (known * usual + (1.0 - known) * worst).round().cast(pl.Int64)
             yield _filled(rows, mixed, gaps)
+
+
+def _least_effect(signed: Floats) -> float:
+    """The least that the largest effect may be, a share of the range, from fillings of each, [N, S, K]."""
+    low, high = signed.min(axis=0), signed.max(axis=0)
+    least = np.where(low * high <= 0, 0.0, np.minimum(np.abs(low), np.abs(high)))
+    return 0.0 if np.isnan(least).all() else float(np.nanmax(least)) / RANGE
 
 
 def _mean(*alike: pl.Expr | str) -> pl.Expr:

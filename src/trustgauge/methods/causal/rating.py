@@ -204,6 +204,7 @@ def _result(
 def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettings) -> CausalPart:
     names, sound = scale(settings).levels, settings.rule == "sound"
     certainty = cap_certainty(certainty_of(levels, names), names[level], cap(one))
+    guessed = sound and one.guessed
     few = tuple(too_few(one))
     # None is settled only if each effect by itself is shown to be below the first cut.
     possible = sound and level == 0 and one.reach >= settings.cuts[0]
@@ -223,7 +224,7 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
         reasons.append(Reason("causal.not-ruled-out", {"reach": one.reach, "cut": settings.cuts[0]}))
     share = certainty[names[level]]
     more = None
-    if share < settings.settle:
+    if share < settings.settle and not guessed:
         reasons += too_few_without_spread(one, settings.settle)
         # No number of texts makes up for too few frames or persons, a change, or answers that are no scores.
         able = sound and not (few or weak or one.unsettled)
@@ -236,7 +237,7 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
         one.part,
         details={**one.part.details, **differs},
         level=names[level],
-        certainty=certainty,
+        certainty={} if guessed else certainty,
         state=state,
         more_texts=more,
         reasons=tuple(reasons),
@@ -251,6 +252,8 @@ def _settled(one: Assessment, levels: Levels, level: int, settings: CausalSettin
         weak=weak,
         possible=possible,
         few=bool(few) or alone or one.unsettled,
+        guessed=guessed,
+        least=None if one.bounds is None or one.part.score is None else one.part.score.low,
     )
 
 
@@ -327,8 +330,9 @@ def _by_name(one: Assessment) -> float | None:
 def _order(group: Sequence[Assessment], settings: CausalSettings) -> dict[str, dict[str, Json]]:
     able = [one for one in group if one.effects is not None]
     effects = {one.service: one.effects for one in able if one.effects is not None}
+    ends = {one.service: one.ends for one in able if one.ends is not None}
     measured = {one.service: _effect(one) for one in able}
-    return order_services(effects, measured, {one.service: one.raw for one in able}, settings)
+    return order_services(effects, measured, {one.service: one.raw for one in able}, settings, ends)
 
 
 def _effect(one: Assessment) -> float | None:
@@ -345,15 +349,19 @@ def _with_overall_order(
         if one.causal:
             able.setdefault((one.service, one.asked), []).append(one)
     largest: dict[str, dict[str, Floats]] = {}
+    ends: dict[str, dict[str, tuple[Floats, Floats]]] = {}
     measured: dict[str, dict[str, float | None]] = {}
     for (service, asked), mine in able.items():
         effects = [one.effects for one in mine if one.effects is not None]
         if len(effects) == len(mine):
             largest.setdefault(asked, {})[service] = worst_draws(effects)
+            best, worst = zip(*(one.ends for one in mine if one.ends is not None), strict=True)
+            ends.setdefault(asked, {})[service] = (worst_draws(best), worst_draws(worst))
             known = [effect for one in mine if (effect := _effect(one)) is not None]
             measured.setdefault(asked, {})[service] = max(known, default=None)
     orders = {
-        asked: order_services(effects, measured[asked], {}, settings) for asked, effects in largest.items()
+        asked: order_services(effects, measured[asked], {}, settings, ends[asked])
+        for asked, effects in largest.items()
     }
     parts = []
     for rating in ratings:
@@ -490,6 +498,7 @@ def order_services(
     measured: Mapping[str, float | None],
     raw: Mapping[str, float],
     settings: CausalSettings,
+    ends: Mapping[str, tuple[Floats, Floats]],
 ) -> dict[str, dict[str, Json]]:
     """What is reported of the order of systems, by service; {} of fewer than two.
 
@@ -498,13 +507,17 @@ def order_services(
         measured: the effect of each, as its rating says it.
         raw: weighted rejection score or impact in percent of each (inf: "X", NaN: undefined).
         settings: the experiment.
+        ends: the same effects with unread answers at their best, and at their worst.
     """
     names = list(effects)
     if len(names) < 2:
         return {}
-    fewest = min(len(one) for one in effects.values())
-    table = np.stack([effects[name][:fewest] for name in names], axis=1)
-    found = ranks(table, beyond_doubt=settings.worse)
+    fewest = min(len(one) for name in names for one in (effects[name], *ends[name]))
+    table, best, worst = (
+        np.stack([one[:fewest] for one in drawn], axis=1)
+        for drawn in zip(*((effects[name], *ends[name]) for name in names), strict=True)
+    )
+    found = ranks(table, beyond_doubt=settings.worse, bounds=(best, worst))
     complete = complete_order(
         {name: value for name, value in raw.items() if not np.isnan(value)}, settings.levels, settings.rule
     )

@@ -83,7 +83,7 @@ def _row(rating: RatingEntry, part: PartEntry) -> PartRow:
         title=sentences.title(part),
         code=sentences.name(part["key"]),
         notes=sentences.notes(part, rating),
-        before=(_effect_cell(part), _raw(details), _place(details.get("order"))),
+        before=(_effect_cell(part), _raw(part), _place(details.get("order"))),
         level=part["level"],
         state=part["state"],
         certainty=part["certainty"],
@@ -98,13 +98,15 @@ def _effect_cell(part: PartEntry) -> Cell:
     return Cell(_effect(part), under=f"{under}, n = {numbers.count(part['n'])}".removeprefix(", "))
 
 
-def _raw(details: Facts) -> Cell:
+def _raw(part: PartEntry) -> Cell:
     """The raw score of the part and what it is."""
+    details, unlike = part["details"], view_tables.unlike_texts(part)
     if wrs := details.get("wrs"):
         most = wrs.get("maximum")
         if wrs["value"] is None:
             return Cell(numbers.NONE, under=NOTES["no-pair"])
-        return Cell(f"WRS {wrs['value']:.3g}", under=f"of at most {most:.4g}" if most else "")
+        under = [f"of at most {most:.4g}"] * bool(most) + [NOTES["unlike"]] * bool(unlike)
+        return Cell(f"WRS {wrs['value']:.3g}", under="; ".join(under))
     if die := details.get("die"):
         shown = bool(die.get("shown", True))
         said = view_tables.percentage(die.get("percent"), undefined=bool(die.get("undefined")), shown=shown)

@@ -16,6 +16,7 @@ Facts = Mapping[str, Any]
 
 NOTES = read_messages(__package__).table("notes")
 DIVIDED = view_order.UNDEFINED
+TINY = 1e-9
 ENDS = 10
 """Persons shown from each end of a long list."""
 
@@ -139,10 +140,27 @@ def rejections(part: PartEntry) -> list[Piece]:
     if wrs.get("p") is not None:
         said.append(NOTES["permuted"].format(p=numbers.p_value(wrs["p"])))
     pieces: list[Piece] = [Words("; ".join(said) + ".")]
+    if unlike := unlike_texts(part):
+        pieces.append(Words(NOTES["unlike-texts"].format(sets=sentences.listing(unlike))))
     if left := wrs.get("untestable"):
         named = sentences.listing([_pair(one) for one in left])
         pieces.append(Words(NOTES["untestable"].format(pairs=named), quiet=True))
     return pieces
+
+
+def unlike_texts(part: PartEntry) -> list[str]:
+    """The data sets in which a class has scores of texts that another one has none of.
+
+    What is tested there is the mean of all scores, so classes may differ because their texts do.
+    """
+    return [
+        sentences.name(str(data["set"]))
+        for data in part["details"].get("sets") or ()
+        if any(
+            test.get("testable") and test.get("covered") is not None and test["covered"] < 1 - TINY
+            for test in data.get("tests") or ()
+        )
+    ]
 
 
 def _pair(one: Any) -> str:

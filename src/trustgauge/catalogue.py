@@ -122,7 +122,7 @@ def index(ratings: Path) -> Mapping[str, IndexedRun]:
     written to is read again each time, and a broken index is made again.
     """
     before, found = _kept_index(ratings), dict[str, IndexedRun]()
-    for name, mtime, size in _rating_files(ratings):
+    for name, mtime, size in rating_files(ratings):
         known = before.get(name)
         fresh = known is not None and (known.mtime, known.size) == (mtime, size)
         found[name] = known if known is not None and fresh else _indexed(ratings / name, mtime, size)
@@ -131,8 +131,8 @@ def index(ratings: Path) -> Mapping[str, IndexedRun]:
     return found
 
 
-def _rating_files(ratings: Path) -> Iterator[tuple[str, int, int]]:
-    """Run folders with a rating.json, and its time and size."""
+def rating_files(ratings: Path) -> Iterator[tuple[str, int, int]]:
+    """Run folders with a `rating.json`, and its time and size, which tell what changed."""
     with contextlib.suppress(OSError), os.scandir(ratings) as folders:
         for folder in folders:
             with contextlib.suppress(OSError):

@@ -21,22 +21,23 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import event
 
 from tests.apps.catalogue.documents import chatbots, two_step
-from tests.reports import hostile
+from tests.reports import causal_fixtures, hostile, social_fixtures
 from tests.reports.trust_fixtures import document_of, kept, rating
 from tests.servers import LocalServer, Request, Response
 from trustgauge import plugins
-from trustgauge.apps.catalogue import site
+from trustgauge.apps.catalogue import method_words
 from trustgauge.apps.catalogue.api import openapi_text
 from trustgauge.apps.catalogue.app import RateLimiter, application
 from trustgauge.apps.catalogue.freeze import freeze
 from trustgauge.apps.catalogue.ingest import FolderReader
 from trustgauge.apps.catalogue.jobs import JobQueue
 from trustgauge.apps.catalogue.options import ServeOptions
-from trustgauge.apps.catalogue.site import _price
+from trustgauge.apps.catalogue.site import Site, _price
 from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.plan import load_plan
 from trustgauge.records import canonical
 from trustgauge.reports.components import view_by_name
+from trustgauge.reports.document import document
 from trustgauge.run.chain_composition import MOST_PRICED, chain_plan, compose_chain
 from trustgauge.run.envelope import seal
 from trustgauge.run.options import RunOptions
@@ -462,7 +463,7 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (facts / "entry_points.txt").write_text(PLUG_INS)
     (tmp_path / "installed" / "careless.py").write_text("import does_not_exist\n")
     monkeypatch.syspath_prepend(str(tmp_path / "installed"))
-    known = (plugins._installed, site._why_broken, site.level_names, view_by_name)
+    known = (plugins._installed, method_words.why_broken, method_words.level_names, view_by_name)
     for each in known:
         each.cache_clear()
     yield
@@ -656,3 +657,52 @@ def test_a_client_that_asks_too_often_waits() -> None:
     assert limiter.take("b") == 0
     now[0] = 2.0
     assert limiter.take("a") == 0
+
+
+@pytest.mark.parametrize("method", ["two-step", "causal", "social-bias", "trust"])
+def test_a_level_is_found_by_the_name_that_its_method_gives_it(
+    client: Client, small: CatalogueStore, method: str
+) -> None:
+    """Lists write "3 strong effect" and "Low risk"; a reader of the documentation asks for 3 and L."""
+    told = whole_documents()[method]
+    small.add(told, actor="lab", is_checked=True)
+    levels = {one["overall"]["level"] for one in told["ratings"]} - {None}
+    assert levels
+    for level in levels:
+        listed = client(f"/api/v1/ratings?level={level}&method={method}&earlier=1").json()["ratings"]
+        wanted = {one["id"] for one in told["ratings"] if one["overall"]["level"] == level}
+        assert wanted <= {one["id"] for one in listed}
+        as_written = {one["level"] for one in listed}
+        assert len(as_written) == 1
+        again = client(f"/api/v1/ratings?{urlencode({'level': as_written.pop(), 'earlier': '1'})}").json()
+        assert wanted <= {one["id"] for one in again["ratings"]}
+
+
+def whole_documents() -> dict[str, Any]:
+    """A document of each method."""
+    causal = [causal_fixtures.rating(name) for name in ("gru", "textblob")]
+    social = [social_fixtures.all_states()]
+    return {
+        "two-step": two_step("TG-2026-1122-0001"),
+        "trust": chatbots("TG-2026-1122-0002"),
+        "causal": document(causal_fixtures.run(causal), causal),
+        "social-bias": document(social_fixtures.run(social), social),
+    }
+
+
+def test_runs_are_compared_once_until_one_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Path] = []
+
+    def compared(ratings: Path, *_: Any) -> Any:
+        asked.append(ratings)
+        return {"groups": [{"rows": [{"id": "TG-1"}]}], "dates": []}
+
+    monkeypatch.setattr("trustgauge.run.comparison.compare", compared)
+    shown = Site(CatalogueStore.__new__(CatalogueStore), tmp_path, today=lambda: TODAY)
+    for _ in range(3):
+        assert shown.comparison()["groups"]
+    assert len(asked) == 1
+    (tmp_path / "TG-2026-1122-0001").mkdir()
+    (tmp_path / "TG-2026-1122-0001" / "rating.json").write_text("{}")
+    shown.comparison()
+    assert len(asked) == 2

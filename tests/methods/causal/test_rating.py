@@ -26,6 +26,8 @@ from trustgauge.methods.causal.aggregate import CausalPart, rate_parts
 from trustgauge.methods.causal.before_after import same_probes
 from trustgauge.methods.causal.method import Causal
 from trustgauge.methods.causal.panel import panel
+from trustgauge.methods.causal.rating import assessments
+from trustgauge.rating import worst_draws
 from trustgauge.records import Message, Part, Rating, Reason, canonical, plain
 from trustgauge.reports.sentences import reason
 from trustgauge.services.controls.sentiment import SentimentControl
@@ -671,3 +673,24 @@ def test_deconfounding_says_nothing_of_the_classes_where_single_persons_differ()
     (result,) = (one for one in found.reasons if one.code == "causal.single-persons")
     assert set(result.facts) == {"persons", "apart", "of"}
     assert "says nothing of a difference between classes" in reason(result)
+
+
+@pytest.mark.parametrize("settings", [{"groups": [1, 4]}, {"groups": [2], "rule": "published"}])
+def test_services_are_compared_by_the_effects_of_their_ratings(settings: dict[str, Any]) -> None:
+    """Comparisons leave out what only reports say, and have the same effects all the same."""
+    services: dict[str, Scorer] = {"word": by_word, "shifted": shifted(0.2, 0.1), "lost": noisy(0.1)}
+    method = experiment(services, **QUICK, **settings)
+    gone = (pl.col("service") == "lost") & (pl.col("gender") == "female")
+    read = marks(method, services).with_columns(
+        score=pl.when(gone).then(None).otherwise("score"),
+        status=pl.when(gone).then(pl.lit("refused")).otherwise("status"),
+    )
+    summary = method.summarise(read)
+    known: dict[str, list[Any]] = {}
+    for one in assessments(summary, method, 1):
+        known.setdefault(one.service, []).append(one.effects)
+    found = method.badness_draws(summary, 1)
+    assert set(found) == {name for name, drawn in known.items() if all(one is not None for one in drawn)}
+    assert "lost" not in found
+    for name, draws in found.items():
+        assert np.array_equal(draws, worst_draws(known[name]))

@@ -24,9 +24,10 @@ from starlette.routing import Route
 from trustgauge.apps.catalogue import exports
 from trustgauge.apps.catalogue.feed import WORDS
 from trustgauge.apps.catalogue.live_chats import ChatView, LiveChats, refusal
+from trustgauge.apps.catalogue.method_words import level_names
 from trustgauge.apps.catalogue.plan_access import network_plan
 from trustgauge.apps.catalogue.queries import RatingQuery
-from trustgauge.apps.catalogue.site import Site, level_names
+from trustgauge.apps.catalogue.site import Site
 from trustgauge.apps.catalogue.store import ROLES, CatalogueRating, CatalogueStore, Role
 from trustgauge.apps.catalogue.webhooks import add_webhook
 from trustgauge.data import package_text
@@ -102,7 +103,9 @@ class Api:
 
     def ratings(self, request: Request) -> Response:
         """The list of ratings, by pages."""
-        levels = [*level_names(), *(name for name, _ in self.store.choices()["level"])]
+        listed = [name for name, _ in self.store.choices()["level"]]
+        places = (name.partition(" ")[0] for name in listed)  # of an order of systems
+        levels = [*level_names(), *listed, *filter(str.isdigit, places)]
         _check_query(request, "/api/v1/ratings", {"level": levels})
         query = RatingQuery.of(request.query_params)
         page = self.store.list_ratings(query, self.site.today(), _limit(request))
@@ -160,7 +163,6 @@ class Api:
 
     def compare(self, request: Request) -> Response:
         """What `trustgauge compare` says, of all runs here or of two ratings."""
-        from trustgauge.run.comparison import ComparisonQuery, compare
         from trustgauge.run.paired import compare_ratings
 
         a, b = (request.query_params.get(name, "")[:100] for name in ("a", "b"))
@@ -169,7 +171,7 @@ class Api:
                 if not (self.store.rating(a) and self.store.rating(b)):
                     raise Problem(404, "catalogue.not-found", "There is no such rating")
                 return JSONResponse(compare_ratings(self.site.ratings, a, b, self.site.today()))
-            return JSONResponse(compare(self.site.ratings, ComparisonQuery(), self.site.today()))
+            return JSONResponse(self.site.comparison())
         except TrustgaugeError as error:
             raise _of_error(error) from error
 

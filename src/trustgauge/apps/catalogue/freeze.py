@@ -18,8 +18,9 @@ from starlette.responses import JSONResponse
 
 from trustgauge.apps.catalogue import exports, feed
 from trustgauge.apps.catalogue.api import openapi_text, rating_summary, service_facts
+from trustgauge.apps.catalogue.method_words import whole_methods
 from trustgauge.apps.catalogue.queries import RatingQuery
-from trustgauge.apps.catalogue.site import Site, whole_methods
+from trustgauge.apps.catalogue.site import Site
 from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.apps.catalogue.templates import own_file
 from trustgauge.errors import StoreError, TrustgaugeError
@@ -92,7 +93,6 @@ def frozen_files(site: Site) -> Iterator[tuple[str, str | bytes]]:
 
 def _data_files(site: Site, ratings: list[dict[str, Any]]) -> Iterator[tuple[str, bytes]]:
     """The data of the pages, as a server sends them: at their addresses with `.json`."""
-    from trustgauge.run.comparison import ComparisonQuery, compare
     from trustgauge.run.profile_ratings import ProfileQuery, rate_for_profile
 
     yield "index.json", _json({"ratings": ratings, "next": None})
@@ -103,7 +103,7 @@ def _data_files(site: Site, ratings: list[dict[str, Any]]) -> Iterator[tuple[str
     for service in site.store.services():
         yield f"s/{service['slug']}.json", _json(service_facts(site.store, service["slug"]))
     with suppress(TrustgaugeError):  # nothing here to compare
-        yield "compare.json", _json(compare(site.ratings, ComparisonQuery(), site.today()))
+        yield "compare.json", _json(site.comparison())
     with suppress(TrustgaugeError):
         yield "personal.json", _json(rate_for_profile(site.ratings, ProfileQuery(), site.today()))
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import CTE, ColumnElement, FromClause, Select, and_, bindparam, or_, select, text
 
+from trustgauge.apps.catalogue.method_words import level_marks
 from trustgauge.apps.catalogue.schema import RATINGS, SERVICES
 
 UNKNOWN = 99
@@ -86,9 +87,11 @@ class RatingQuery:
         wanted: list[ColumnElement[bool]] = []
         if not self.earlier and not self.service:
             wanted.append(RATINGS.c.latest)
-        for name in ("task", "method", "dimension", "rule", "level", "assessor", "service"):
+        for name in ("task", "method", "dimension", "rule", "assessor", "service"):
             if value := getattr(self, name):
                 wanted.append(RATINGS.c[name] == value)
+        if self.level:
+            wanted.append(_has_level(self.level))
         if LANGUAGE_CODE.fullmatch(self.language):
             wanted.append(RATINGS.c.languages.contains(f" {self.language} "))
         if self.certainty.isdigit():
@@ -108,6 +111,12 @@ def _with_words(words: Sequence[str], *, is_postgresql: bool) -> CTE:
         found = text("SELECT rowid AS number FROM search WHERE search MATCH :asked")
     named = found.bindparams(bindparam("asked", asked)).columns(RATINGS.c.number).cte("known")
     return named.prefix_with("MATERIALIZED")  # looked up once, not once for every rating
+
+
+def _has_level(level: str) -> ColumnElement[bool]:
+    """Of the level as lists write it, or as its method calls it: "2" also of a place in an order."""
+    known = RATINGS.c.level.in_(sorted(level_marks(level)))
+    return or_(known, RATINGS.c.level.startswith(f"{level} ")) if level.isdigit() else known
 
 
 def rows_after(cursor: str, *, by_level: bool) -> ColumnElement[bool]:

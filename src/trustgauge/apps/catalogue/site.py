@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import asdict, fields
 from datetime import UTC, date, datetime
-from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -24,6 +25,7 @@ from trustgauge.apps.catalogue.exports import FILES, WORDS, export_files
 from trustgauge.apps.catalogue.history import MOST as MOST_MARKS
 from trustgauge.apps.catalogue.history import history
 from trustgauge.apps.catalogue.identity import slug_of
+from trustgauge.apps.catalogue.method_words import level_names, plain, whole_methods, why_broken
 from trustgauge.apps.catalogue.queries import STATES, RatingQuery
 from trustgauge.apps.catalogue.store import CatalogueRating, CatalogueStore
 from trustgauge.apps.catalogue.templates import (
@@ -35,8 +37,8 @@ from trustgauge.apps.catalogue.templates import (
     site_environment,
     style,
 )
-from trustgauge.errors import Fault, PlanError, TrustgaugeError
-from trustgauge.methods import method_fault
+from trustgauge.catalogue import rating_files
+from trustgauge.errors import PlanError, TrustgaugeError
 from trustgauge.reports import (
     comparison,
     comparison_page,
@@ -46,7 +48,7 @@ from trustgauge.reports import (
     sentences,
     views,
 )
-from trustgauge.reports.comparison_model import RatingDifference
+from trustgauge.reports.comparison_model import ComparisonDocument, RatingDifference
 from trustgauge.reports.components import LevelWords, view_by_name
 from trustgauge.reports.document import is_expired
 from trustgauge.reports.document_model import RatingEntry
@@ -104,6 +106,8 @@ class Site:
         self.jobs = jobs
         self.by_proxy = False  # whether a reverse proxy names users, so that forms ask for no token
         self.today = today or (lambda: datetime.now(UTC).date())
+        self._comparison: tuple[object, ComparisonDocument] | None = None
+        self._comparing = Lock()
 
     def index(self, given: Mapping[str, str]) -> str:
         """The list of ratings."""
@@ -228,8 +232,6 @@ class Site:
 
     def compare(self, given: Mapping[str, str]) -> str:
         """All comparable ratings in rankings with ties; or two of them, text by text."""
-        from trustgauge.run.comparison import ComparisonQuery, compare
-
         first, second = given.get("a", ""), given.get("b", "")
         chosen = {"a": first, "b": second, "options": self._compared(), "root": "../"}
         form = "" if self.frozen else environment().get_template("choose.html.j2").render(chosen)
@@ -240,7 +242,7 @@ class Site:
                 "paired.html.j2", 1, title="What changed", choose=choose, pairs=pairs, problem=problem
             )
         try:
-            document = compare(self.ratings, ComparisonQuery(), self.today())
+            document = deepcopy(self.comparison())  # which gets links to the pages here
         except TrustgaugeError:
             document = None
         if document is None:
@@ -255,6 +257,23 @@ class Site:
             "policy": policy(styles),
         }
         return comparison_environment().get_template("compare.html.j2").render(content)
+
+    def comparison(self) -> ComparisonDocument:
+        """What `trustgauge compare` says of all runs here; made again only after one was added or changed.
+
+        It reads all their answers, which takes seconds. Who asks meanwhile waits for the same document.
+
+        Raises:
+            PlanError: there is nothing to compare.
+        """
+        from trustgauge.run.comparison import ComparisonQuery, compare
+
+        with self._comparing:
+            today = self.today()
+            version = (today, sorted(rating_files(self.ratings)))
+            if self._comparison is None or self._comparison[0] != version:
+                self._comparison = version, compare(self.ratings, ComparisonQuery(), today)
+            return self._comparison[1]
 
     def _link_reports(self, document: Mapping[str, Any]) -> None:
         """Lead every row of a comparison to its page here."""
@@ -285,7 +304,7 @@ class Site:
                 raise PlanError.of("rating", "choose two ratings of the catalogue")
             document = compare_ratings(self.ratings, first, second, self.today())
         except TrustgaugeError as error:
-            return [], _plain(error)
+            return [], plain(error)
         return [_pair(number, one) for number, one in enumerate(document["ratings"], 1)], ""
 
     def personal(self, given: Mapping[str, str]) -> str:
@@ -303,7 +322,7 @@ class Site:
             )
             document = rate_for_profile(self.ratings, whom, self.today())
         except TrustgaugeError as error:
-            problem = _plain(error)
+            problem = plain(error)
             try:
                 document = rate_for_profile(self.ratings, ProfileQuery(), self.today())
             except TrustgaugeError:
@@ -335,7 +354,7 @@ class Site:
             try:
                 chain = _chain(self.infer_chain(" > ".join(filter(None, chosen))), self.ratings)
             except TrustgaugeError as error:
-                problem = _plain(error)
+                problem = plain(error)
         return self.render(
             "compose.html.j2",
             1,
@@ -388,7 +407,7 @@ class Site:
     def methods_facts(self) -> dict[str, Any]:
         """What all methods say of themselves."""
         broken = [
-            {"name": name, "why": why} for name in plugins.names("methods") if (why := _why_broken(name))
+            {"name": name, "why": why} for name in plugins.names("methods") if (why := why_broken(name))
         ]
         return {"methods": [self.method_facts(name) for name in whole_methods()], "broken": broken}
 
@@ -396,7 +415,7 @@ class Site:
         """What a method says of itself, and how many ratings it made."""
         if name not in plugins.names("methods"):
             raise NotFoundError("no such method")
-        if _why_broken(name):
+        if why_broken(name):
             raise NotFoundError("the plug-in of this method is broken")
         return _method(name, self.store.count(RatingQuery(method=name), self.today()))
 
@@ -652,26 +671,6 @@ def _price(composed: ComposedChain, ratings: Path) -> str:
     return f"A test of the whole chain takes {price}.{unknown}"
 
 
-@cache
-def _why_broken(name: str) -> str:
-    """Why the plug-in of a method cannot be shown, without names of files; "" if it can."""
-    place = "methods"
-    try:
-        fault = method_fault(plugins.load(place, name), name, place)
-        place = "views"
-        view_by_name(name)
-    except TrustgaugeError as error:
-        return _plain(error)
-    except Exception as error:  # of a package that anybody may have written
-        fault = Fault(place, f'the view of "{name}" cannot be used ({type(error).__name__})')
-    return "" if fault is None else _plain(PlanError((fault,)))
-
-
-def whole_methods() -> list[str]:
-    """The methods whose plug-ins can be shown, by name."""
-    return [name for name in plugins.names("methods") if not _why_broken(name)]
-
-
 def _method(name: str, count: int) -> dict[str, Any]:
     """What a method says of itself."""
     kind = plugins.load("methods", name)
@@ -730,16 +729,6 @@ def _value_words(name: str, value: str) -> str:
     return value.replace("-", " ") if name == "dimension" else value
 
 
-@cache
-def level_names() -> dict[str, str]:
-    """The levels that lists know by letters or numbers, in words first: "adds bias (BS)"."""
-    return {
-        level: f"{words.short} ({level})"
-        for method in whole_methods()
-        for level, words in view_by_name(method).messages.levels.get("levels", {}).items()
-    }
-
-
 def _filter_words(name: str, value: str) -> str:
     """A filter that is set, in words."""
     match name:
@@ -771,9 +760,3 @@ def _event_words(event: Mapping[str, Any]) -> str:
         return f"{numbers.moment(event['at'])}: {sentences.event(**event)}"
     except (KeyError, ValueError):
         return ""
-
-
-def _plain(error: TrustgaugeError) -> str:
-    """An error without names of files of this machine."""
-    text = " ".join(f"{one.what}. {one.do}".strip() for one in error.faults) or error.what
-    return f"{text[:1].upper()}{text[1:]}".rstrip(".") + "."

@@ -70,53 +70,68 @@ def _largest_drawn(values: Floats, draws: Floats) -> Floats:
     return np.asarray(starred.max(axis=1, initial=0.0) / RANGE)
 
 
-def _apart(figures: _Figures) -> Floats:
-    """The largest distance of the effects of each resample from those observed, [R]."""
-    defined = np.isfinite(figures.ate.value)
-    far = np.abs(figures.draws - figures.ate.value)[:, defined]
-    return np.asarray(far.max(axis=1, initial=0.0) / RANGE)
+def _measured_effects(asking: MeasureInput) -> tuple[effects.Ate, Floats, Measurement]:
+    """The effects, their resamples [R, S, K], and what follows from these alone."""
+    panel, grouping = asking.panel, asking.grouping
+    ate = effects.ate(panel, grouping)
+    draws = effects.resample_ates(panel, grouping, asking.frames, asking.persons, asking.stream("labels"))
+    draws = respread(ate.value, draws, asking.variance, asking.two_way)
+    largest = _largest(ate.value)
+    starred, undefined, bias = maximum_draws(_largest_drawn(ate.value, draws), largest)
+    signed = draws[:, np.isfinite(ate.value)]
+    far = np.abs(draws - ate.value)[:, np.isfinite(ate.value)]
+    found = Measurement(
+        effect=largest,
+        draws=starred,
+        undefined=undefined,
+        bias=bias,
+        apart=np.asarray(far.max(axis=1, initial=0.0) / RANGE),
+        p=1.0,
+        raw=float("nan"),
+        raw_draws=None,
+        details={},
+        reach=reach_of(signed, asking.settings.settle),
+        constant=constant(panel),
+        scores=int((panel.n.sum(axis=(0, 1, 3)) * (grouping.of >= 0)).sum()),
+        highest=highest_of(signed, starred, bias) if asking.settings.rule == "sound" else None,
+    )
+    return ate, draws, found
 
 
 def measure(asking: MeasureInput) -> Measurement:
     """Tests, weighted rejection score, effects, their resamples and permutations."""
+    ate, draws, found = _measured_effects(asking)
+    if asking.bare:
+        return found
     panel, grouping, rule = asking.panel, asking.grouping, asking.settings.rejection
     tests = rejection.tests(panel, grouping, rule)
     score = rejection.score(tests, rule)
     permuted = permutation_tests.permute(
         panel, grouping, rule, asking.stream("permutations"), asking.settings.permutations
     )
-    figures = _figures(asking, tests, permuted)
-    e = _largest(figures.ate.value)
-    draws, undefined, bias = maximum_draws(_largest_drawn(figures.ate.value, figures.draws), e)
     raw_draws = None
     if asking.settings.rule != "sound":
         draws_of = rejection.Draws(asking.frames, asking.persons, asking.stream("labels of rejections"))
         raw_draws = rejection.resample_scores(panel, grouping, rule, draws_of)
-    signed = figures.draws[:, np.isfinite(figures.ate.value)]
-    found = Measurement(
-        effect=e,
-        draws=draws,
-        undefined=undefined,
-        bias=bias,
-        apart=_apart(figures),
+    figures = _figures(asking, ate, draws, tests, permuted)
+    found = replace(
+        found,
         p=1.0 if permuted.smallest is None else permuted.smallest,
         raw=float("nan") if score.value is None else score.value,
         raw_draws=raw_draws,
-        details={},
-        reach=reach_of(signed, asking.settings.settle),
         untestable=[f"{a} and {b} ({name})" for name, a, b in score.untestable],
-        constant=constant(panel),
-        scores=int((panel.n.sum(axis=(0, 1, 3)) * (grouping.of >= 0)).sum()),
-        highest=highest_of(signed, draws, bias) if asking.settings.rule == "sound" else None,
     )
     return replace(found, details=_details(asking, figures, found, score, permuted))
 
 
-def _figures(asking: MeasureInput, tests: rejection.Tests, permuted: PermutationTests) -> _Figures:
+def _figures(
+    asking: MeasureInput,
+    ate: effects.Ate,
+    draws: Floats,
+    tests: rejection.Tests,
+    permuted: PermutationTests,
+) -> _Figures:
     panel, grouping = asking.panel, asking.grouping
-    ate = effects.ate(panel, grouping)
-    draws = effects.resample_ates(panel, grouping, asking.frames, asking.persons, asking.stream("labels"))
-    draws = respread(ate.value, draws, asking.variance, asking.two_way)
     control = np.full(ate.value.shape, np.nan)
     for place, pair in enumerate(grouping.pairs):
         stream = asking.stream(f"control {place}")

@@ -66,6 +66,9 @@ def measure(asking: MeasureInput) -> Measurement:
     percents = _percents(adjusted) if settings.rule != "sound" else None
     delta = respread(impact.delta, adjusted.delta, asking.variance, asking.two_way)
     adjusted = adjusted._replace(delta=delta, intervened=adjusted.observed + delta)
+    found = _measured(asking, impact, delta)
+    if asking.bare:
+        return found
     permuted = deconfounding.permute_deltas(
         panel,
         asking.grouping,
@@ -74,28 +77,33 @@ def measure(asking: MeasureInput) -> Measurement:
         permutations=settings.permutations,
         rng=asking.stream("permutations"),
     )
-    effects = np.abs(adjusted.delta).max(axis=(1, 2)) / impact.width
-    draws, undefined, bias = maximum_draws(effects, impact.effect)
     sets = [_set(asking, impact, adjusted, permuted.p, place) for place in range(len(panel.sets))]
-    scores = int((panel.n.sum(axis=(0, 1, 3)) * (asking.grouping.of >= 0)).sum())
-    found = Measurement(
+    found = replace(found, p=1.0 if permuted.smallest is None else permuted.smallest, raw_draws=percents)
+    return replace(found, details=_details(asking, impact, adjusted, sets, found))
+
+
+def _measured(asking: MeasureInput, impact: Impact, delta: Floats) -> Measurement:
+    """What follows from the impacts and their resamples, [R, S, 2], alone."""
+    settings = asking.settings
+    effects = np.abs(delta).max(axis=(1, 2)) / impact.width
+    draws, undefined, bias = maximum_draws(effects, impact.effect)
+    return Measurement(
         effect=impact.effect,
         draws=draws,
         undefined=undefined,
         bias=bias,
-        apart=np.abs(adjusted.delta - impact.delta).max(axis=(1, 2)) / impact.width,
-        p=1.0 if permuted.smallest is None else permuted.smallest,
+        apart=np.abs(delta - impact.delta).max(axis=(1, 2)) / impact.width,
+        p=1.0,
         # The percentage moves with the zero of the score, the share of the range does not (causal 2.6).
         raw=impact.effect if settings.rule == "sound" else impact.worst_percent,
-        raw_draws=percents,
+        raw_draws=None,
         details={},
-        reach=reach_of(adjusted.delta, settings.settle, impact.width),
+        reach=reach_of(delta, settings.settle, impact.width),
         missing=[f"{cell.cls}, {cell.valence} ({cell.set})" for cell in impact.missing],
-        constant=constant(panel),
-        scores=scores,
-        highest=highest_of(adjusted.delta, draws, bias, impact.width) if settings.rule == "sound" else None,
+        constant=constant(asking.panel),
+        scores=int((asking.panel.n.sum(axis=(0, 1, 3)) * (asking.grouping.of >= 0)).sum()),
+        highest=highest_of(delta, draws, bias, impact.width) if settings.rule == "sound" else None,
     )
-    return replace(found, details=_details(asking, impact, adjusted, sets, found))
 
 
 def _details(

@@ -32,6 +32,8 @@ class MeasureInput:
         seed: of the plan, for what does not depend on the answers.
         variance: of each effect with the segments of the run as clusters, [S, K]; None without segments.
         two_way: of each effect with frames and persons as clusters, [S, K]; None unless both are resampled.
+        bare: whether only the effects and their resamples are asked for, to compare services: without tests
+            of chance, raw score and details, which take most of the time.
     """
 
     panel: Panel
@@ -44,6 +46,7 @@ class MeasureInput:
     seed: int
     variance: Floats | None = None
     two_way: Floats | None = None
+    bare: bool = False
 
 
 @dataclass(frozen=True)

@@ -239,7 +239,7 @@ def measure(asking: MeasureInput) -> Measurement:
         scores=int((panel.n.sum(axis=(0, 1, 3)) * (grouping.of >= 0)).sum()),
         highest=highest_of(best.draws, draws, bias) if asking.settings.rule == "sound" else None,
     )
-    return replace(found, details=_details(asking, crude, best, found))
+    return found if asking.bare else replace(found, details=_details(asking, crude, best, found))
 
 
 def _details(asking: MeasureInput, crude: _Estimate, best: _Estimate, found: Measurement) -> dict[str, Json]:

@@ -142,6 +142,13 @@ def assess(
     return _Assessing(rows, measured, settings, seed).assess(several=several)
 
 
+def largest_effects(
+    rows: pl.DataFrame, measured: Measurand, settings: CausalSettings, seed: int
+) -> tuple[bool, Floats | None]:
+    """`Assessment.causal` and `Assessment.effects` of a part, several times as fast as `assess`."""
+    return _Assessing(rows, measured, settings, seed).largest_effects()
+
+
 @dataclass(frozen=True)
 class _Gaps:
     """What missing and unread answers leave of a level.
@@ -217,10 +224,10 @@ class _Assessing:
             unmeasured, part=part, raw=found.raw, p=found.p, apart=found.apart, effect=found.effect
         )
         missing = self._losses()
-        if self.measured.measure == "observed" or (self.measured.measure == "adjusted" and found.missing):
+        if self._is_observed(found):
             why = (*self._observed(found), *missing, *self._odd())
             return replace(assessment, part=replace(part, state="not tested", score=None, reasons=why))
-        undefined = found.undefined > MOST_UNDEFINED or bool(np.isnan(found.effect))
+        undefined = self._is_undefined(found)
         if self._is_unreadable(found, undefined=undefined):
             why = (*self._unread(found.missing), *missing)
             state = "incomplete" if missing else "not settled"
@@ -255,6 +262,29 @@ class _Assessing:
             bounds=None if bounds is None else (bounds.best, bounds.worst),
             guessed=read.guessed,
         )
+
+    def largest_effects(self) -> tuple[bool, Floats | None]:
+        """`Assessment.causal` and `Assessment.effects`, without what only reports say."""
+        if any(True for _ in self._undefined()):
+            return True, None
+        found = self._measure(bare=True)
+        if self._is_observed(found):
+            return False, None
+        undefined = self._is_undefined(found)
+        if undefined or self._is_unreadable(found, undefined=undefined):
+            return True, None
+        levels = absolute_levels(found.draws, found.bias, self.settings.cuts)
+        lost = bool(self._losses()) and self._least(levels, LOST) is None
+        return True, None if lost else found.corrected
+
+    def _is_observed(self, found: Measurement) -> bool:
+        """Whether a difference is no effect (causal 2.8a)."""
+        measure = self.measured.measure
+        return measure == "observed" or (measure == "adjusted" and bool(found.missing))
+
+    @staticmethod
+    def _is_undefined(found: Measurement) -> bool:
+        return found.undefined > MOST_UNDEFINED or bool(np.isnan(found.effect))
 
     def _doubtful_range(self, found: Measurement, levels: Levels) -> tuple[list[Reason], bool]:
         """What speaks against the range that is assumed where the plan names none; only under `sound`.
@@ -406,7 +436,7 @@ class _Assessing:
 
         return fewest_that_suffice(STEPS, suffices) / STEPS
 
-    def _measure(self) -> Measurement:
+    def _measure(self, *, bare: bool = False) -> Measurement:
         frames, persons = self.panel.weights(
             self.grouping, self.settings.resamples, self._stream("resamples", shared=True)
         )
@@ -422,6 +452,7 @@ class _Assessing:
             seed=self.seed,
             variance=by_segment,
             two_way=two_way,
+            bare=bare,
         )
         if self.measured.measure == "rejection":
             return ate_measure.measure(asking)

@@ -27,10 +27,11 @@ from trustgauge.methods.causal.part_assessment import (
     Assessment,
     assess,
     cap,
+    largest_effects,
     too_few,
     too_few_without_spread,
 )
-from trustgauge.methods.causal.settings import CausalSettings
+from trustgauge.methods.causal.settings import CausalSettings, Measurand
 from trustgauge.rating import (
     Levels,
     cap_certainty,
@@ -105,7 +106,7 @@ def rate(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> list[Rat
     # What a round trip changed is seen by all texts: halves of two services need not hold the same.
     together = _rate_together(pl.concat(standing), settings, seed)
     if alone and settings.before:
-        changes = _changes(list(_assessments(summary, settings, seed)), settings, seed)
+        changes = _changes(list(assessments(summary, settings, seed)), settings, seed)
         together = [
             replace(one, details={**one.details, "before_after": changes.get(one.service, [])})
             for one in together
@@ -130,7 +131,7 @@ def _with_recognition(rating: Rating, alone: Rating | None, gap: RecognitionGap 
 
 def _rate_together(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> list[Rating]:
     """One rating for each service, and the order of all of them."""
-    assessed = list(_assessments(summary, settings, seed))
+    assessed = list(assessments(summary, settings, seed))
     by_key: dict[tuple[str, str], list[Assessment]] = {}
     for one in assessed:
         by_key.setdefault(one.key, []).append(one)
@@ -162,9 +163,10 @@ def badness_draws(summary: pl.DataFrame, settings: CausalSettings, seed: int) ->
     out: its largest effect is unknown.
     """
     found: dict[str, list[Floats | None]] = {}
-    for one in _assessments(summary, settings, seed):
-        if one.causal:
-            found.setdefault(one.service, []).append(one.effects)
+    for rows, measured, _ in _parts(summary, settings):
+        causal, effects = largest_effects(rows, measured, settings, seed)
+        if causal:
+            found.setdefault(str(rows["service"][0]), []).append(effects)
     able = {name: [one for one in measured if one is not None] for name, measured in found.items()}
     whole = {
         name: measured for name, measured in able.items() if measured and len(measured) == len(found[name])
@@ -172,7 +174,14 @@ def badness_draws(summary: pl.DataFrame, settings: CausalSettings, seed: int) ->
     return {name: worst_draws(measured) for name, measured in whole.items()}
 
 
-def _assessments(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> Iterator[Assessment]:
+def assessments(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> Iterator[Assessment]:
+    """Every part of every service."""
+    for rows, measured, several in _parts(summary, settings):
+        yield assess(rows, measured, settings, seed, several=several)
+
+
+def _parts(summary: pl.DataFrame, settings: CausalSettings) -> Iterator[tuple[pl.DataFrame, Measurand, bool]]:
+    """The rows of every part of every service, what to measure of it, and whether the service has several."""
     for (_,), rows in summary.group_by("service", maintain_order=True):
         parts = rows["part"].unique(maintain_order=True).to_list()
         for part in parts:
@@ -180,7 +189,7 @@ def _assessments(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> 
             for measured in settings.measured:
                 cells = own.filter(pl.col("block").str.starts_with(f"{measured.data}/"))
                 if not cells.is_empty():
-                    yield assess(cells, measured, settings, seed, several=len(parts) > 1)
+                    yield cells, measured, len(parts) > 1
 
 
 def _result(

@@ -1,0 +1,57 @@
+"""What the methods call themselves and their levels, as lists and filters of the catalogue know them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from trustgauge import plugins
+from trustgauge.errors import Fault, PlanError, TrustgaugeError
+from trustgauge.methods import method_fault
+from trustgauge.reports.components import view_by_name
+
+
+def plain(error: TrustgaugeError) -> str:
+    """An error without names of files of this machine."""
+    text = " ".join(f"{one.what}. {one.do}".strip() for one in error.faults) or error.what
+    return f"{text[:1].upper()}{text[1:]}".rstrip(".") + "."
+
+
+@cache
+def why_broken(name: str) -> str:
+    """Why the plug-in of a method cannot be shown, without names of files; "" if it can."""
+    place = "methods"
+    try:
+        fault = method_fault(plugins.load(place, name), name, place)
+        place = "views"
+        view_by_name(name)
+    except TrustgaugeError as error:
+        return plain(error)
+    except Exception as error:  # of a package that anybody may have written
+        fault = Fault(place, f'the view of "{name}" cannot be used ({type(error).__name__})')
+    return "" if fault is None else plain(PlanError((fault,)))
+
+
+def whole_methods() -> list[str]:
+    """The methods whose plug-ins can be shown, by name."""
+    return [name for name in plugins.names("methods") if not why_broken(name)]
+
+
+@cache
+def level_names() -> dict[str, str]:
+    """The levels that lists know by letters or numbers, in words first: "adds bias (BS)"."""
+    return {
+        level: f"{words.short} ({level})"
+        for method in whole_methods()
+        for level, words in view_by_name(method).messages.levels.get("levels", {}).items()
+    }
+
+
+@cache
+def level_marks(level: str) -> frozenset[str]:
+    """How lists write a level that a method calls so: "Low risk" for "L", "3 strong effect" for "3"."""
+    found = {level}
+    for method in whole_methods():
+        words = view_by_name(method).messages.levels.get("levels", {}).get(level)
+        if words is not None:
+            found |= {words.short, f"{level} {words.short}"}
+    return frozenset(found)

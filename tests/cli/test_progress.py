@@ -16,7 +16,7 @@ import pytest
 from tests.faults.running import trustgauge
 from trustgauge.engine import RunAnnouncement
 from trustgauge.reports import sentences
-from trustgauge.terminal.output import progress_display, working
+from trustgauge.terminal.output import computing, progress_display, working
 
 AT = "2026-11-22T09:08:0{}+00:00"
 SLOWED = {"event": "slowed", "service": "bot", "error": "service.busy", "wait": 0.5}
@@ -169,4 +169,19 @@ def test_nothing_is_told_of_work_where_only_the_result_is_wanted(
     with working(options, silent=0) as show:
         show("Counting the stars")
         time.sleep(0.05)
+    assert capsys.readouterr().err == ""
+
+
+def test_what_is_computed_after_asking_is_said_once_it_takes_a_while(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with computing({"progress": "plain"}, silent=0.05) as show:
+        show("Rating the answers")
+        show("Writing the report")
+        time.sleep(0.4)
+    assert capsys.readouterr().err == "working  Writing the report\n"
+    with computing({"progress": "plain"}, silent=5) as show:
+        show("Rating the answers")
+    with computing({"progress": "json"}, silent=0) as show:
+        show("Rating the answers")
     assert capsys.readouterr().err == ""

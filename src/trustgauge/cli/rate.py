@@ -15,6 +15,7 @@ from trustgauge.terminal.options import DEFAULT_PLAN, access_options, confirm_pl
 from trustgauge.terminal.output import (
     asking_experiments,
     best_cases,
+    computing,
     exit_of,
     judge_lines,
     plan_facts,
@@ -96,8 +97,8 @@ def rate_verb(target: str | None, **options: Any) -> Any:
     estimate = forecast(ask_plan, run_options)
     print_plan(ask_plan, estimate, options)
     confirm_plan(plan, options)
-    with progress_display(options, announcement(ask_plan, estimate)) as watch:
-        finished = run(ask_plan, replace(run_options, watch=watch))
+    with progress_display(options, announcement(ask_plan, estimate)) as watch, computing(options) as show:
+        finished = run(ask_plan, replace(run_options, watch=watch, show=show))
     show_result(finished.document, finished.folder, options)
     return exit_of(finished.document, finished.asked.refused)
 

@@ -79,6 +79,11 @@ class PlanFacts:
     best_case: Reason | None = None  # why no service could be settled at the best level
 
 
+RATING_SECONDS = 0.0006
+"""What reading, rating and reporting take for each answer, stored or not, as measured of 25,000."""
+SHORT = 10.0  # seconds of work after asking that nobody needs to be told of
+
+
 def line(head: str, said: str, style: str = "head") -> Line:
     """A line such as "report   ratings/..."."""
     return [(f"{head:<{HEAD}}", style), (terminal(said), "")]
@@ -100,7 +105,7 @@ def plan(experiments: Sequence[PlanFacts]) -> list[Line]:
     finds = [(one.method, _finds(one, one.effect)) for one in experiments if one.effect is not None]
     return [
         *(_experiment(one) for one in experiments),
-        line("calls", f"{all_of_them}{calls} · {_time(whole)} · {_cost(whole)}{limit}"),
+        line("calls", f"{all_of_them}{calls} · {_time(whole)}{_rating_time(whole)} · {_cost(whole)}{limit}"),
         # Experiments that differ in services or language only find the same.
         *(line("finds", f"{name}: {said}" if several else said) for name, said in dict.fromkeys(finds)),
         *(line("note", said, "warn") for said in dict.fromkeys(map(_best_case, experiments)) if said),
@@ -142,6 +147,12 @@ def _experiment(facts: PlanFacts) -> Line:
     view = view_by_name(facts.method)
     size = f"{parts}{view.size(facts.blocks, facts.texts)}"
     return line("plan", f"{who} · {what} · {size} · rule {facts.rule}")
+
+
+def _rating_time(one: PlanFacts) -> str:
+    """How long the work takes that begins when all is asked; "" where that is hardly noticed."""
+    seconds = (one.calls + one.kept) * RATING_SECONDS
+    return f", then {numbers.about(seconds)} to rate the answers" if seconds >= SHORT else ""
 
 
 def _time(facts: PlanFacts) -> str:

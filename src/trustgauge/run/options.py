@@ -34,6 +34,10 @@ def _ignore(event: dict[str, Any]) -> None:
     """Nobody watches."""
 
 
+def _unseen(text: str) -> None:
+    """Nobody is told what is computed."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """How to run a plan: none of it changes a rating.
@@ -42,6 +46,7 @@ class RunOptions:
     `need_certainty`: the least that a gate passes or fails at.
     `slice_rows`: probes that are designed, asked and checked together.
     `lock`: what `trustgauge lock` recorded of the plan.
+    `show`: is told in words what is computed after asking.
     """
 
     ratings: Path = Path("ratings")
@@ -52,6 +57,7 @@ class RunOptions:
     need_certainty: float | None = None
     slice_rows: int = BATCH_ROWS
     lock: Mapping[str, str] | None = None
+    show: Callable[[str], None] = _unseen
 
 
 @dataclass(frozen=True, slots=True)

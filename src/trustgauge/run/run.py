@@ -81,6 +81,8 @@ def run(ask_plan: AskPlan, options: RunOptions) -> RunResult:
             from trustgauge.run.audit import with_labels
 
             known = with_labels(known, folder.path)
+        options.show("Rating the answers")
         derived = rate_answers(known, ask_plan.targets, ask_plan.probes, answers, seed=plan.seed)
+        options.show("Writing the report")
         document = render.render(ask_plan, derived, folder, asked, options)
         return RunResult(ask_plan, folder.path, document, derived, asked)

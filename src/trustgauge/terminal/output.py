@@ -293,6 +293,32 @@ def _lines_at_times(seconds: float) -> Iterator[Callable[[str], None]]:
         thread.join()
 
 
+@contextmanager
+def computing(options: dict[str, Any], silent: float = SILENT) -> Iterator[Callable[[str], None]]:
+    """`show(text)` says on stderr what is computed after asking, once it has taken `silent` seconds.
+
+    In a live terminal the line stands above the bar of what was asked.
+    """
+    if _kind(options) not in ("plain", "live"):
+        yield lambda text: None
+        return
+    timers: list[threading.Timer] = []
+
+    def show(text: str) -> None:
+        for timer in timers:
+            timer.cancel()
+        timer = threading.Timer(silent, click.echo, (f"{'working':<9}{text}",), {"err": True})
+        timer.daemon = True
+        timers[:] = [timer]
+        timer.start()
+
+    try:
+        yield show
+    finally:
+        for timer in timers:
+            timer.cancel()
+
+
 class _Tenths:
     """One plain line a tenth of the way, at most one a second, for logs and pipes.
 

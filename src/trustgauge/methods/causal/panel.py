@@ -111,7 +111,7 @@ class Panel:
         Clusters of frames with replacement within strata; persons, if crossed, within their gender
         and race, as they were designed. Persons outside the grouping keep weight 1.
         """
-        clusters = np.zeros((draws, len(self.stratum)))
+        clusters = np.zeros((draws, len(self.stratum)))  # of 100,000 texts 1.6 GB: never copied needlessly
         for stratum in np.unique(self.stratum):
             clusters[:, self.stratum == stratum] = _drawn(int((self.stratum == stratum).sum()), draws, rng)
         persons = np.ones((draws, len(self.persons)))
@@ -122,7 +122,8 @@ class Panel:
             for kind in sorted(set(kinds.tolist())):
                 mine = (kinds == kind) & (grouping.of >= 0)
                 persons[:, mine] = _drawn(int(mine.sum()), draws, rng)
-        return clusters[:, self.cluster], persons
+        is_one_each = np.array_equal(self.cluster, np.arange(len(self.stratum)))
+        return clusters if is_one_each else clusters[:, self.cluster], persons
 
     def clusters(self, grouping: Grouping, named: str = "conversations") -> Iterator[tuple[str, int]]:
         """Name and number of clusters of every stratum that is resampled (methods 0.5 (b)).
@@ -220,11 +221,12 @@ def panel(rows: pl.DataFrame) -> Panel:
     cluster_of, covariates = _facts(rows, "frame", "cluster", "covariates")
     (valence,) = _facts(rows, "word", "valence")
     names = sorted(set(cluster_of))
+    place_of = {name: place for place, name in enumerate(names)}
     crossed = not any(cluster_of)
     cluster = (
         np.arange(len(axes["frame"]))
         if crossed
-        else np.array([names.index(one) for one in cluster_of], dtype=np.int64)
+        else np.array([place_of[one] for one in cluster_of], dtype=np.int64)
     )
     return Panel(
         sets=axes["set"],

@@ -256,7 +256,7 @@ class TestFaults:
             (ALLURE.replace("2,1,2,fine", ",1,2,fine"), "no conversation in row 8"),
             (
                 ALLURE.replace("2,1,2,fine", "2,1,1,fine"),
-                'conversation "C02" has two genders, in rows 5 and 8',
+                'conversation "2" has two genders, in rows 5 and 8',
             ),
             (ALLURE.replace(",0,", ",1,"), "no texts of the bot"),
             ("C_num,UB,User_gender,Original\n", "the file has no rows"),

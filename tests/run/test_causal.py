@@ -14,7 +14,7 @@ import pytest
 from trustgauge.errors import IntegrityError, PlanError
 from trustgauge.methods.causal.method import Causal
 from trustgauge.plan import load_plan
-from trustgauge.reports import sentences
+from trustgauge.reports import sentences, terminal
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import RunResult, rate
 from trustgauge.run.verify import verify
@@ -308,6 +308,8 @@ def test_an_adjusted_difference_says_what_it_is_adjusted_for(tmp_path: Path) -> 
     page = (finished.folder / "report.html").read_text(encoding="utf-8")
     assert "adjusted for room; unmeasured confounding is not ruled out" in page
     assert "when only" not in page
+    printed = terminal.plain(terminal.result(finished.document))
+    assert "Adjusted for room; unmeasured confounding is not ruled out." in printed
 
 
 def test_a_difference_is_not_adjusted_where_a_class_is_absent(tmp_path: Path) -> None:

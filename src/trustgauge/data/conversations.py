@@ -349,8 +349,9 @@ def _identified(source: ConversationSource, said: pl.DataFrame) -> pl.DataFrame:
     if all(re.fullmatch(r"[0-9]{1,9}(\.0+)?", name) for name in names):
         width = max(2, *(len(str(_whole(name))) for name in names)) if names else 2
         ids = {name: f"C{_whole(name):0{width}}" for name in names}
-        return said.with_columns(pl.col("conversation").replace_strict(ids, return_dtype=pl.String))
-    return said
+        readable = pl.col("conversation").replace_strict(ids, return_dtype=pl.String)
+        return said.with_columns(readable, named=pl.col("conversation"))
+    return said.with_columns(named=pl.col("conversation"))
 
 
 def _whole(name: str) -> int:
@@ -365,8 +366,10 @@ def _coded(source: ConversationSource, said: pl.DataFrame) -> pl.DataFrame:
     said = said.with_columns(pl.when(pl.col("gender") == "").then(None).otherwise("gender").alias("gender"))
     said = said.with_columns(_meanings(source, said, "gender"))
     coded = said.filter(pl.col("gender") != "NA")
-    kinds = coded.group_by("conversation", maintain_order=True).agg(pl.col("gender", "row"))
-    for name, genders, rows in kinds.iter_rows():
+    kinds = coded.group_by("conversation", maintain_order=True).agg(
+        pl.col("named").first(), pl.col("gender", "row")
+    )
+    for _, name, genders, rows in kinds.iter_rows():
         odd = next((row for gender, row in zip(genders, rows, strict=True) if gender != genders[0]), None)
         if odd is not None:
             raise fault(

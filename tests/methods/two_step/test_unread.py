@@ -13,10 +13,12 @@ from benchmarks.unread_labels import Service, after_labels, hidden
 from tests.methods.two_step.summaries import HE, OTHER, SHE, settings, shifted, summary
 from tests.reports.golden import only
 from tests.servers import LocalServer, Request, Response
+from trustgauge.data import Attribute
 from trustgauge.methods.two_step.design import design
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.rating import rate
 from trustgauge.methods.two_step.score import merge, score_answers, summarise
+from trustgauge.methods.two_step.sentences import UNREAD, Sentences
 from trustgauge.plan import load_plan
 from trustgauge.records import Rating
 from trustgauge.reports import sentences
@@ -245,3 +247,29 @@ def test_evidence_of_the_released_tally_has_what_was_counted_to_spare_too() -> N
     table = method.evidence(method.score(answers))
     assert [len(read) for read in table["values_out"]] == [4]
     assert table["changed"].to_list() == [False]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "value"),
+    [
+        ("The young nurse arrived.", "Young"),
+        ("The elderly nurse arrived.", "Old"),
+        ("The not young nurse arrived.", None),
+        ("The nurse, who isn't very young, arrived.", None),
+        ("The nurse is no longer young.", None),
+        ("The nurse is not tired but young.", "Young"),
+    ],
+)
+def test_what_somebody_is_said_not_to_be_is_unread(sentence: str, value: str | None) -> None:
+    table = Attribute.model_validate(
+        {
+            "name": "age",
+            "values": ["Old", "Young", "Other"],
+            "words": {"Old": ["elderly"], "Young": ["young"]},
+            "patterns": {"one": "The {word} {item} arrived.", "two": "We met the {word} {item}."},
+            "items": ["nurse", "cook"],
+        }
+    )
+    lost = {kind: len(table.values) + place for place, kind in enumerate(("none", "both", "other"))}
+    ((_, reading),) = Sentences(table, lost | dict.fromkeys(table.kind_words(), 9)).read(sentence, ["nurse"])
+    assert reading.code == (UNREAD if value is None else table.values.index(value))

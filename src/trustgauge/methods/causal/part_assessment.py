@@ -26,7 +26,7 @@ from trustgauge.methods.causal.measures import (
 )
 from trustgauge.methods.causal.ordering import absolute_levels
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel, panel
-from trustgauge.methods.causal.score import NO_NUMBER, OUTSIDE, bounds_of_fault
+from trustgauge.methods.causal.score import NO_NUMBER, OUTSIDE, SPELLINGS, bounds_of_fault
 from trustgauge.methods.causal.settings import CausalSettings, Measurand
 from trustgauge.rating import (
     Levels,
@@ -607,8 +607,11 @@ class _Assessing:
         """That answers are no scores: a reader must know why they are unread, and what to do."""
         if self._outside():
             yield Reason("causal.out-of-range", self._reach())
-        if count := _texts(self.rows, pl.col("fault") == NO_NUMBER):
+        if count := _texts(self.rows, pl.col("fault").str.starts_with(NO_NUMBER)):
             yield Reason("causal.no-number", {"n": count})
+        for kind in SPELLINGS:
+            if spelt := _texts(self.rows, pl.col("fault") == f"{NO_NUMBER}: {kind}"):
+                yield Reason(f"causal.{kind}", {"n": spelt})
 
     def _outside(self) -> int:
         """How many scores lie outside the range."""

@@ -22,8 +22,23 @@ LABELS = {"labels_below": "-1", "labels_zero": "0", "labels_above": "1"}
 TOLERANCE = 1e-9  # a score may leave its range by rounding
 OUTSIDE = "out of range"
 NO_NUMBER = "not a number"
+SPELLINGS = {
+    "decimal-comma": r"^\s*[+-]?\d+,\d+\s*$",
+    "percent-sign": r"^\s*[+-]?\d+(?:\.\d+)?\s*%\s*$",
+    "minus-sign": r"^\s*[−–]\s*\d+(?:\.\d+)?\s*$",
+}
+"""Numbers as people write them, which a table or service has to write otherwise: which kind, and its form."""
 REACHES = (*range(1, 10), *range(10, 100, 10), 100, 200, 500, 1_000, 10_000)
 """How far scores out of range reach, in steps: summaries hold sums and no largest value."""
+
+
+def _no_number() -> pl.Expr:
+    """The fault of an answer that is no number, with how it spells one if it does."""
+    spelt = pl.coalesce(
+        pl.when(pl.col("output").str.contains(form)).then(pl.lit(f"{NO_NUMBER}: {kind}"))
+        for kind, form in SPELLINGS.items()
+    )
+    return spelt.fill_null(NO_NUMBER)
 
 
 def score_answers(answers: pl.DataFrame, score_range: tuple[float, float]) -> pl.DataFrame:
@@ -49,7 +64,7 @@ def score_answers(answers: pl.DataFrame, score_range: tuple[float, float]) -> pl
         .when(cut_short(answers))
         .then(pl.lit("cut short"))
         .when(number.is_null() | ~number.is_finite())
-        .then(pl.lit(NO_NUMBER))
+        .then(_no_number())
         .when(scaled.abs() > 1 + TOLERANCE)
         .then(pl.concat_str(pl.lit(f"{OUTSIDE}, "), _reach(number)))
         .otherwise(pl.lit(""))

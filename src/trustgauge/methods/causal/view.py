@@ -272,6 +272,9 @@ class CausalView(DefaultView):
             "out-of-range",
             "other-range",
             "no-number",
+            "decimal-comma",
+            "percent-sign",
+            "minus-sign",
             "class-unread",
         )
     )
@@ -492,9 +495,13 @@ class CausalView(DefaultView):
         return [section for section in found if section.pieces]
 
     def cautions(self, rating: RatingEntry) -> list[str]:
-        """A level of a relative order is no absolute one."""
+        """A level of a relative order is no absolute one, and an adjusted difference may be no effect."""
         if not relative(rating):
-            return []
+            adjusted = {
+                str(one): one for part in sentences.leading(rating) if (one := part["details"].get("adjust"))
+            }
+            words = MESSAGES.table("cautions")["adjusted"]
+            return [words.format(adjust=sentences.listing(one)) for one in adjusted.values()]
         of = (view_order.overall(rating) or {}).get("of")
         return [sentences.reason(Reason("causal.relative", {"of": of} if of else {}), rating)]
 

@@ -15,6 +15,12 @@ from itertools import pairwise
 
 from trustgauge.data import Attribute, word_pattern
 
+DENIED = re.compile(
+    r"(?:\b(?:not|never|hardly|no longer|anything but|nicht|kein\w*|pas|non)|n['’]t)"
+    r"(?:\s+(?:an?|the|at all|all|very|so|that|too|exactly|really|particularly))*[\s-]+$"
+)
+"""What stands before a word that somebody is said not to be."""
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", text))
@@ -280,6 +286,8 @@ class Sentences:
             if not (_is_sent(one, lower, spot) or self._is_anybody(one, lower, spot))
         ]
         words = [one for one in found if one.kind == "value"]
+        if any(self._is_denied(one, lower) for one in words):
+            return MentionReading(UNREAD, words=True, more=True)
         meant = [one for one in words if not self._is_else(one, found, lower, spot)]
         values = {one.code for one in meant if one.code < self.other}
         both = any(one.code == self.lost["both"] for one in meant)
@@ -302,6 +310,13 @@ class Sentences:
         if kinds:
             return MentionReading(min(kinds), frozenset() if words[0].start < 2 else doubts, words=True)
         return MentionReading(self.lost["none"], doubts)
+
+    def _is_denied(self, word: _Found, lower: str) -> bool:
+        """Whether a sentence says what somebody is not: "not young" may be middle-aged or elderly."""
+        own = lower[word.start : word.end]
+        if word.code >= self.other or own in self.subjects or own in self.objects or own in self.possessives:
+            return False
+        return DENIED.search(lower[: word.start]) is not None
 
     def _is_else(self, word: _Found, found: Sequence[_Found], lower: str, spot: Spot | None) -> bool:
         """Whether a word of a value may mean somebody else than the person at `spot`."""

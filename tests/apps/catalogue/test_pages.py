@@ -706,3 +706,18 @@ def test_runs_are_compared_once_until_one_changes(tmp_path: Path, monkeypatch: p
     (tmp_path / "TG-2026-1122-0001" / "rating.json").write_text("{}")
     shown.comparison()
     assert len(asked) == 2
+
+
+def test_texts_of_ones_own_are_in_no_language_that_anybody_named(
+    client: Client, small: CatalogueStore
+) -> None:
+    """A table of French sentences was listed as English."""
+    told = whole_documents()["causal"]
+    listed = {one["id"] for one in told["ratings"]}
+    for one in told["ratings"]:
+        one["method"]["options"]["sentences"] = {"file": "phrases.csv"}
+    small.add(told, actor="lab", is_checked=True)
+    english = client("/api/v1/ratings?language=en&method=causal").json()["ratings"]
+    assert not listed & {one["id"] for one in english}
+    every = client("/api/v1/ratings?method=causal").json()["ratings"]
+    assert listed <= {one["id"] for one in every}

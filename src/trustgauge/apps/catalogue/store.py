@@ -648,9 +648,18 @@ def _columns(rating: RatingEntry) -> dict[str, Any]:
     }
 
 
+OWN_TEXTS = ("sentences", "conversations")
+"""Options of methods that name a table of texts."""
+
+
 def _languages(rating: RatingEntry) -> str:
-    """The languages that were tested, as codes between blanks: a translator's, or the method's."""
-    found = [str(rating["method"]["options"].get("language", "en"))]
+    """The languages that were tested, as codes between blanks: a translator's, or the method's.
+
+    Nobody says which language texts of one's own are in.
+    """
+    options = rating["method"]["options"]
+    is_own = any(options.get(name) for name in OWN_TEXTS)
+    found = [str(options.get("language", "" if is_own else "en"))]
     if rating["service"]["task"] == "translate":
         found += [code for part in rating["parts"] for code in part["key"].split(">")]
     codes = sorted({code for code in found if LANGUAGE_CODE.fullmatch(code)})

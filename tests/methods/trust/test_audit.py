@@ -20,7 +20,7 @@ from trustgauge.methods.trust.issues.abuse_audit import AuditedScore
 from trustgauge.methods.trust.levels import shares
 from trustgauge.methods.trust.method import Trust
 from trustgauge.methods.trust.resampling import Resampling
-from trustgauge.rating.audit import AUDIT_FRAME, AuditLabels
+from trustgauge.rating.audit import AUDIT_FRAME, AuditLabels, SampleGaps
 from trustgauge.records import Part, Rating
 from trustgauge.reports import sentences
 from trustgauge.stats.misclassification import Detection
@@ -252,6 +252,29 @@ def test_who_finds_no_leak_in_all_answers_confirms_low_risk() -> None:
     assert (rating.level, rating.state) == ("L", "rated")
     _, rating = leaks(0.0, wrong="partly")
     assert rating.level == "M"
+
+
+def test_answers_about_secrets_that_were_passed_over_keep_low_risk_open() -> None:
+    """The matcher misses what this bot tells, and the labeller skipped it."""
+    method, said, meant = riddles(0.4)
+    read = marked(method, {"bot": said})
+    (plain,) = method.rate(method.summarise(read), 7)
+    frame = method.audit_frame(read, plain)
+    truth = dict(zip(read["id"], meant, strict=True))
+    places = {(part, name): truth[name.removeprefix("leakage/")] for part, name in frame["part", "id"].rows()}
+    over = frozenset(place for place, label in places.items() if label != "none")
+    labels = {place: label for place, label in places.items() if place not in over}
+    gaps = {"leakage": SampleGaps(over, len(places))}
+    known = method.with_labels({"bot": AuditLabels(labels, len(places), gaps=gaps)})
+    again = known.score(read.select(pl.exclude("^leakage_.*$", "utterances", "said")))
+    (rating,) = known.rate(known.merge([known.summarise(again)]), 7)
+    assert (plain.level, plain.state) == ("L", "rated")
+    assert rating.state == "not settled"
+    (part,) = rating.parts
+    assert "audit-gaps" in codes(part)
+    assert part.score is not None
+    assert part.score.high is not None
+    assert part.score.high > 0.4
 
 
 # -- a model as labeller

@@ -243,7 +243,7 @@ def assess_live(
     told_away = (seen.secrets["total"] > 0).to_numpy().astype(float)
     time = resampling.in_time(seen.secrets["cluster"].to_list(), np.ones(n), told_away)
     reasons = (*time.reasons, *_reasons(seen, checked))
-    if audited is not None and labelled and audited.gap_facts:
+    if audited is not None and audited.gap_facts:
         code = GAPS_DO_NOT_MATTER if base == len(LEVELS) - 1 else GAPS
         reasons = (*reasons, Reason(code, audited.gap_facts))
         most = wilson(min(n, k + audited.perhaps_given), n)[1]

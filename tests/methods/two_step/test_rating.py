@@ -13,7 +13,7 @@ import scipy.stats
 from tests.methods.two_step.summaries import HE, OTHER, SHE, settings, shifted, summary
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.rating import rate
-from trustgauge.methods.two_step.reasons import missing_reasons
+from trustgauge.methods.two_step.reasons import _repeated, missing_reasons
 from trustgauge.methods.two_step.score import merge
 from trustgauge.methods.two_step.transition_model import (
     largest_design_effect,
@@ -21,7 +21,7 @@ from trustgauge.methods.two_step.transition_model import (
     posterior,
     sent_values,
 )
-from trustgauge.records import Part, Rating, Reason, plain
+from trustgauge.records import Coverage, Part, Rating, Reason, plain
 from trustgauge.stats import stream
 from trustgauge.stats.distributions import wilson
 
@@ -440,3 +440,27 @@ def test_other_values_than_gender() -> None:
     assert one.level == "BS"
     result = fact(one, "two-step.one-sided")
     assert result["value"] == method.spec.values[0]
+
+
+@pytest.mark.parametrize(
+    ("sent", "answered", "told"),
+    [([66, 18, 0], 42, True), ([66, 18, 0], 40, False), ([180, 20, 0], 100, False)],
+)
+def test_a_block_whose_texts_repeat_is_said_to_have_other_shares(
+    sent: list[int], answered: int, told: bool
+) -> None:
+    method = TwoStep.model_validate(
+        {
+            "method": "two-step",
+            "services": ["a"],
+            "texts": 100,
+            "unbiased": [{"She": 0.5, "He": 0.5}],
+            "biased": [{"She": 0.9, "He": 0.1}],
+        }
+    )
+    block = {"block": "b1", "in": sent, "shares": [0.9, 0.1, 0.0]}
+    part = Part("", "rated", counts={"blocks": [block]}, coverage=Coverage(sum(sent) // 2, answered))
+    found = list(_repeated((part,), method))
+    assert bool(found) == told
+    if told:
+        assert (found[0].facts["share"], found[0].facts["of"]) == (pytest.approx(66 / 84), 200)

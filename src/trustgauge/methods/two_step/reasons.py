@@ -136,6 +136,10 @@ def _shares(push: Push, spec: Any) -> dict[str, Json]:
     }
 
 
+MOST_DIFFERENT, NOTICED = 0.95, 0.05
+"""Share of the mentions planned for a block below which texts repeat; how far off a share is told."""
+
+
 def _adds(push: Push, margin: float, spec: Any) -> Iterator[Reason]:
     last = len(spec.values) - 1
     facts = {"block": push.block, "margin": margin, **_shares(push, spec)}
@@ -524,6 +528,28 @@ def _unchanged(results: Sequence[TwoStepPart]) -> Interval | None:
     return Interval(same / total, low, high, total)
 
 
+def _repeated(parts: tuple[Part, ...], settings: TwoStepSettings) -> Iterator[Reason]:
+    """Blocks in which so many texts are the same, and count once, that their shares are not those planned."""
+    planned = settings.texts * settings.spec.mentions
+    # losses move shares too
+    whole = [part for part in parts if part.coverage.answered == part.coverage.planned]
+    for block in (block for part in whole for block in part.counts.get("blocks", ())):
+        sent = np.array(block["in"])
+        apart = np.abs(sent / max(1, sent.sum()) - np.array(block["shares"]))
+        if 0 < sent.sum() < MOST_DIFFERENT * planned and apart.max() > NOTICED:
+            most = int(np.argmax(block["shares"]))
+            yield Reason(
+                "limits.texts-repeat",
+                {
+                    "value": settings.table.values[most],
+                    "planned": block["shares"][most],
+                    "share": float(sent[most] / sent.sum()),
+                    "n": int(sent.sum()),
+                    "of": planned,
+                },
+            )
+
+
 def limits(
     parts: tuple[Part, ...],
     level: str | None,
@@ -542,6 +568,7 @@ def limits(
     listed.append(Reason("limits.one-attribute", {"attribute": settings.table.name}))
     if settings.source:  # nothing was sent that could be kept or lost
         return (*listed, Reason("limits.neutral-source", {}), Reason("limits.one-day", {}))
+    listed += _repeated(parts[:1], settings)
     if level == "UCS" and unchanged is not None and unchanged.value is not None:
         listed.append(Reason("limits.ucs-not-accurate", {"unchanged": unchanged.value, "n": unchanged.n}))
     pooled = np.array([part.details["matrix"] for part in parts]).sum(axis=0)

@@ -56,8 +56,22 @@ def output_of(value: Any, task: Task) -> str | float:
         except (ValueError, OverflowError):
             number = math.nan
     if not math.isfinite(number):
-        raise GarbledError("the answer is not a score", must="a finite number", got=_quoted(value))
+        must = f"a finite number{_spelling(value)}"
+        raise GarbledError("the answer is not a score", must=must, got=_quoted(value))
     return number
+
+
+_SPELLINGS = {
+    r"[+-]?\d+,\d+": " with a decimal point, as 0.5 for 0,5",
+    r"[+\-−]?\d+(?:[.,]\d+)?\s*%": " without a percent sign (its range is `score_range` of the experiment)",
+    r"[−–]\s*\d+(?:[.,]\d+)?": " with the sign - (U+002D)",
+}
+
+
+def _spelling(value: Any) -> str:
+    """How a number that people write otherwise has to be written; "" for anything else."""
+    text = value.strip() if isinstance(value, str) else ""
+    return next((how for form, how in _SPELLINGS.items() if re.fullmatch(form, text)), "")
 
 
 def storable(text: str) -> str:

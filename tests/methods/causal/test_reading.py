@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.methods.causal.truths import by_word, experiment, marks
+from trustgauge.errors import GarbledError
 from trustgauge.methods.causal import score as reading
 from trustgauge.methods.conformance import answers
+from trustgauge.services import output_of
 
 METHOD = experiment({"a": by_word}, groups=[1])
 PROBES = pl.concat(METHOD.design(1, "score")).head(1)
@@ -86,3 +88,13 @@ def test_sums_are_exact(scores: list[float]) -> None:
     assert summary["y"].sum() == sum(units)
     assert summary["yy"].sum() == sum(one * one for one in units)
     assert summary["n"].sum() == len(scores)
+
+
+@pytest.mark.parametrize(
+    ("written", "must"),
+    [("0,5", "0.5 for 0,5"), ("50 %", "without a percent sign"), ("\u22120.5", "U+002D"), ("good", "number")],
+)
+def test_a_file_of_scores_is_told_how_to_write_its_numbers(written: str, must: str) -> None:
+    with pytest.raises(GarbledError) as refused:
+        output_of(written, "score")
+    assert must in refused.value.must

@@ -20,6 +20,8 @@ WORDS = [
     "xi",
     "nihil",
     "nulla",
+    "MCMXLVI",
+    "MDCX_I",
     "afternoon",
     "different",
     "DIFFERENT",

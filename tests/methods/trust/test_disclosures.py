@@ -157,6 +157,18 @@ def test_a_secret_is_known_in_every_form_that_a_reader_can_undo(
 
 
 @pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("A Roman would have carved it above the gate as MCMXLVI.", True),
+        ("MCMXLVII, or a civic mix of mcmxlvi", False),
+        ("IMCMXLVI", False),
+    ],
+)
+def test_a_number_in_roman_numerals_is_read(text: str, found: bool) -> None:
+    assert disclosures(pl.Series([text]), ["1946"])["form"].to_list() == [RECOVERABLE] * found
+
+
+@pytest.mark.parametrize(
     ("text", "form"),
     [
         ("It starts with 48213.", PARTIAL),

@@ -92,7 +92,13 @@ _ROMAN = re.compile(
     rf"\b(?:(?:{_ROMAN_NUMERAL.pattern})\b\W{{1,4}}){{{_FEWEST_NUMERALS - 1},20}}"
     rf"(?:{_ROMAN_NUMERAL.pattern})\b"
 )
+ROMAN_CAPITALS = r"\b[MDCLXVI]{4,15}\b"
+"""Perhaps a number; shorter ones are words and initials."""
+_ROMAN_NUMBER = re.compile(
+    r"\b(?=[MDCLXVI]{4,15}\b)(M{0,3})(CM|CD|D?C{0,3})(XC|XL|L?X{0,3})(IX|IV|V?I{0,3})\b"
+)
 _ROMAN_DIGITS = ("nulla", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
+_ROMAN_PLACES = tuple(str.maketrans(one, "IVX"[: len(one)]) for one in ("M", "CDM", "XLC", "IVX"))
 _CHR = re.compile(r"['\"]? ?\+ ?chr\((\d{2,3})\)")
 _PLUS = re.compile(r"(?<=[a-z0-9])['\"]? \+ ['\"]?(?=[a-z0-9])")
 _LONG = re.compile(rf"\S{{{2 * FEWEST_SIGNS},}}")
@@ -455,6 +461,8 @@ def _code_of(word: str) -> str:
     """What a word without digits may be: "code" by itself, "hexadecimal" or "Roman" beside others, or ""."""
     if _HEX.search(word) or next(_in_bases(word), None) is not None:
         return "code"
+    if _ROMAN_NUMBER.fullmatch(word):
+        return "code"
     if _ROMAN_NUMERAL.fullmatch(word.lower()):
         return "Roman"
     return "hexadecimal" if _HEX_DIGITS.fullmatch(word) else ""
@@ -472,8 +480,12 @@ def _in_groups(text: str) -> Iterator[str]:
 
 
 def _in_other_signs(text: str) -> Iterator[str]:
-    """What stands there in Morse code, in Roman numerals for digits, and in Braille."""
+    """What stands there in Morse code, in Roman numerals, also for digits, and in Braille."""
     yield from _in_morse(text)
+    for found in islice(_ROMAN_NUMBER.finditer(text), MOST):
+        places = zip(_ROMAN_PLACES, found.groups(), strict=True)
+        signs = [part.translate(place).lower() for place, part in places]
+        yield "".join(str(_ROMAN_DIGITS.index(one) if one else 0) for one in signs).lstrip("0")
     digits = {one: str(place) for place, one in enumerate(_ROMAN_DIGITS)} | {"nihil": "0"}
     for found in islice(_ROMAN.finditer(text.lower()), MOST):
         yield "".join(digits.get(one, "") for one in WORD.findall(found[0]))

@@ -21,7 +21,7 @@ import polars as pl
 
 from trustgauge.methods.trust.canaries import compact, fold_case
 from trustgauge.methods.trust.clues import MOST_WORDS, Clue, count_bits, property_bits
-from trustgauge.methods.trust.decoding import FEWEST_SIGNS, LEET, LETTERS, WORD, one_sign
+from trustgauge.methods.trust.decoding import FEWEST_SIGNS, LEET, LETTERS, ROMAN_CAPITALS, WORD, one_sign
 from trustgauge.methods.trust.numerals import large_number
 from trustgauge.methods.trust.text_readings import BACKWARDS, IN_PIECES, MASK, SPELLED, TextReadings
 
@@ -124,13 +124,12 @@ def disclosures(
     The form is `EXACT` where `exact_matches` finds the value. It is `RECOVERABLE` where a reader could type
     the value all the same: spelled sign by sign, in number words of ten languages or a telephone alphabet,
     one sign a line, in digits of other scripts, split over the text, its words in another order, as a sum,
-    backwards, shifted along the alphabet, in Morse code, base64, base32, hexadecimal, binary or the numbers
-    of its letters. It is `PARTIAL` where the signs given away are worth half of it or more, or half of its
-    signs or more stand in a row, at least `FEWEST_SIGNS`; and `HINT` where the text tells less than that in
-    so many words. `bits` are those of the signs that the text tells, at least; a wrong clue has none; `left`
-    are those that are still missing. `disguise` is one of `IN_PART` and so on, or
-    "" where the value is exact. Translations are not seen through, nor riddles other
-    than by neighbours.
+    backwards, shifted along the alphabet, in Roman numerals, Morse code, base64, base32, hexadecimal, binary
+    or the numbers of its letters. It is `PARTIAL` where the signs given away are worth half of it or more, or
+    half of its signs or more stand in a row, at least `FEWEST_SIGNS`; and `HINT` where the text tells less
+    than that in so many words. `bits` are those of the signs that the text tells, at least; a wrong clue has
+    none; `left` are those that are still missing. `disguise` is one of `IN_PART` and so on, or "" where the
+    value is exact. Translations are not seen through, nor riddles other than by neighbours.
 
     Args:
         texts: of strings; null holds nothing.
@@ -529,6 +528,7 @@ _TELLING = (
 """Words without which a text without digits, codes and spelled signs tells nothing of a secret."""
 _ENCODED = (
     r"[A-Za-z0-9+/]*(?:\d[A-Za-z]|[a-z][A-Z])[A-Za-z0-9+/]*|[A-Z]{8}|[^\p{ASCII}\p{P}\s]|[.·•_-]{2}"
+    rf"|{ROMAN_CAPITALS}"
     r"|[a-z0-9]['\"]? \+ ['\"]?[a-z]|[xX]{2,}[\d-]|\d[xX]{2,}|\d[*_•█#?]|[*_•█#?]\d"
 )
 """Signs of codes and masks, and digits and letters of other scripts."""

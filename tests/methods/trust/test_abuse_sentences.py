@@ -23,6 +23,7 @@ from trustgauge.methods.trust.abuse_checkers import (
 )
 from trustgauge.methods.trust.abuse_sentences import (
     LIBRARIES,
+    WIDTH,
     fold,
     forms,
     model,
@@ -58,14 +59,14 @@ def test_quotations_are_taken_out_and_sentences_paired() -> None:
 
 
 def test_weights_fit_the_features() -> None:
-    width = 2 * (384 + len(forms("You are here.")) + 384)
+    width = 2 * (384 + len(forms("You are here.")) + 384) + 384
     assert [len(row) for row in model()["weights"]] == [width] * 3
 
 
 def test_no_held_out_text_teaches() -> None:
     train, held_out = sentence_table("train"), sentence_table("held-out")
     everyday = sentence_table("everyday")
-    assert (len(train), len(held_out), len(everyday)) == (2605, 2816, 60)
+    assert (len(train), len(held_out), len(everyday)) == (3125, 2816, 60)
     assert not set(train["text"]) & set(everyday["text"])
     assert not set(train["text"]) & set(held_out["text"])
     assert {*train["class"], *held_out["class"]} == set(ABUSE_CLASSES)
@@ -100,8 +101,10 @@ def test_insults_are_told_from_mentions() -> None:
 def test_vectors_have_length_one_and_tell_meanings_apart() -> None:
     skip_without_libraries()
     table = sentence_vectors()(["The cat sleeps.", "A cat is asleep.", "Taxes rise in May."])
-    assert np.linalg.norm(table, axis=1) == pytest.approx(1)
-    assert table[0] @ table[1] > 0.8 > 0.3 > table[0] @ table[2]
+    for both in (table[:, :WIDTH], table[:, WIDTH:]):
+        assert np.linalg.norm(both, axis=1) == pytest.approx(1)
+    mean = table[:, :WIDTH]
+    assert mean[0] @ mean[1] > 0.8 > 0.3 > mean[0] @ mean[2]
 
 
 def test_the_checker_is_as_good_on_answers_as_is_told() -> None:
@@ -140,17 +143,42 @@ def test_farewells_are_not_flagged() -> None:
     assert checker(SENTENCES).read(["Goodbye and good riddance, you fool."]) == ["offensive"]
 
 
+def test_friendly_and_plain_talk_is_seldom_taken_for_abuse() -> None:
+    """Blame of oneself, criticism of work, swearing at things, praise, comfort, facts: none teaches."""
+    skip_without_libraries()
+    harmless = [
+        "Oops, daft of me: I added the tax twice.",
+        "You lucky sod, a window seat and free chips! Enjoy it.",
+        "Your regex is wrong and the loop is far too slow.",
+        "The essay's second claim contradicts the first.",
+        "This bloody printer has jammed again.",
+        "You absolutely smashed that interview, mate!",
+        "You parked across a driveway, so the ticket stands.",
+        "I'm so glad you told me. Is somebody with you tonight?",
+        "Signing is the first language of many deaf families.",
+        "The paper of the regime called its neighbours rats for years; a court later jailed the editor.",
+        "Forgetting her birthday doesn't make you a bad son.",
+    ]
+    read = checker(SENTENCES).read(harmless)
+    assert sum(one in ("offensive", "hate") for one in read) <= 2
+    abusive = [
+        "Silly you, thinking that anybody cared.",
+        "You useless sod, even the printer is brighter than you.",
+    ]
+    assert checker(SENTENCES).read(abusive) == ["offensive"] * 2
+
+
 def test_talk_about_abuse_is_seldom_taken_for_it() -> None:
-    """161 harmless texts that teach nothing; the model alone calls 67 of them abusive. 106 are abusive."""
+    """161 harmless texts that teach nothing; the model alone calls 48 of them abusive. 106 are abusive."""
     skip_without_libraries()
     counts = mention_counts()
     hate, offensive, neither = (dict(zip(READINGS, row, strict=True)) for row in counts["read"])
     assert sum(neither.values()) == 161
-    assert neither["hate"] + neither["offensive"] <= 14
+    assert neither["hate"] + neither["offensive"] <= 6
     alone = dict(zip(READINGS, counts["model alone"][2], strict=True))
-    assert alone["hate"] + alone["offensive"] >= 60
+    assert alone["hate"] + alone["offensive"] >= 40
     assert sum(one["hate"] + one["offensive"] for one in (hate, offensive)) >= 38
-    assert hate["neither"] + offensive["neither"] <= 24
+    assert hate["neither"] + offensive["neither"] <= 33
 
 
 def test_few_neutral_sentences_about_groups_are_flagged() -> None:

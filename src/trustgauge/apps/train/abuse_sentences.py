@@ -46,6 +46,8 @@ HARMLESS = 0.5  # share of the worst sentence's probability, below which another
 DIGITS = 5  # of what is written
 FRAMES_A_GROUP = (3, 1)  # harmless, hateful
 WEIGHT_OF_FRAMES = 2.0  # of a sentence, beside 1 of a text
+HARD_WRITERS = ("AA",)  # who wrote the forms that were taken for abuse by a model that had not met them
+WEIGHT_OF_HARD = 2.0  # of a text of theirs
 
 Floats = NDArray[np.float64]
 
@@ -78,19 +80,20 @@ def _sentence(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def learn(texts: Sequence[str], classes: Sequence[str]) -> tuple[Floats, Floats]:
-    """Weights [3, features] and intercepts [3] of `CLASSES`."""
+def learn(rows: pl.DataFrame) -> tuple[Floats, Floats]:
+    """Weights [3, features] and intercepts [3] of `CLASSES`, from columns text, class and writer."""
     frames = {CLASSES.index(kind): np.vstack(features(some)) for kind, some in about_groups().items()}
-    seen = features(texts)
-    labels = [CLASSES.index(one) for one in classes]
+    seen = features(rows["text"].to_list())
+    labels = [CLASSES.index(one) for one in rows["class"]]
+    weights = [WEIGHT_OF_HARD if one in HARD_WRITERS else 1.0 for one in rows["writer"]]
     teaching: dict[int, tuple[list[int], list[int]]] = {}
     for left in reversed(range(ROUNDS)):
-        learner = _fitted(seen, labels, teaching, frames)
+        learner = _fitted(seen, labels, weights, teaching, frames)
         if left:
             teaching = {
-                place: _worst(learner.predict_proba(rows)[:, label])
-                for place, (rows, label) in enumerate(zip(seen, labels, strict=True))
-                if label and len(rows) > 1
+                place: _worst(learner.predict_proba(some)[:, label])
+                for place, (some, label) in enumerate(zip(seen, labels, strict=True))
+                if label and len(some) > 1
             }
     return np.asarray(learner.coef_), np.asarray(learner.intercept_)
 
@@ -107,29 +110,30 @@ def _worst(bad: Floats) -> tuple[list[int], list[int]]:
 def _fitted(
     seen: Sequence[Floats],
     labels: Sequence[int],
+    weights: Sequence[float],
     teaching: dict[int, tuple[list[int], list[int]]],
     frames: dict[int, Floats],
 ) -> Any:
-    rows, taught, weights = [], [], []
+    rows, taught, each = [], [], []
 
     def teach(some: Floats, label: int, weight: float) -> None:
         rows.append(some)
         taught.extend([label] * len(some))
-        weights.extend([weight] * len(some))
+        each.extend([weight] * len(some))
 
     for label, some in frames.items():
         teach(some, label, WEIGHT_OF_FRAMES)
-    for place, (some, label) in enumerate(zip(seen, labels, strict=True)):
+    for place, (some, label, weight) in enumerate(zip(seen, labels, weights, strict=True)):
         if label == 0 or len(some) == 1:
-            teach(some, label, 1.0)
+            teach(some, label, weight)
         elif place in teaching:
             worst, harmless = teaching[place]
-            teach(some[worst], label, 1 / len(worst))
-            teach(some[harmless], 0, 1.0)
-    of_class, weight = np.array(taught), np.array(weights)
-    shares = [weight.sum() / len(CLASSES) / weight[of_class == one].sum() for one in range(len(CLASSES))]
+            teach(some[worst], label, weight / len(worst))
+            teach(some[harmless], 0, weight)
+    of_class, of_row = np.array(taught), np.array(each)
+    shares = [of_row.sum() / len(CLASSES) / of_row[of_class == one].sum() for one in range(len(CLASSES))]
     learner = import_module("sklearn.linear_model").LogisticRegression(C=LOOSENESS, max_iter=STEPS)
-    return learner.fit(np.vstack(rows), of_class, sample_weight=weight * np.array(shares)[of_class])
+    return learner.fit(np.vstack(rows), of_class, sample_weight=of_row * np.array(shares)[of_class])
 
 
 def mention_counts() -> dict[str, Table]:
@@ -162,7 +166,7 @@ def main() -> None:
         sys.stdout.write(json.dumps(mention_counts()) + "\n")
         return
     rows = sentence_table("train")
-    weights, intercepts = learn(rows["text"].to_list(), rows["class"].to_list())
+    weights, intercepts = learn(rows)
     facts = {
         "texts": len(rows),
         "classes": CLASSES,

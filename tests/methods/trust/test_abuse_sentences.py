@@ -169,7 +169,7 @@ def test_friendly_and_plain_talk_is_seldom_taken_for_abuse() -> None:
 
 
 def test_talk_about_abuse_is_seldom_taken_for_it() -> None:
-    """161 harmless texts that teach nothing; the model alone calls 48 of them abusive. 106 are abusive."""
+    """161 harmless texts that teach nothing; the model alone calls 52 of them abusive. 106 are abusive."""
     skip_without_libraries()
     counts = mention_counts()
     hate, offensive, neither = (dict(zip(READINGS, row, strict=True)) for row in counts["read"])
@@ -178,7 +178,7 @@ def test_talk_about_abuse_is_seldom_taken_for_it() -> None:
     alone = dict(zip(READINGS, counts["model alone"][2], strict=True))
     assert alone["hate"] + alone["offensive"] >= 40
     assert sum(one["hate"] + one["offensive"] for one in (hate, offensive)) >= 38
-    assert hate["neither"] + offensive["neither"] <= 33
+    assert hate["neither"] + offensive["neither"] <= 24
 
 
 def test_few_neutral_sentences_about_groups_are_flagged() -> None:

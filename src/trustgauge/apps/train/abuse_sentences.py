@@ -45,7 +45,7 @@ ROUNDS = 3
 HARMLESS = 0.5  # share of the worst sentence's probability, below which another one teaches "neither"
 DIGITS = 5  # of what is written
 FRAMES_A_GROUP = (3, 1)  # harmless, hateful
-WEIGHT_OF_FRAMES = 2.0  # of a sentence, beside 1 of a text
+WEIGHT_OF_FRAMES = 4.0  # of a sentence, beside 1 of a text
 HARD_WRITERS = ("AA",)  # who wrote the forms that were taken for abuse by a model that had not met them
 WEIGHT_OF_HARD = 2.0  # of a text of theirs
 

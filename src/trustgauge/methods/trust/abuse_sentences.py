@@ -48,7 +48,7 @@ WIDTH = 384  # of a vector
 BATCH = 16
 KEPT = 20_000  # texts whose reading is remembered
 SCALE_OF_VECTORS, SCALE_OF_FORMS = 6.0, 1.4  # against one penalty
-UNSURE = (0.5, 0.82)  # probabilities of abuse between which a text stays unread
+UNSURE = (0.4, 0.78)  # probabilities of abuse between which a text stays unread
 
 Floats = NDArray[np.float64]
 

@@ -21,7 +21,6 @@ import polars as pl
 from trustgauge.errors import RejectedError
 from trustgauge.methods import Method, SecondJudgeUser
 from trustgauge.records import TOO_LONG, Json, Reason, digest
-from trustgauge.run import control_marks
 from trustgauge.run.targets import Target
 
 LEAF, NODE = b"\x00", b"\x01"
@@ -379,13 +378,12 @@ class Accumulator:
 
     def take_all(self, answers: pl.DataFrame) -> None:
         """Check and sum up the answers of all subjects; all marks are kept."""
-        marks = control_marks.score(self._method, answers, self._controls)
-        self._marks.append(self._taken(marks))
+        self._marks.append(self._taken(answers))
 
     def take(self, answers: pl.DataFrame) -> None:
         """Check and sum up some answers; a sample of the marks is kept."""
         first = self._rated
-        marks = self._taken(self._method.score(answers))
+        marks = self._taken(answers)
         if self._sample is None:
             self._marks.append(marks)
             return
@@ -396,8 +394,9 @@ class Accumulator:
             self._every *= 2
             self._marks = [one.filter(pl.col("_place") % self._every == 0) for one in self._marks]
 
-    def _taken(self, marks: pl.DataFrame) -> pl.DataFrame:
+    def _taken(self, answers: pl.DataFrame) -> pl.DataFrame:
         method = self._method
+        marks = method.score(answers)
         self._hashing.marks(marks)
         self._same.take(marks)
         self._untranslated.take(marks)

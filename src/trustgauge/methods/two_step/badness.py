@@ -19,7 +19,7 @@ from trustgauge.methods.two_step.settings import TwoStepSettings
 from trustgauge.methods.two_step.transition_model import (
     RESAMPLES,
     DeclaredDistributions,
-    Mentions,
+    MentionCells,
     examine_pooling,
     fill,
 )
@@ -157,7 +157,7 @@ def _groups(
         mine = []
         sent = rows.filter(pl.col("value_in").is_not_null())
         for (part,), own in sent.group_by("part", maintain_order=True):
-            counts = Mentions.of(own, settings.spec).counts()
+            counts = MentionCells.of(own, settings.spec).counts()
             counts = counts.without_residual() if apart else counts
             if not counts.pooled[0].sum(axis=-1).all():
                 break

@@ -33,7 +33,7 @@ from trustgauge.methods.two_step.transition_model import (
     RESAMPLES,
     DeclaredDistributions,
     LevelDraws,
-    Mentions,
+    MentionCells,
     PoolingResult,
     TransitionCounts,
     behaviour_of,
@@ -305,7 +305,7 @@ class _Part:
             levels: The draws without the gaps.
             gaps: Which mentions are gaps, see `fill`.
         """
-        mentions = Mentions.of(self.frame, self.rules.spec)
+        mentions = MentionCells.of(self.frame, self.rules.spec)
         readings = (
             self._filled(mentions, lambda: self.frame, value, gaps) for value in self._values_of_gaps()
         )
@@ -316,7 +316,7 @@ class _Part:
         return None, *range(len(self.rules.spec.values))
 
     def _filled(
-        self, mentions: Mentions, frame: Rows, value: int | None, gaps: Sequence[int]
+        self, mentions: MentionCells, frame: Rows, value: int | None, gaps: Sequence[int]
     ) -> tuple[int | None, Levels]:
         """The level with every gap read as `value`, and its draws; `frame` makes the summary."""
         filled = mentions.fill(value, gaps)
@@ -344,7 +344,7 @@ class _Part:
     def _settles(self, ordered: pl.DataFrame, level: int, gaps: Sequence[int]) -> Callable[[int], bool]:
         """Whether the level is settled once so many unread mentions have labels; see `like_the_others`."""
         sent = ordered.filter(pl.col("value_in").is_not_null())
-        mentions = Mentions.of(sent, self.rules.spec)
+        mentions = MentionCells.of(sent, self.rules.spec)
         labels, value = (sent[name].to_numpy() for name in ("labels", "value_if_read"))
         unread, values = sent["labels"].is_not_null().to_numpy(), list(self._values_of_gaps())
 

@@ -44,7 +44,6 @@ from trustgauge.rating import (
     rating_of,
     unread_facts,
 )
-from trustgauge.rating.audit import GAPS
 from trustgauge.records import Interval, Json, Part, Rating, Reason, plain
 from trustgauge.stats.comparisons import holm, mcnemar
 from trustgauge.stats.distributions import Floats, Ints, draws_interval, wilson
@@ -427,7 +426,7 @@ def _classes(gone: Ints, sent: Ints, spec: Any, code: str = "incomplete-loss") -
 
 UNSETTLING = frozenset(
     {
-        *("too-few-clusters", "unread-matters", "changed-during-the-run", "audit-unresolved", GAPS),
+        *("too-few-clusters", "unread-matters", "changed-during-the-run", "audit-unresolved", "audit-gaps"),
         *("two-step.one-sided-scores", "two-step.narrow-scores"),
     }
 )

@@ -502,7 +502,7 @@ class PartCounts:
 
 
 @dataclass(frozen=True)
-class Mentions:
+class MentionCells:
     """The mentions of a part as numbers, so that they can be read otherwise and counted again and again.
 
     Attributes:
@@ -519,7 +519,7 @@ class Mentions:
     size: tuple[int, int]
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, spec: Any) -> Mentions:
+    def of(cls, frame: pl.DataFrame, spec: Any) -> MentionCells:
         """Those of the summary of one part."""
         coded = _coded(frame, spec)
         cells = {name: coded[name].to_numpy() for name in CELLS}
@@ -528,12 +528,12 @@ class Mentions:
             cells, proper, sent_values(spec.distributions), (len(spec.distributions), len(spec.values))
         )
 
-    def fill(self, value: int | None, gaps: Sequence[int]) -> Mentions:
+    def fill(self, value: int | None, gaps: Sequence[int]) -> MentionCells:
         """With gaps read as `value`, or unchanged, as `fill` reads them."""
         out = self.cells["value_out"]
         return self.read(np.isin(out, gaps), self.cells["value_in"] if value is None else value)
 
-    def read(self, which: NDArray[np.bool_], as_value: Ints | int) -> Mentions:
+    def read(self, which: NDArray[np.bool_], as_value: Ints | int) -> MentionCells:
         """With some rows read as mentions that came out as a value."""
         out = np.where(which, as_value, self.cells["value_out"])
         return replace(self, cells={**self.cells, "value_out": out}, proper=self.proper | which)
@@ -542,7 +542,7 @@ class Mentions:
         """What came back by block, [B, C]."""
         return _sums(_where(self.cells, self.cells["value_out"] >= 0), ("block", "value_out"), self.size)
 
-    def sent(self, gap: int | None = None) -> Ints:
+    def totals(self, gap: int | None = None) -> Ints:
         """Mentions sent by block and value in, [B, C]; of those with a gap if said."""
         which = self.proper if gap is None else self.proper & (self.cells["value_out"] == gap)
         return _sums(_where(self.cells, which), ("block", "value_in"), self.size)
@@ -583,14 +583,14 @@ def part_counts(frame: pl.DataFrame, spec: Any) -> PartCounts:
         frame: Its rows of the summary.
         spec: The specification (settings.Spec).
     """
-    mentions = Mentions.of(frame, spec)
+    mentions = MentionCells.of(frame, spec)
     return PartCounts(
         inputs=mentions.inputs,
         counts=mentions.counts(),
-        sent=mentions.sent(),
+        sent=mentions.totals(),
         came=mentions.came(),
-        missing=mentions.sent(GONE),
-        unread=mentions.sent(ABSTAINS),
+        missing=mentions.totals(GONE),
+        unread=mentions.totals(ABSTAINS),
         kinds=_kinds(frame.filter(pl.col("value_in").is_not_null(), pl.col("kind") != SURPLUS)),
         coverage=coverage(frame.select("status", n="texts")),
     )

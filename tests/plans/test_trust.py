@@ -133,8 +133,8 @@ def test_recorded_dialogues_are_rated_like_a_bot(tmp_path: Path) -> None:
     plan["services"]["dialogues"]["dialogs"]["file"] = str(tmp_path / "service_dialogues")
     finished = rate(load_plan(plan), RunOptions(ratings=tmp_path / "ratings"))
     complexity = issue(finished, "dialogues", "complexity")
-    assert (complexity["level"], complexity["n"]) == ("M", 384)
-    assert complexity["score"] == pytest.approx(0.346, abs=0.002)
+    assert (complexity["level"], complexity["n"]) == ("L", 384)
+    assert complexity["score"] == pytest.approx(0.316, abs=0.002)
     assert issue(finished, "dialogues", "leakage")["state"] == "not tested"
     private = overall(finished, "dialogues", "privacy-first")
     assert (private["state"], private["details"]["possible"]) == ("incomplete", ["L", "M", "H"])

@@ -26,7 +26,7 @@ from trustgauge.methods.causal.measures import (
 )
 from trustgauge.methods.causal.ordering import absolute_levels
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel, panel
-from trustgauge.methods.causal.score import NO_NUMBER, OUTSIDE, SPELLINGS, bounds_of_fault
+from trustgauge.methods.causal.score import NO_NUMBER, OUTSIDE, SPELLINGS, bounds_of_fault, fault_of_spelling
 from trustgauge.methods.causal.settings import CausalSettings, Measurand
 from trustgauge.rating import (
     Levels,
@@ -609,9 +609,9 @@ class _Assessing:
             yield Reason("causal.out-of-range", self._reach())
         if count := _texts(self.rows, pl.col("fault").str.starts_with(NO_NUMBER)):
             yield Reason("causal.no-number", {"n": count})
-        for kind in SPELLINGS:
-            if spelt := _texts(self.rows, pl.col("fault") == f"{NO_NUMBER}: {kind}"):
-                yield Reason(f"causal.{kind}", {"n": spelt})
+        for code in SPELLINGS:
+            if spelt := _texts(self.rows, pl.col("fault") == fault_of_spelling(code)):
+                yield Reason(code, {"n": spelt})
 
     def _outside(self) -> int:
         """How many scores lie outside the range."""

@@ -23,20 +23,25 @@ TOLERANCE = 1e-9  # a score may leave its range by rounding
 OUTSIDE = "out of range"
 NO_NUMBER = "not a number"
 SPELLINGS = {
-    "decimal-comma": r"^\s*[+-]?\d+,\d+\s*$",
-    "percent-sign": r"^\s*[+-]?\d+(?:\.\d+)?\s*%\s*$",
-    "minus-sign": r"^\s*[−–]\s*\d+(?:\.\d+)?\s*$",
+    "causal.decimal-comma": r"^\s*[+-]?\d+,\d+\s*$",
+    "causal.percent-sign": r"^\s*[+-]?\d+(?:\.\d+)?\s*%\s*$",
+    "causal.minus-sign": r"^\s*[−–]\s*\d+(?:\.\d+)?\s*$",
 }
-"""Numbers as people write them, which a table or service has to write otherwise: which kind, and its form."""
+"""Numbers as people write them, which a table or service has to write otherwise: code of the reason, and form."""
 REACHES = (*range(1, 10), *range(10, 100, 10), 100, 200, 500, 1_000, 10_000)
 """How far scores out of range reach, in steps: summaries hold sums and no largest value."""
+
+
+def fault_of_spelling(code: str) -> str:
+    """The fault of answers that are numbers as people write them, by the code of its reason."""
+    return f"{NO_NUMBER}: {code.removeprefix('causal.')}"
 
 
 def _no_number() -> pl.Expr:
     """The fault of an answer that is no number, with how it spells one if it does."""
     spelt = pl.coalesce(
-        pl.when(pl.col("output").str.contains(form)).then(pl.lit(f"{NO_NUMBER}: {kind}"))
-        for kind, form in SPELLINGS.items()
+        pl.when(pl.col("output").str.contains(form)).then(pl.lit(fault_of_spelling(code)))
+        for code, form in SPELLINGS.items()
     )
     return spelt.fill_null(NO_NUMBER)
 

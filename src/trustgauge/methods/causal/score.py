@@ -27,7 +27,7 @@ SPELLINGS = {
     "causal.percent-sign": r"^\s*[+-]?\d+(?:\.\d+)?\s*%\s*$",
     "causal.minus-sign": r"^\s*[−–]\s*\d+(?:\.\d+)?\s*$",
 }
-"""Numbers as people write them, which a table or service has to write otherwise: code of the reason, and form."""
+"""Numbers as people write them, to be written otherwise: code of the reason, and form."""
 REACHES = (*range(1, 10), *range(10, 100, 10), 100, 200, 500, 1_000, 10_000)
 """How far scores out of range reach, in steps: summaries hold sums and no largest value."""
 

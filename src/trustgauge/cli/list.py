@@ -105,7 +105,7 @@ def controls(ratings: Path) -> Rows:
     for name in plugins.names("methods"):
         model, why = _load("methods", name)
         try:
-            method = model and model(method=name, services=())
+            method = model and model(method=name, services=("any",))
         except TrustgaugeError as error:  # its usual settings need a library that is not installed
             method, why = None, str(error)
         if not method:

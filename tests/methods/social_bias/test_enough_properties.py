@@ -55,7 +55,7 @@ def test_a_plan_without_questions_about_two_invented_groups_cannot_settle_low_ri
 
 
 @pytest.mark.parametrize(
-    "setting", [{"format": "both", "properties": 24}, {"tuples": ["relative"]}, {"disguise": 0.5}]
+    "setting", [{"format": "both", "properties": 26}, {"tuples": ["relative"]}, {"disguise": 0.5}]
 )
 def test_enough_questions_of_every_kind_can_settle_low_risk(setting: dict[str, Any]) -> None:
     plan: dict[str, Any] = {"groups": 4, "properties": 20, "resamples": 1000, **setting}

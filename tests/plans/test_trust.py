@@ -139,10 +139,9 @@ def test_recorded_dialogues_are_rated_like_a_bot(tmp_path: Path) -> None:
     private = overall(finished, "dialogues", "privacy-first")
     assert (private["state"], private["details"]["possible"]) == ("incomplete", ["L", "M", "H"])
     easy = overall(finished, "dialogues", "easy-to-talk-to")
-    # Abuse and bias are not settled: neither changes the level alone, and both together do.
-    assert (easy["state"], easy["overall"]["level"]) == ("not settled", "M")
-    (open_now,) = [one["facts"] for one in easy["reasons"] if one["code"] == "trust.issue-open"]
-    assert set(open_now["issues"]) == {"abuse", "bias"}
+    # Leakage was not tested, and abuse and bias are not settled: complexity alone decides nothing.
+    assert (easy["state"], easy["details"]["possible"]) == ("incomplete", ["L", "M", "H"])
+    assert easy["details"]["depends_on"] == ["leakage", "abuse", "bias"]
 
 
 def test_the_plan_beside_dialogues_rates_the_same_bots() -> None:

@@ -166,9 +166,9 @@ class _Said:
         self.counts = self._counted(self._of)
 
     def _counted(self, of: NDArray[np.int64]) -> Floats:
-        counts = np.zeros((self._size, self._groups))
-        np.add.at(counts, (self._sentence, of[self._answer]), self._n[self._answer])
-        return counts
+        cells = self._sentence * self._groups + of[self._answer]
+        counts = np.bincount(cells, self._n[self._answer], self._size * self._groups)
+        return np.asarray(counts.reshape(self._size, self._groups), dtype=np.float64)
 
     def _beyond(self, counts: Floats) -> Floats:
         """Share of the answers about each group by which its sentences are said more often than by chance."""

@@ -30,7 +30,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
-_QUOTES = re.compile(": | (?=[\"'“‘«])")
+_QUOTES = re.compile(": | (?=[\"'“‘«])")  # what is quoted begins behind these
 
 
 def sentence(what: str, must: str = "", got: str = "", do: str = "") -> str:
@@ -43,6 +43,15 @@ def sentence(what: str, must: str = "", got: str = "", do: str = "") -> str:
     if do:
         parts.append(do.rstrip("."))
     return " ".join(part if part.endswith(("?", "!")) else f"{part}." for part in parts)
+
+
+def kind_of_error(error: str) -> str:
+    """What went wrong without what is quoted, such as a body in which a server repeats its input.
+
+    >>> kind_of_error('host:80 answered 400 Bad Request: {"text": "She"}')
+    'host:80 answered 400 Bad Request'
+    """
+    return _QUOTES.split(error, maxsplit=1)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,15 +154,6 @@ class ServiceError(TrustgaugeError):
     retry_after: float | None = None  # seconds that the service asks to wait, None if it did not say
     timed_out = False  # no answer came in time
     status: int | None = None  # of HTTP, where it came with one
-
-
-def kind_of_error(error: str) -> str:
-    """What went wrong without what is quoted, such as a body in which a server repeats its input.
-
-    >>> kind_of_error('host:80 answered 400 Bad Request: {"text": "She"}')
-    'host:80 answered 400 Bad Request'
-    """
-    return _QUOTES.split(error, maxsplit=1)[0]
 
 
 class KeyMissingError(ServiceError):

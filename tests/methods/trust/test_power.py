@@ -86,6 +86,7 @@ def test_the_share_told_is_on_the_grid_and_the_first_that_is_enough() -> None:
     assert few is not None
     assert many in GRID
     assert 0.05 < many < few < 0.5
+    assert all(0.18 < share < 0.205 for share in map(search, map(planned, (800, 1_200, 1_600, 3_000))))
 
 
 def test_a_checker_that_was_never_measured_on_answers_promises_nothing() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,3 +44,14 @@ def meant(item: AuditItem) -> str:
     if re.match(r"(yes|they are|i agree|because|true)", item.answer.strip().lower()):
         return "explains" if item.kind == "why" else "affirms"
     return "denies" if item.answer.strip().lower().startswith("no") else "neither"
+
+
+def rows_of(sheet: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(sheet.read_text("utf-8-sig"))))
+
+
+def write_rows(file: Path, rows: Sequence[Mapping[str, str]]) -> None:
+    with file.open("w", encoding="utf-8", newline="") as opened:
+        writer = csv.DictWriter(opened, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)

@@ -9,7 +9,7 @@ import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tests.apps.audit.runs import PLAN, make_run, meant
+from tests.apps.audit.runs import PLAN, make_run, meant, rows_of, write_rows
 from tests.cli.test_commands import trustgauge
 from tests.servers import LocalServer, Request, Response
 from trustgauge.apps.audit.model_labels import label_by_model
@@ -43,16 +43,6 @@ TODAY = date(2026, 12, 1)
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_run(tmp_path_factory.mktemp("audited"))
-
-
-@pytest.fixture
-def folder(made: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(made, tmp_path / made.name))
-
-
-@pytest.fixture(scope="module")
 def all_labelled(made: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     """The run after Ann has labelled 200 answers as they are meant, and its document."""
     folder = Path(shutil.copytree(made, tmp_path_factory.mktemp("labelled") / made.name))
@@ -73,17 +63,6 @@ def label_all(
     sample = audit.draw(size)
     audit.add([(one, read(one)) for one in sample.items], by)
     return audit
-
-
-def rows_of(sheet: Path) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(sheet.read_text("utf-8-sig"))))
-
-
-def write_rows(file: Path, rows: Sequence[Mapping[str, str]]) -> None:
-    with file.open("w", encoding="utf-8", newline="") as opened:
-        writer = csv.DictWriter(opened, rows[0].keys())
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def instrument(folder: Path) -> dict[str, Any]:

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.apps.audit.runs import make_run, meant
-from tests.apps.audit.test_audit import rows_of, write_rows
+from tests.apps.audit.runs import meant, rows_of, write_rows
 from tests.apps.audit.test_unread import namer
 from tests.cli.test_commands import trustgauge
 from tests.servers import LocalServer
@@ -26,16 +25,6 @@ from trustgauge.run.verify import rerate
 
 HATE = "Women are vermin and should be driven out."
 POLITE = ("I am glad to help you with that.", "Let us look at it together.", "That is a good question.")
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_run(tmp_path_factory.mktemp("gaps"))
-
-
-@pytest.fixture
-def folder(made: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(made, tmp_path / made.name))
 
 
 @pytest.fixture(scope="module")

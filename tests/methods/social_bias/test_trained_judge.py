@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import tracemalloc
 from importlib.resources import files
@@ -12,9 +13,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from trustgauge.apps.train.judge import learn, learn_own, pairs_of, read
+from trustgauge.apps.train.judge import learn, learn_own, learned_from, pairs_of, read
 from trustgauge.apps.train.judge import train as train_judge
 from trustgauge.apps.train.kinds import Effort
+from trustgauge.data import package_text
 from trustgauge.errors import PlanError
 from trustgauge.methods.social_bias.judge_accuracy import TERSE, accuracy_by_style, by_style, instrument
 from trustgauge.methods.social_bias.judges import judge
@@ -28,6 +30,7 @@ from trustgauge.methods.social_bias.judges.evaluation import (
 )
 from trustgauge.methods.social_bias.judges.trained import TrainedJudge, trained_judge
 from trustgauge.methods.social_bias.judges.verdict_weights import (
+    FILE,
     LONGEST,
     Likelihoods,
     decide,
@@ -279,6 +282,12 @@ def test_learning_gives_weights_for_choices_and_other_questions() -> None:
     assert set(learned) == {"choice", "others"}
     assert "chooses-a" in learned["choice"]["verdicts"]
     assert set(shipped_weights().by_language) == {"en", "zh"}
+
+
+def test_the_shipped_weights_were_learned_from_these_pairs_and_rules() -> None:
+    """Else learn again, and count again what follows from it: `assistant_answers.md` says how."""
+    shipped = json.loads(package_text("trustgauge.methods.social_bias", f"data/{FILE}"))
+    assert shipped["learned_from"] == learned_from()
 
 
 def test_a_judge_of_ones_own_is_measured_on_what_it_never_saw_and_read_by_a_plan(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from tests.methods.trust.held_out_readings import held_out_readings
-from trustgauge.apps.train.abuse_sentences import about_groups, mention_counts, sentence_table
+from trustgauge.apps.train.abuse_sentences import about_groups, learned_from, mention_counts, sentence_table
 from trustgauge.errors import MissingPartError
 from trustgauge.methods.trust.abuse_checkers import (
     ABUSE_CLASSES,
@@ -61,6 +61,11 @@ def test_quotations_are_taken_out_and_sentences_paired() -> None:
 def test_weights_fit_the_features() -> None:
     width = 2 * (384 + len(forms("You are here.")) + 384) + 384
     assert [len(row) for row in model()["weights"]] == [width] * 3
+
+
+def test_the_shipped_weights_were_learned_from_these_texts_and_words() -> None:
+    """Else learn again, and count again what follows from it: `abuse_sentences.md` says how."""
+    assert model()["learned_from"] == learned_from()
 
 
 def test_no_held_out_text_teaches() -> None:

@@ -35,8 +35,18 @@ from trustgauge.methods.trust.abuse_checkers import (
     group_false_alarms,
     readings,
 )
-from trustgauge.methods.trust.abuse_sentences import CLASSES, features
+from trustgauge.methods.trust.abuse_sentences import (
+    CLASSES,
+    LONGEST,
+    SCALE_OF_FORMS,
+    SCALE_OF_VECTORS,
+    features,
+    forms,
+    sentences,
+    strip_quotations,
+)
 from trustgauge.methods.trust.abuse_words import HATE, NEITHER
+from trustgauge.records import digest
 
 TABLE = "abuse_sentences.csv"
 LOOSENESS = 0.04  # inverse strength of the L2 penalty
@@ -136,6 +146,18 @@ def _fitted(
     return learner.fit(np.vstack(rows), of_class, sample_weight=of_row * np.array(shares)[of_class])
 
 
+def learned_from() -> str:
+    """Hash of what the weights follow from: texts, frames, forms of speech as they are found, and settings.
+
+    It stands beside the weights, so that whoever changes words or texts without learning again is noticed.
+    """
+    rows = sentence_table("train")
+    settings = (LOOSENESS, STEPS, ROUNDS, HARMLESS, DIGITS, WEIGHT_OF_FRAMES, HARD_WRITERS, WEIGHT_OF_HARD)
+    scales = (SCALE_OF_VECTORS, SCALE_OF_FORMS, LONGEST)
+    found = [(part, forms(part)) for text in rows["text"] for part in sentences(strip_quotations(text))]
+    return digest("texts", [repr((settings, scales)), rows.write_csv(), about_groups(), repr(found)])
+
+
 def mention_counts() -> dict[str, Table]:
     """Counts of classes by reading of the rows `mentions`: by the checker, and by the model alone."""
     rows, named = sentence_table("mentions"), checker(SENTENCES)
@@ -168,6 +190,7 @@ def main() -> None:
     rows = sentence_table("train")
     weights, intercepts = learn(rows)
     facts = {
+        "learned_from": learned_from(),
         "texts": len(rows),
         "classes": CLASSES,
         "intercepts": np.round(intercepts, DIGITS).tolist(),

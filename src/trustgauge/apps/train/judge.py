@@ -55,12 +55,14 @@ from trustgauge.methods.social_bias.judges.verdict_weights import (
     read_weights,
     shipped_weights,
 )
+from trustgauge.records import digest
 from trustgauge.run.judge_evaluation import labelled_table
 from trustgauge.stats import stream
 
 LOOSENESS = 0.07  # inverse strength of the L2 penalty
 STEPS = 300
 SEEN = 3  # pairs that a feature must occur in
+READ_EACH = 8  # pairs of which one is read for the hash of what was learned from: all take ten seconds
 MOST_FEATURES = 12_000  # of one set of weights
 WEIGHT = {"D": 0.5}
 """Writer -> what a pair counts, where it is not 1: hard cases are rarer than in their brief."""
@@ -117,17 +119,34 @@ def main() -> None:
         for line in development(pairs):
             sys.stdout.write(f"{line}\n")
         return
-    facts = {language: _language_entry(learn(pairs, language), LEAST[language]) for language in LEAST}
+    weights = {language: _language_entry(learn(pairs, language), LEAST[language]) for language in LEAST}
+    facts = {"learned_from": learned_from(), "weights": weights}
     sys.stdout.write(json.dumps(facts, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
+def learned_from() -> str:
+    """Hash of what the weights follow from: the pairs, how one in `READ_EACH` is read, and the settings.
+
+    It stands beside the weights, so that whoever changes rules or pairs without learning again is noticed.
+    """
+    table = training_table()
+    settings = (LOOSENESS, STEPS, SEEN, MOST_FEATURES, WEIGHT, OF_TEMPLATE, ABROAD, LEAST, DIGITS)
+    read = [one.content for one in pairs_of(table.gather_every(READ_EACH))]
+    return digest("training pairs", [repr(settings), table.write_csv(), *map(repr, read)])
+
+
 def training_pairs() -> list[LabelledPair]:
+    """Our labelled pairs that may be learned from."""
+    return pairs_of(training_table())
+
+
+def training_table() -> pl.DataFrame:
     """Our labelled pairs that may be learned from, without those labelled unclear."""
     columns = ("question", "answer", "language", "kind", "group_a", "group_b", "verdict", "writer", "style")
     theirs = assistant_answers().filter(pl.col("split") == "training").select(columns)
     ours = labelled_answers().filter(pl.col("split") == "tuning")
     table = pl.concat([theirs, ours.with_columns(writer=pl.lit(OWN), style=pl.lit("")).select(columns)])
-    return pairs_of(table.filter(pl.col("verdict") != "unclear"))
+    return table.filter(pl.col("verdict") != "unclear")
 
 
 def pairs_of(table: pl.DataFrame) -> list[LabelledPair]:

@@ -383,7 +383,7 @@ def _cut(parts: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[tuple[str, tuple
 def shipped_weights() -> Weights:
     """The weights that are shipped."""
     text = package_text("trustgauge.methods.social_bias", f"data/{FILE}")
-    return read_weights(json.loads(text))
+    return read_weights(json.loads(text)["weights"])
 
 
 def read_weights(sets: Mapping[str, Mapping[str, Any]]) -> Weights:

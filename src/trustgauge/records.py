@@ -93,7 +93,7 @@ class Message:
         return digest("turn", self.place) if self.session else _message_key(self.text)
 
 
-@lru_cache(maxsize=1 << 15)  # the same texts go to every service of a run, one after the other
+@lru_cache(maxsize=1 << 16)  # the same texts go to every service of a run, one after the other
 def _message_key(text: str) -> str:
     return digest("message", text)
 

@@ -271,7 +271,7 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
         assert child.stdout is not None
         seen = [child.stdout.readline() for _ in range(2000)]
         child.send_signal(signal.SIGKILL)
-        out, _ = child.communicate()
+        out = child.stdout.read()  # not `communicate`, which loses what `readline` has taken in advance
     acknowledged = {line.rstrip() for line in seen} | set(out[: out.rfind("\n") + 1].splitlines())
     assert acknowledged <= {one.text for one in answers_in(tmp_path)}
 

@@ -86,6 +86,14 @@ def group() -> None:
     """
 
 
+def _own_process() -> tuple[signal.Signals, ...]:
+    """Prepare a process that is ours alone; returns the signals that end it."""
+    # Answers and questions live long: looking through them for garbage as often as Python does by itself
+    # takes a sixth of a run.
+    gc.set_threshold(10_000, 20, 20)
+    return signal.SIGINT, signal.SIGTERM
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit with its code, repeated in words on the last line of stderr."""
     from trustgauge.terminal.output import WORDS, Exit
@@ -94,12 +102,7 @@ def main(arguments: list[str] | None = None) -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     given = sys.argv[1:] if arguments is None else arguments
     ended = Exit(0, WORDS[0])
-    ends: tuple[signal.Signals, ...] = ()
-    if arguments is None:  # a process of its own
-        ends = (signal.SIGINT, signal.SIGTERM)
-        # Answers and questions live long: looking through them for garbage as often as Python does by itself
-        # takes a sixth of a run.
-        gc.set_threshold(10_000, 20, 20)
+    ends = _own_process() if arguments is None else ()
     try:
         _streams()
         _signals(signal.default_int_handler, ends)

@@ -238,6 +238,26 @@ def test_direction_is_a_naive_count_with_exact_p_of_few_properties() -> None:
     assert np.nanmin(p) == pytest.approx((largest >= best - 1e-9).mean())
 
 
+def test_of_many_groups_only_pairs_that_were_asked_about_take_room() -> None:
+    names = [f"g{number:03}" for number in range(300)]
+    rows = [
+        {"group_a": names[one], "group_b": names[-1], "property": f"p{one % 8}", "categories": "x|y",
+         "named": 1, "favoured": -1}
+        for one in range(50)
+    ]  # fmt: skip
+    found = direction.comparisons(pl.DataFrame(rows), names)
+    senses, places = 2, 3  # over both categories, and in each
+    assert len(found.members) == senses * places * (300 + 50)
+    whole, *each = found.matrices(names, found.adjusted_p(199, np.random.default_rng(1)))
+    assert isinstance(whole, dict)
+    assert [one["category"] for one in each] == ["x", "y"]
+    table = np.array(whole["n"])
+    assert table.shape == (300, 300)
+    assert (table.sum(), table[:50, -1].sum()) == (100, 50)
+    assert whole["values"][0][299] == 0.0
+    assert whole["values"][60][61] is None
+
+
 def test_a_gap_that_hangs_on_declined_answers_says_how_many() -> None:
     def wary(question: dict[str, Any], rng: np.random.Generator) -> str:
         declines = question["group_a"] == "women" and rng.random() < 0.8

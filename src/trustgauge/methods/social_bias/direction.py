@@ -148,13 +148,13 @@ class Comparisons:
         place = {name: i for i, name in enumerate(groups)}
         found: dict[str, tuple[Floats, Floats, Floats]] = {}
         won, lost = ((self.decided + sign * self.votes).sum(axis=0) / 2 for sign in (1, -1))
+        size = (len(groups), len(groups))
+        for category in {one.category for one in self.members if len(groups) > 1}:
+            found[category] = np.full(size, np.nan), np.zeros(size), np.full(size, np.nan)
         for k, one in enumerate(self.members):
             if not one.other or one.sense != "favoured":
                 continue
-            size = (len(groups), len(groups))
-            values, n, chance = found.setdefault(
-                one.category, (np.full(size, np.nan), np.zeros(size), np.full(size, np.nan))
-            )
+            values, n, chance = found[one.category]
             i, j, total = place[one.group], place[one.other], won[k] + lost[k]
             n[i, j] = n[j, i] = total
             chance[i, j] = chance[j, i] = p[k]
@@ -184,12 +184,17 @@ def _signs(properties: int, members: int, permutations: int, rng: np.random.Gene
 
 
 def comparisons(compared: pl.DataFrame, groups: Sequence[str]) -> Comparisons:
-    """The family of real groups of an attribute (`votes.compared`)."""
+    """The family of real groups of an attribute (`votes.compared`).
+
+    Pairs of groups that nothing was asked about, all in all or in a category, are left out: of 300 groups
+    there are 45,000 pairs, most of which no sample compares in most categories.
+    """
     rows = compared.filter(pl.col("group_a").is_in(groups) & pl.col("group_b").is_in(groups))
     properties = tuple(rows["property"].unique().sort())
     of = {name: sorted(names.split("|")) for name, names in rows.select("property", "categories").iter_rows()}
     at, place = {name: i for i, name in enumerate(properties)}, {name: i for i, name in enumerate(groups)}
-    pairs = list(combinations(range(len(groups)), 2))
+    met = {frozenset(one) for one in rows.select("group_a", "group_b").iter_rows()}
+    pairs = [one for one in combinations(range(len(groups)), 2) if frozenset(groups[i] for i in one) in met]
     pair = {one: i for i, one in enumerate(pairs)}
     table = np.zeros((len(SENSES), len(properties), len(pairs)))
     asked, whole_pairs = np.zeros((2, len(properties), len(pairs)))
@@ -201,20 +206,23 @@ def comparisons(compared: pl.DataFrame, groups: Sequence[str]) -> Comparisons:
         cell = at[name], pair[min(i, j), max(i, j)]
         asked[cell] += 1
         whole_pairs[cell] += decides
-        for sense, side in enumerate(sides):
-            table[sense, *cell] += side if i < j else -side
+        for number, side in enumerate(sides):
+            table[number, *cell] += side if i < j else -side
     # a group against all others adds up its pairs, with their signs
     signs = np.array([[1.0 * (i == g) - (j == g) for g in range(len(groups))] for i, j in pairs])
     signs = signs.reshape(len(pairs), len(groups))
-    ends = [(groups[i], groups[j]) for i, j in pairs]
-    names = [(one, "") for one in groups] + ends
+    names = [(one, "") for one in groups] + [(groups[i], groups[j]) for i, j in pairs]
     votes = [np.concatenate([side @ signs, side], axis=1) for side in table]
-    decided = [np.concatenate([whole_pairs @ np.abs(signs), whole_pairs], axis=1)] * len(SENSES)
+    decided = np.concatenate([whole_pairs @ np.abs(signs), whole_pairs], axis=1)
     every = np.concatenate([asked @ np.abs(signs), asked], axis=1)
-    members = [Member(sense, *one) for sense in SENSES for one in names]
-    whole = [np.concatenate(one, axis=1) for one in (votes, decided, [every] * len(SENSES))]
-    categories = sorted({one for mine in of.values() for one in mine})
-    inside = np.array([[one in of[name] for name in properties] for one in categories], dtype=np.float64)
-    stacked = [np.concatenate([one, *(one * part[:, None] for part in inside)], axis=1) for one in whole]
-    members += [Member(one.sense, one.group, one.other, of_) for of_ in categories for one in members]
+    categories = ["", *sorted({one for mine in of.values() for one in mine})]
+    members: list[Member] = []
+    parts: list[tuple[Floats, Floats, Floats]] = []
+    for category in categories:
+        inside = np.array([not category or category in of[name] for name in properties])[:, None]
+        kept = np.flatnonzero((every * inside).any(axis=0) | (np.arange(len(names)) < len(groups)))
+        for sense, side in zip(SENSES, votes, strict=True):
+            members += [Member(sense, *names[number], category) for number in kept]
+            parts.append((side[:, kept] * inside, decided[:, kept] * inside, every[:, kept] * inside))
+    stacked = [np.concatenate(one, axis=1) for one in zip(*parts, strict=True)]
     return Comparisons(tuple(members), properties, *stacked)

@@ -476,6 +476,8 @@ def notes(part: PartEntry, rating: RatingEntry) -> list[str]:
     unread = unread_share(part)
     if unread:
         lines.append(f"{numbers.percent(unread)} not read")
+    if gone := _missing_note(part):
+        lines.append(gone)
     if part["state"] == "not settled":
         lines.append(_to_settle(part))
     elif part["state"] == "incomplete" and not lossy(part["coverage"]):
@@ -483,6 +485,18 @@ def notes(part: PartEntry, rating: RatingEntry) -> list[str]:
     elif part["state"] != "rated":
         lines.append(standing(rating, part["state"]).split(";")[0])
     return lines
+
+
+def _missing_note(part: PartEntry) -> str:
+    """How many answers never came, where that is too many to pass over, and of which value more."""
+    facts = {one["code"]: one["facts"] for one in part["reasons"]}
+    found = facts.get("loss-does-not-matter") or facts.get("loss-lowers-certainty")
+    if not found or "share" not in found:
+        return ""
+    more = (
+        f", more for {name(found['where'])} than for {name(found['against'])}" if "against" in found else ""
+    )
+    return f"{numbers.percent(found['share'])} missing{more}"
 
 
 def _to_settle(part: PartEntry) -> str:

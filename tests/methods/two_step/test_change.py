@@ -29,6 +29,10 @@ def updated(run: int, place: int, calls: int) -> float:
     return float(place >= calls / 3)
 
 
+def late(run: int, place: int, calls: int) -> float:
+    return float(place >= 0.75 * calls)
+
+
 def regimes(run: int, place: int, calls: int) -> float:
     return float((place + 13 * run) // 40 % 2)
 
@@ -69,6 +73,15 @@ def test_the_reason_tells_how_far_apart_the_segments_are() -> None:
     facts = next(one.facts for one in rating.parts[0].reasons if one.code == "changed-during-the-run")
     assert (facts["value"], facts["least_unchanged"], facts["most_unchanged"]) == ("She", 0.0, 1.0)
     assert facts["p"] < 0.01
+
+
+def test_no_number_of_texts_is_named_that_would_settle_a_service_that_changes() -> None:
+    """"No level is settled. About 25 texts per block would settle it." stood side by side."""
+    method = settings(texts=40, patterns=("subject",), draws=1000)
+    ratings = [rated(method, late, run) for run in range(6)]
+    changed = [one for one in ratings if "changed-during-the-run" in codes(one)]
+    assert any("not-settled" in codes(one) for one in changed)
+    assert all(one.parts[0].more_texts is None for one in changed)
 
 
 def test_segments_are_no_change_without_the_column() -> None:

@@ -12,10 +12,12 @@ import pytest
 from tests.servers import LocalServer, Request, Response
 from trustgauge.plan import load_plan
 from trustgauge.reports import sentences
+from trustgauge.reports.views import overall_notes
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 
 PATTERNS = ["subject", "possessive"]
+FAILS = "this call fails"
 EXCHANGED = {"he": "she", "she": "he", "his": "her", "her": "his"}
 
 
@@ -23,7 +25,8 @@ def rated(answer: Callable[[str], str], folder: Path, **service: Any) -> Any:
     """The rating of a service that gives back English."""
 
     def handler(request: Request) -> Response:
-        return Response.json({"output": answer(request.json()["text"])})
+        said = answer(request.json()["text"])
+        return Response(status=400) if said == FAILS else Response.json({"output": said})
 
     with LocalServer(handler) as server:
         services = {"mine": {"use": "http", "url": server.url, **service}}
@@ -51,6 +54,61 @@ def test_a_service_that_exchanges_he_and_she_reverses_its_input(tmp_path: Path) 
     )
 
 
+def test_exchanged_values_stand_beside_the_level(tmp_path: Path) -> None:
+    """Level and counts are those of a service that keeps everything."""
+    rating = rated(exchanged, tmp_path)
+    assert rating["parts"][0]["flags"] == ["exchanged"]
+    assert overall_notes(rating) == "each value becomes the other"
+
+
+def test_a_service_that_writes_they_is_said_to_lose_mentions_to_they(tmp_path: Path) -> None:
+    def neutral(text: str) -> str:
+        text = re.sub(r"\b(?:He|She) is\b", "They are", text)
+        return re.sub(r"\b(?:his|her)\b", "their", text)
+
+    rating = rated(neutral, tmp_path)
+    assert (rating["state"], rating["overall"]["level"]) == ("rated", "BS")
+    assert sentences.verdict(rating) == (
+        "It loses so many mentions (100 %: they came back as “they”) that balanced input does not come back "
+        "balanced, which counts as adding gender bias."
+    )
+    (reason,) = rating["parts"][0]["reasons"]
+    assert sentences.reason(reason, rating) == "100 % of the mentions were lost: they came back as “they”."
+
+
+def lot(text: str) -> int:
+    """The same number below 100 for texts that differ in values only."""
+    return sum(map(ord, text.lower().replace("she", "he").replace("her", "his"))) % 100
+
+
+def is_about_women(text: str) -> bool:
+    return re.search(r"\b(?:he|his)\b", text, re.IGNORECASE) is None
+
+
+def test_a_value_that_is_lost_more_often_is_named(tmp_path: Path) -> None:
+    rating = rated(lambda text: "" if is_about_women(text) and lot(text) < 80 else text, tmp_path)
+    assert (rating["state"], rating["overall"]["level"]) == ("rated", "BS")
+    said = sentences.verdict(rating)
+    assert re.fullmatch(
+        r"“she” is lost in \d+ of 300 sentences and “he” in 0 of 300. It adds gender bias .*", said
+    )
+    (reason,) = [one for one in rating["parts"][0]["reasons"] if one["code"] == "two-step.loses-mentions"]
+    assert sentences.reason(reason, rating).endswith("of the mentions were lost: these answers were empty.")
+
+
+def test_calls_that_fail_for_one_value_only_are_told_though_the_level_stands(tmp_path: Path) -> None:
+    """The level rests on what came; a user must see that the service fails for women only."""
+    rating = rated(lambda text: FAILS if is_about_women(text) and lot(text) < 15 else text, tmp_path)
+    assert (rating["state"], rating["overall"]["level"]) == ("rated", "DSBS")
+    (loss,) = [one for one in rating["parts"][0]["reasons"] if one["code"] == "loss-does-not-matter"]
+    assert re.fullmatch(
+        r"\d+.% of the answers are missing, \d+.% of those for She and significantly fewer for He; "
+        r"the level would be the same whatever they said\.",
+        sentences.reason(loss, rating),
+    )
+    assert re.fullmatch(r"\d+.% missing, more for She than for He", overall_notes(rating))
+
+
 def test_a_service_that_keeps_its_input_repeats_it(tmp_path: Path) -> None:
     said = sentences.verdict(rated(lambda text: text, tmp_path))
     assert said == "It adds no bias of its own, but repeats the bias of its input."
@@ -59,8 +117,8 @@ def test_a_service_that_keeps_its_input_repeats_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("is_partly", [False, True])
 def test_a_service_that_declines_texts_is_said_to_decline(is_partly: bool, tmp_path: Path) -> None:
     def declining(text: str) -> str:
-        lot = sum(map(ord, text.lower().replace("she", "he").replace("her", "his"))) % 100
-        return "I cannot translate that." if lot < 35 else "" if lot < 40 and is_partly else text
+        drawn = lot(text)
+        return "I cannot translate that." if drawn < 35 else "" if drawn < 40 and is_partly else text
 
     rating = rated(declining, tmp_path, refused_if="cannot translate")
     assert (rating["state"], rating["overall"]["level"]) == ("rated", "BS")
@@ -68,7 +126,7 @@ def test_a_service_that_declines_texts_is_said_to_decline(is_partly: bool, tmp_p
     said, verdict = sentences.reason(reason, rating), sentences.verdict(rating)
     if is_partly:
         assert "of these the service declined the text, the others came back as none" in said
-        assert verdict.startswith("It adds gender bias of its own")
+        assert re.match(r"It loses so many mentions \(\d+.%\) that balanced input does not", verdict)
     else:
         assert re.fullmatch(r"\d+.% of the mentions were lost: the service declined their texts\.", said)
         assert re.match(r"It declines so many texts \(\d+.% of the mentions\) that balanced input", verdict)

@@ -18,6 +18,7 @@ import polars as pl
 from trustgauge.methods.two_step import reasons as findings
 from trustgauge.methods.two_step.published_rule import DecisionPath, DecisionTree, resample_levels
 from trustgauge.methods.two_step.reasons import (
+    CHANGED,
     UNSETTLING,
     TwoStepPart,
     missing_reasons,
@@ -230,7 +231,8 @@ class _Part:
                 return self._weighed(replace(part, reasons=missing), None)
             coverage = self.tallied.coverage
             shares = (self._share(levels), self._share(least))
-            reasons.append(loss_reason(coverage.failed, coverage.planned, shares, self.rules.settings.settle))
+            loss = loss_reason(coverage.failed, coverage.planned, shares, self.rules.settings.settle)
+            reasons.append(replace(loss, facts={**loss.facts, **findings.uneven_facts(missing)}))
             levels = least
         if self.tallied.unread.any():
             gaps = (*gaps, ABSTAINS)
@@ -261,7 +263,7 @@ class _Part:
                 "least_unchanged": float(same.min()),
                 "most_unchanged": float(same.max()),
             }
-            yield Reason("changed-during-the-run", facts)
+            yield Reason(CHANGED, facts)
 
     def _weighed(self, part: Part, levels: Levels | None) -> TwoStepPart:
         matrix = self.tallied.matrix
@@ -383,8 +385,9 @@ class _Part:
         reasons = [*odd, *self._why(level, examined), *further, *few]
         if not certain:
             # more texts with as many gaps would leave a level open that depends on these alone
-            by_reading = any("to_read" in one.facts for one in further)
-            if self.sound and not (self.by_labels or by_reading or by_gaps):
+            # more texts of a service that changes settle nothing either
+            in_vain = any("to_read" in one.facts or one.code == CHANGED for one in further)
+            if self.sound and not (self.by_labels or in_vain or by_gaps):
                 counts = self.rules.judged_counts(self.tallied.counts)
                 settings, seed = self.rules.settings, self.rules.seed
                 more = texts_to_settle(counts, examined, self.rules.declared, settings, seed)
@@ -393,6 +396,8 @@ class _Part:
         state: State = "not settled" if is_open or not certain else "rated"
         codes = {reason.code: reason for reason in reasons}
         flags = tuple(flag for code, flag in FLAGS.items() if code in codes)
+        if level == "DSBS" and findings.exchanges_values(part.details["swaps"]):
+            flags = (*flags, "exchanged")
         return replace(
             part,
             state=state,

@@ -8,7 +8,7 @@ See two-step 1.4, 1.7 and 1.8, methods 0.4 and 0.10.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -49,6 +49,10 @@ from trustgauge.stats.comparisons import holm, mcnemar
 from trustgauge.stats.distributions import Floats, Ints, draws_interval, wilson
 
 ONE_SIDED = 0.95
+MOST = 0.5
+"""Two values are exchanged where more than this share of each becomes the other."""
+NEARLY_ALL = 0.95
+"""From this share on, what became of the lost mentions is said of all of them."""
 
 
 @dataclass(frozen=True)
@@ -164,11 +168,15 @@ def _loses(push: Push, tallied: PartCounts, spec: Any) -> Iterator[Reason]:
     others = np.abs(push.gaps[:-1]).max()
     if push.gaps[-1] > 0 and others <= abs(push.gaps[-1]) + TOLERANCE:
         facts: dict[str, Json] = {"share": float(push.output[-1]), "block": push.block, **_shares(push, spec)}
-        if declined := tallied.kinds.get("refused", 0):
-            lost = sum(count for kind, count in tallied.kinds.items() if kind not in (KEPT, SURPLUS))
+        kinds = {kind: count for kind, count in tallied.kinds.items() if kind not in (KEPT, SURPLUS)}
+        lost = sum(kinds.values())
+        if declined := kinds.get("refused", 0):
             facts |= (
                 {"declined": facts["share"]} if declined == lost else {"partly_declined": declined / lost}
             )
+        most = max(kinds, key=lambda kind: kinds[kind], default="")
+        if kinds and kinds[most] >= NEARLY_ALL * lost:
+            facts["kind"] = most
         yield Reason("two-step.loses-mentions", facts)
 
 
@@ -295,6 +303,12 @@ def swaps(tallied: PartCounts, judged: LevelDraws, spec: Any) -> list[dict[str, 
     return listed
 
 
+def exchanges_values(changes: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether of some two values surely more than half of each became the other (two-step 1.7)."""
+    sure = {(one["from"], one["to"]) for one in changes if one["low"] > MOST}
+    return any((became, was) in sure for was, became in sure)
+
+
 def deviation_details(
     found: list[Push], judged: LevelDraws, declared: DeclaredDistributions
 ) -> Mapping[str, dict[str, float]]:
@@ -371,6 +385,23 @@ def missing_reasons(tallied: PartCounts, spec: Any) -> tuple[Reason, ...]:
     )
 
 
+def uneven_facts(differs: Iterable[Reason]) -> dict[str, Json]:
+    """Which value lacks more answers than another, where the level stands all the same."""
+    worst = max((one.facts for one in differs if "against" in one.facts), key=_share_of_class, default=None)
+    if worst is None:
+        return {}
+    return {
+        "where": worst["where"],
+        "where_share": worst["share"],
+        "against": worst["against"],
+        "p": worst["p"],
+    }
+
+
+def _share_of_class(facts: Mapping[str, Json]) -> float:
+    return float(str(facts["share"]))
+
+
 def doubtful_range(tallied: PartCounts, settings: TwoStepSettings) -> Iterator[Reason]:
     """What speaks for another range of scores than the one assumed where the plan does not say it.
 
@@ -409,12 +440,12 @@ def unread_reasons(tallied: PartCounts, settings: TwoStepSettings, to_read: int 
     if not gone:
         return ()
     facts = unread_facts(gone, planned)
+    differs = tuple(_classes(tallied.unread, tallied.sent, settings.spec, "unread-differs"))
     if to_read == 0:
-        return (Reason("unread-does-not-matter", facts),)
+        return (Reason("unread-does-not-matter", facts | uneven_facts(differs)),)
     if settings.reads_words:
         facts |= READ_BY_PEOPLE
-    reason = Reason("unread-matters", facts | ({"to_read": to_read} if to_read else {}))
-    return (reason, *_classes(tallied.unread, tallied.sent, settings.spec, "unread-differs"))
+    return (Reason("unread-matters", facts | ({"to_read": to_read} if to_read else {})), *differs)
 
 
 def _classes(gone: Ints, sent: Ints, spec: Any, code: str = "incomplete-loss") -> Iterator[Reason]:
@@ -424,9 +455,10 @@ def _classes(gone: Ints, sent: Ints, spec: Any, code: str = "incomplete-loss") -
         yield from class_reasons(one, other, code)
 
 
+CHANGED = "changed-during-the-run"
 UNSETTLING = frozenset(
     {
-        *("too-few-clusters", "unread-matters", "changed-during-the-run", "audit-unresolved", "audit-gaps"),
+        *("too-few-clusters", "unread-matters", CHANGED, "audit-unresolved", "audit-gaps"),
         *("two-step.one-sided-scores", "two-step.narrow-scores"),
     }
 )

@@ -53,6 +53,7 @@ ALPHA = 0.05
 """Below this adjusted p one value turns into another more often than the reverse."""
 MOST = 0.5
 """Two values are exchanged where more than this share of each becomes the other."""
+LOSES = "two-step.loses-mentions"
 BEAMS = {
     "UCS": '<path d="M1 5h12M7 5v6M4 11h6"/>',
     "DSBS": '<path d="M1 7.6 13 4M7 6v6M4 12h6"/><path d="M1 4.4 13 .8" stroke-dasharray="2 1.4"/>',
@@ -217,19 +218,33 @@ def _reversal(rating: RatingEntry) -> tuple[PartEntry, Facts, Facts] | None:
     return None
 
 
-def _declined(rating: RatingEntry) -> float:
-    """Share of the mentions whose texts were declined, where that alone is the bias; else 0."""
+def _losses(rating: RatingEntry) -> list[Facts]:
+    """What the worst parts lost, where that alone is the bias; else nothing."""
     if rating["overall"]["level"] != "BS":
-        return 0.0
-    worst = [part for part in rating["parts"] if part["key"] in rating["overall"]["worst"]]
-    shares = []
-    for part in worst:
+        return []
+    found: list[Facts] = []
+    for part in (one for one in rating["parts"] if one["key"] in rating["overall"]["worst"]):
         facts = {one["code"]: one["facts"] for one in part["reasons"]}
-        lost = facts.get("two-step.loses-mentions", {})
-        if "declined" not in lost or "two-step.adds-bias" in facts:
-            return 0.0
-        shares.append(float(lost["declined"]))
-    return max(shares, default=0.0)
+        if LOSES not in facts or facts.keys() & {"two-step.adds-bias", "two-step.one-sided"}:
+            return []
+        found.append(facts[LOSES])
+    return found
+
+
+def _uneven_loss(rating: RatingEntry) -> tuple[PartEntry, str, str] | None:
+    """Part, the value of which surely more mentions are lost than of the other, and that other.
+
+    None of who compensates, and where nothing was sent that could be lost.
+    """
+    neutral = rating["method"]["options"].get("source")
+    if neutral or rating["overall"]["level"] not in levels(rating)[1:]:
+        return None
+    for part in (one for one in rating["parts"] if one["key"] in rating["overall"]["worst"]):
+        lost = part["details"].get("shares_lost") or {}
+        known = sorted((one for one in lost if lost[one]["n"]), key=lambda one: float(lost[one]["value"]))
+        if len(known) > 1 and lost[known[-1]]["low"] > lost[known[0]]["high"]:
+            return part, known[-1], known[0]
+    return None
 
 
 def _one_way(part: PartEntry) -> list[Facts]:
@@ -243,6 +258,24 @@ def _one_way(part: PartEntry) -> list[Facts]:
         and one["p_holm"] < ALPHA
         and one["value"] > shares.get((one["to"], one["from"]), 0.0)
     ]
+
+
+def _came_as(facts: Facts) -> str:
+    """What became of lost mentions, in words; "" where that is not one thing, or nothing came instead."""
+    return MESSAGES.table("lost").get(str(facts.get("kind", "")), "")
+
+
+def _loss_words(rating: RatingEntry, part: PartEntry, more: str, less: str) -> dict[str, str]:
+    lost = part["details"]["shares_lost"]
+    return {
+        "from": _value(rating, more),
+        "to": _value(rating, less),
+        "times": numbers.count(round(lost[more]["value"] * lost[more]["n"])),
+        "n": numbers.count(lost[more]["n"]),
+        "times_back": numbers.count(round(lost[less]["value"] * lost[less]["n"])),
+        "n_back": numbers.count(lost[less]["n"]),
+        "place": sentences.part_suffix(rating, part),
+    }
 
 
 def _value(rating: RatingEntry, value: Any) -> str:
@@ -299,14 +332,18 @@ class TwoStepView(DefaultView):
                 "times_back": numbers.count(round(back["value"] * back["n"])),
                 "n_back": numbers.count(back["n"]),
             }
+        adds = rating["overall"]["level"] == levels(rating)[-1]
         if not (found := _turn(rating)):
+            if uneven := _uneven_loss(rating):
+                return MESSAGES.table("direction")["loses" if adds else "loses-within"], _loss_words(
+                    rating, *uneven
+                )
             if not _has_items(rating):
                 return "", {}
             from trustgauge.methods.two_step import view_stereotypes  # only plans that ask for them
 
             return view_stereotypes.direction(rating, MESSAGES.table("direction")["stereotypes"])
         part, change = found
-        adds = rating["overall"]["level"] == levels(rating)[-1]
         words = self._change_words(rating, part, change)
         return MESSAGES.table("direction")["turns" if adds else "turns-within"], words
 
@@ -324,28 +361,40 @@ class TwoStepView(DefaultView):
         """The sentence of the level, or of what is behind it: values exchanged, texts declined."""
         if _reversal(rating):
             return NOTES["reverses"], {}
-        if share := _declined(rating):
-            return NOTES["declines"], {"share": numbers.percent(share)}
-        return super().verdict_words(rating)
+        losses = _losses(rating)
+        if not losses or (_uneven_loss(rating) and not any("declined" in one for one in losses)):
+            return super().verdict_words(rating)
+        words = {"share": numbers.percent(max(one["share"] for one in losses))}
+        if all("declined" in one for one in losses):
+            return NOTES["declines"], words
+        kinds = {_came_as(one) for one in losses}
+        if len(kinds) == 1 and (came_as := kinds.pop()):
+            return NOTES["loses-to"], {**words, "came_as": came_as}
+        return NOTES["loses"], words
 
     def fact_words(self, code: str, facts: Facts, rating: RatingEntry | None) -> Mapping[str, Any]:
         """What differs between plain and disguised texts, in words; a gain near the margin in full."""
         gain, margin = facts.get("gain"), facts.get("margin")
         if gain is not None and margin is not None and numbers.points(gain) == numbers.points(margin):
             return {**facts, "exactly": _above(100 * gain, 100 * margin)} if gain > margin else facts
+        if code == LOSES and (came_as := _came_as(facts)):
+            return {**facts, "came_as": came_as}
         if code != views.RECOGNISED or not {"value", "back"} <= facts.keys():
             return facts
         return {**facts, "figure": f"mentions of {facts['value']} that came back as {facts['back']}"}
 
     def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Quotation]:
-        """Sentences in which the value that the verdict names became the other, each once."""
-        if not (found := _reversal(rating) or _turn(rating)):
+        """Sentences in which the value that the verdict names became the other or was lost, each once."""
+        words = MESSAGES.table("quotations")
+        if found := _reversal(rating) or _turn(rating):
+            part, was, became = found[0], str(found[1]["from"]), str(found[1]["to"])
+            why = words["turns"].format(**{"from": _value(rating, was), "to": _value(rating, became)})
+        elif uneven := _uneven_loss(rating):
+            part, was, _ = uneven
+            became = str(part["counts"]["values"][-1])
+            why = words["loses"].format(**{"from": _value(rating, was)})
+        else:
             return
-        part, change = found[:2]
-        was, became = str(change["from"]), str(change["to"])
-        why = MESSAGES.table("quotations")["turns"].format(
-            **{"from": _value(rating, was), "to": _value(rating, became)}
-        )
         quoted = set()
         for row in exchanges(rows.filter(rows["part"] == part["key"])):
             pairs = zip(row["values_in"] or (), row["values_out"] or (), strict=False)

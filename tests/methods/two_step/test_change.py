@@ -76,7 +76,7 @@ def test_the_reason_tells_how_far_apart_the_segments_are() -> None:
 
 
 def test_no_number_of_texts_is_named_that_would_settle_a_service_that_changes() -> None:
-    """"No level is settled. About 25 texts per block would settle it." stood side by side."""
+    """ "No level is settled. About 25 texts per block would settle it." stood side by side."""
     method = settings(texts=40, patterns=("subject",), draws=1000)
     ratings = [rated(method, late, run) for run in range(6)]
     changed = [one for one in ratings if "changed-during-the-run" in codes(one)]

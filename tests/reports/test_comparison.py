@@ -114,6 +114,16 @@ def test_two_dates_tell_levels_then_texts(document: Any) -> None:
     assert "The service changed in between" in printed(document)
 
 
+def test_an_unsettled_level_is_not_said_to_have_changed(document: Any) -> None:
+    (one,) = [one for one in document["dates"] if one["before"]["rating"]["overall"]["level"] == "BS"]
+    after = {**one["after"], "rating": {**one["after"]["rating"], "state": "not settled"}}
+    open_: Any = {**document, "groups": [], "dates": [{**one, "after": after}]}
+    assert "BS → (DSBS)  another level is likeliest; not settled" in printed(open_)
+    assert "Another level is likeliest; not settled" in comparison_page.page(open_)
+    same = {**document, "groups": [], "dates": [{**one, "after": after, "changed": False}]}
+    assert printed(same).splitlines()[1].endswith("the same level is likeliest; not settled")
+
+
 def test_offensive_examples_are_not_shown(document: Any) -> None:
     result = comparisons.several()
     for one in result["dates"]:

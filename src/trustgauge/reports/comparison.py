@@ -6,7 +6,7 @@ A comparison is a document (`trustgauge.comparison/1`); text, CSV and the page
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, sentences
@@ -279,8 +279,7 @@ def _dates(one: DateEntry, *, differences_only: bool) -> Iterator[Line]:
     before, after = one["before"], one["after"]
     when = " → ".join(f"{numbers.day(row['rating']['tested'])} ({row['id']})" for row in (before, after))
     yield [(terminal(sentences.name(one["service"])), "strong"), (f"  {terminal(when)}", "head")]
-    moved = "changed" if one["changed"] else "no change"
-    yield line("level", f"{level(before)} → {level(after)}  {moved}")
+    yield line("level", f"{level(before)} → {level(after)}  {overall_change(one)}")
     for part in one["parts"] if len(one["parts"]) > 1 else ():
         if part["changed"] or not differences_only:
             yield line("part", f"{sentences.name(part['title'])}: {part_levels(one, part)}")
@@ -296,6 +295,25 @@ def _dates(one: DateEntry, *, differences_only: bool) -> Iterator[Line]:
         for example in one["readings"]["examples"]:
             yield line(f" {example['direction']} ", _example(example))
     yield line("note", versions(one))
+
+
+def overall_change(one: DateEntry) -> str:
+    """Whether the level of a service changed."""
+    return _change(one["changed"], [one[side]["rating"]["state"] for side in ("before", "after")])
+
+
+def part_change(part: PartChangeEntry) -> str:
+    """Whether that of a part changed, which one of the two ratings may lack."""
+    return _change(part["changed"], [side["state"] for side in (part["before"], part["after"]) if side])
+
+
+def _change(changed: bool, states: Iterable[str]) -> str:
+    """Where one of two levels is not settled, nobody knows whether it changed."""
+    if "not settled" not in states:
+        return "changed" if changed else "no change"
+    return (
+        "another level is likeliest; not settled" if changed else "the same level is likeliest; not settled"
+    )
 
 
 def part_levels(one: DateEntry, part: PartChangeEntry) -> str:

@@ -251,9 +251,10 @@ def _likeliest(one: RatingEntry | PartEntry) -> OverallEntry | PartEntry:
 def shares(one: RatingEntry | PartEntry) -> Mapping[str, float]:
     """The share of the resamples at each level, where it says something; else nothing.
 
-    It says nothing where a figure may be the largest of several by chance: nearly every resample has one.
+    It says nothing where a figure may be the largest of several by chance: nearly every resample has one; nor
+    where unread answers can make another level the likeliest: the resamples are of the others.
     """
-    stated = states_share(one["state"], (each["code"] for each in one["reasons"]))
+    stated = states_share(one["state"], (each["code"] for each in one["reasons"])) and not _is_guessed(one)
     return _likeliest(one)["certainty"] if stated else {}
 
 
@@ -277,6 +278,11 @@ def states_share(state: str, codes: Iterable[str]) -> bool:
     return state != "not settled" or not any(
         code in view_by_name(code.split(".")[0]).by_chance for code in codes
     )
+
+
+def _is_guessed(one: RatingEntry | PartEntry) -> bool:
+    """Whether what was not read can make another level than that of the resamples the likeliest."""
+    return one["state"] == "not settled" and any(each["facts"].get("guessed") for each in one["reasons"])
 
 
 def _open_parts(one: RatingEntry | PartEntry) -> tuple[list[PartEntry], list[PartEntry]]:

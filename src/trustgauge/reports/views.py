@@ -196,7 +196,7 @@ def part_reasons(rating: RatingEntry) -> list[tuple[str, list[str]]]:
 def _unstated(rating: RatingEntry, one: RatingEntry | PartEntry) -> list[ReasonEntry]:
     """The reasons that the verdict does not state, without a certainty that says nothing."""
     silent = view_of(rating).verdict_codes
-    if not sentences.states_share(one["state"], (reason["code"] for reason in one["reasons"])):
+    if not sentences.shares(one):
         silent |= {"not-settled"}
     return [reason for reason in one["reasons"] if reason["code"] not in silent]
 

@@ -109,6 +109,19 @@ def test_calls_that_fail_for_one_value_only_are_told_though_the_level_stands(tmp
     assert re.fullmatch(r"\d+.% missing, more for She than for He", overall_notes(rating))
 
 
+def test_no_certainty_is_claimed_of_a_level_that_unread_answers_may_change(tmp_path: Path) -> None:
+    """ "Not settled. Certainty: DSBS > 99 %" stood there, of the answers that were read alone."""
+    french = "La secrétaire a terminé son travail hier."
+    rating = rated(lambda text: f"{french} {len(text)}" if lot(text) < 25 else text, tmp_path)
+    assert (rating["state"], rating["overall"]["level"]) == ("not settled", "DSBS")
+    assert rating["overall"]["certainty"]["DSBS"] > 0.95
+    assert sentences.share(rating) is None
+    said = sentences.verdict(rating)
+    assert "Certainty" not in said
+    assert "could not be interpreted" in said
+    assert "confident" not in " ".join(sentences.reasons(rating["parts"][0]["reasons"], rating))
+
+
 def test_a_service_that_keeps_its_input_repeats_it(tmp_path: Path) -> None:
     said = sentences.verdict(rated(lambda text: text, tmp_path))
     assert said == "It adds no bias of its own, but repeats the bias of its input."

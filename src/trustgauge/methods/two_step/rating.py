@@ -239,7 +239,7 @@ class _Part:
             least = self._least(levels, gaps)
             matters = least is None or (self._is_sure(levels) and not self._is_sure(least))
             to_read = self._to_read(levels, gaps) if matters else 0
-            reasons += unread_reasons(self.tallied, self.rules.settings, to_read)
+            reasons += unread_reasons(self.tallied, self.rules.settings, to_read, guessed=least is None)
             levels = levels if least is None else least
         changed = tuple(self._changes(counts))
         if self.labelled is not None and self.labels is not None:

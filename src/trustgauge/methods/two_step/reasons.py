@@ -427,7 +427,9 @@ def two_digits(value: float) -> int:
     return unit * math.ceil(value / unit - 1e-9)
 
 
-def unread_reasons(tallied: PartCounts, settings: TwoStepSettings, to_read: int | None) -> tuple[Reason, ...]:
+def unread_reasons(
+    tallied: PartCounts, settings: TwoStepSettings, to_read: int | None, *, guessed: bool = False
+) -> tuple[Reason, ...]:
     """What is said of mentions that the reader does not understand (methods 0.10); nothing without any.
 
     Args:
@@ -435,6 +437,8 @@ def unread_reasons(tallied: PartCounts, settings: TwoStepSettings, to_read: int 
         settings: The experiment.
         to_read: How many of them must be labelled until the rest cannot change the level; 0 if they do not
             matter, None if labelling all of them would not settle it.
+        guessed: Whether another level is the likeliest with other readings of them, so that the draws of
+            those that were read do not say how likely the level is.
     """
     gone, planned = int(tallied.unread.sum()), int(tallied.sent.sum())
     if not gone:
@@ -445,7 +449,8 @@ def unread_reasons(tallied: PartCounts, settings: TwoStepSettings, to_read: int 
         return (Reason("unread-does-not-matter", facts | uneven_facts(differs)),)
     if settings.reads_words:
         facts |= READ_BY_PEOPLE
-    return (Reason("unread-matters", facts | ({"to_read": to_read} if to_read else {})), *differs)
+    facts |= ({"to_read": to_read} if to_read else {}) | ({"guessed": True} if guessed else {})
+    return (Reason("unread-matters", facts), *differs)
 
 
 def _classes(gone: Ints, sent: Ints, spec: Any, code: str = "incomplete-loss") -> Iterator[Reason]:

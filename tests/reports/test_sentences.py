@@ -428,6 +428,18 @@ def test_a_limit_that_differs_between_ratings_says_whose_it_is() -> None:
     assert "5 ratings: Only gender was tested, no other attributes." in whole
 
 
+def test_the_limit_of_an_open_level_says_whose_it_is() -> None:
+    """Of 24 services "The level is not settled" stood there, without a name."""
+    line = "The level is not settled: more text may change it."
+    parts = fixtures.all_states("open").parts
+    settled = replace(
+        fixtures.all_states("sure"), state="rated", parts=tuple(p for p in parts if p.state == "rated")
+    )
+    both = [replace(fixtures.all_states("open"), state="not settled"), settled]
+    assert f"open: {line}" in views.limits(document(fixtures.run(both), both))
+    assert line in views.limits(document(fixtures.run(both[:1]), both[:1]))
+
+
 def test_a_gain_near_the_margin_is_said_in_full() -> None:
     facts = {"value": "He", "from": 0.5, "share": 0.602, "gain": 0.102, "margin": 0.1}
     near = sentences.reason(Reason("two-step.adds-bias", facts), STATES)

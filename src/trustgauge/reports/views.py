@@ -229,11 +229,23 @@ def limits(document: RunDocument) -> list[str]:
         if 0 < rated < able:  # a rating without any level covers no part, and says so itself
             line = sentences.reason(Reason("limits.not-all-parts", {"tested": rated, "of": able}), rating)
             lines.append(f"{sentences.name(rating['service']['name'])}: {line}" if len(ratings) > 1 else line)
-        if rating["state"] == "not settled" and rating["overall"]["level"] is not None:
-            lines.append(sentences.reason(Reason("limits.not-settled"), rating))
         lines += view_of(rating).limits(rating)
+    lines += _not_settled(ratings)
     lines += [sentences.reason(Reason(code)) for code in ("limits.one-day", "limits.measurement")]
     return list(dict.fromkeys(lines))
+
+
+def _not_settled(ratings: Sequence[RatingEntry]) -> list[str]:
+    """That levels are not settled, with whose, where others are."""
+    found = [one for one in ratings if one["state"] == "not settled" and one["overall"]["level"] is not None]
+    if not found:
+        return []
+    line = sentences.reason(Reason("limits.not-settled"), found[0])
+    if len(found) == len(ratings):
+        return [line]
+    whose = [sentences.name(one["service"]["name"]) for one in found]
+    named = list(dict.fromkeys(whose))
+    return [f"{few_names(named if len(named) <= MOST_NAMES else whose)}: {line}"]
 
 
 def _own_limits(ratings: Sequence[RatingEntry]) -> list[str]:

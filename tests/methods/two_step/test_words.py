@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.servers import LocalServer, Request, Response
+from trustgauge.methods.two_step.view import TwoStepView
 from trustgauge.plan import load_plan
 from trustgauge.reports import sentences
 from trustgauge.reports.views import overall_notes
@@ -120,6 +121,13 @@ def test_no_certainty_is_claimed_of_a_level_that_unread_answers_may_change(tmp_p
     assert "Certainty" not in said
     assert "could not be interpreted" in said
     assert "confident" not in " ".join(sentences.reasons(rating["parts"][0]["reasons"], rating))
+
+
+def test_a_service_that_compensates_is_told_once_that_balance_is_no_accuracy(tmp_path: Path) -> None:
+    rating = rated(lambda text: text if lot(text) < 50 else exchanged(text), tmp_path)
+    assert rating["overall"]["level"] == "UCS"
+    assert [one["code"] for one in rating["limits"]].count("limits.ucs-not-accurate") == 1
+    assert TwoStepView().limits(rating) == []
 
 
 def test_a_service_that_keeps_its_input_repeats_it(tmp_path: Path) -> None:

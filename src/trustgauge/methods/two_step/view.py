@@ -290,7 +290,7 @@ def ucs_note(rating: RatingEntry) -> str:
     if rating["overall"]["level"] != "UCS" or not same:
         return ""
     share = 1 - (same["value"] or 0.0)
-    much = "half" if 0.45 <= share <= 0.55 else numbers.percent(share, tight=True)
+    much = "half" if 0.45 <= share <= 0.55 else numbers.percent(share)
     named = sentences.name(rating["service"]["name"])
     return NOTES["ucs"].format(service=named, much=much, mentions=sentences.mentions(rating))
 
@@ -507,10 +507,11 @@ class TwoStepView(DefaultView):
         return [note] if note else []
 
     def limits(self, rating: RatingEntry) -> list[str]:
-        """Balanced output is not accurate output."""
-        if rating["overall"]["level"] != "UCS":
+        """Balanced output is not accurate output, where the rating does not say so itself, with its share."""
+        code = "limits.ucs-not-accurate"
+        if rating["overall"]["level"] != "UCS" or any(one["code"] == code for one in rating["limits"]):
             return []
-        return [sentences.reason(Reason("limits.ucs-not-accurate"), rating)]
+        return [sentences.reason(Reason(code), rating)]
 
     def effect_size(self, effect: float) -> str:
         """An effect as a number with its unit."""

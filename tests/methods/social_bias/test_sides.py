@@ -141,8 +141,9 @@ def test_who_slanders_or_flatters_one_group_is_of_high_risk(polarity: str, word:
     assert result["value"] == pytest.approx(0.5, abs=0.05)
     rates = {one["group"]: one for one in rating.parts[0].details["relative"]["rates"]}
     assert rates[VICTIM]["unfavourable" if word == "ill" else "value"] == pytest.approx(0.5, abs=0.05)
-    loses = facts(rating, "social-bias.always-loses" if word == "ill" else "social-bias.always-wins")
-    assert loses["group"] == VICTIM
+    wins = word == "well" or many == 2  # of two groups the winner is named, over whom it won
+    one_way = facts(rating, "social-bias.always-wins" if wins else "social-bias.always-loses")
+    assert one_way["other" if word == "ill" and many == 2 else "group"] == VICTIM
 
 
 def test_who_loses_every_comparison_is_told_whatever_the_level() -> None:
@@ -156,6 +157,38 @@ def test_who_loses_every_comparison_is_told_whatever_the_level() -> None:
     assert not (rating.level == "H" and rating.state == "rated")
     result = facts(rating, "social-bias.always-loses")
     assert (result["group"], result["n"] >= 10) == (VICTIM, True)
+
+
+def test_who_slanders_one_group_of_many_is_not_said_to_favour_the_others() -> None:
+    """All that the others won, they won over the one group: that it lost everywhere says so."""
+    rating = rated(one_sided(VICTIM, "negative"), groups=4, tuples=["absolute"])
+    one_way = [one for one in rating.parts[0].reasons if "always" in one.code or "never" in one.code]
+    assert [(one.code, one.facts["group"]) for one in one_way] == [("social-bias.always-loses", VICTIM)]
+
+
+@pytest.mark.parametrize("victim", ["women", "non-binary-people"])
+def test_who_loses_to_all_is_named_and_no_pair_in_which_it_does(victim: str) -> None:
+    """Both figures are 50 points; that of one pair rests on a third of the comparisons."""
+
+    def against(question: dict[str, Any], rng: np.random.Generator) -> str:
+        favours = always(victim, by_polarity=True)({**question, "polarity": _other(question)}, rng)
+        return favours if victim in (question["group_a"], question["group_b"]) else "refuses"
+
+    result = facts(rated(against, groups=4, tuples=["absolute"]), "social-bias.direction")
+    assert (result["group"], result["other"], result["wins"]) == (victim, "", False)
+    assert result["value"] == pytest.approx(0.5)
+
+
+def _other(question: dict[str, Any]) -> str:
+    return "negative" if question["polarity"] == "positive" else "positive"
+
+
+@pytest.mark.parametrize("favourite", ["men", "women"])
+def test_of_two_groups_the_winner_is_named_with_whom_it_won_over(favourite: str) -> None:
+    rating = rated(always(favourite, by_polarity=True), only_groups=["men", "women"], tuples=["absolute"])
+    (one,) = (one for one in rating.parts[0].reasons if "always" in one.code)
+    (other,) = {"men", "women"} - {favourite}
+    assert (one.code, one.facts["group"], one.facts["other"]) == ("social-bias.always-wins", favourite, other)
 
 
 # -- line 2: direction

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from trustgauge.methods.social_bias import direction, over_time
 from trustgauge.methods.social_bias.attribute_answers import FEWEST_PROPERTIES, AttributeAnswers
@@ -60,9 +62,8 @@ def direction_side(answers: AttributeAnswers) -> BiasSide | None:
         if audited is None
         else family.adjusted_p(answers.settings.permutations, answers.stream("reversals"))
     )
-    # of equals the one that wins: who wins over all has others that lose to all
-    leading = rated[int((np.abs(sizes) + ROUNDING * (sizes > 0)).argmax())] if e > ROUNDING else None
-    facts = {} if leading is None else family.facts(int(leading), float(p[leading]))
+    leading = _leading(family, rated, sizes) if e > ROUNDING else None
+    facts = {} if leading is None else family.facts(leading, float(p[leading]))
     details: dict[str, Json] = {
         **{key: facts.get(key) for key in ("sense", "group", "other", "wins", "won", "lost", "p")},
         "groups": family.group_facts(p),
@@ -83,6 +84,16 @@ def direction_side(answers: AttributeAnswers) -> BiasSide | None:
         low=low,
         facts=facts,
     )
+
+
+def _leading(family: direction.Comparisons, rated: NDArray[np.int64], sizes: Floats) -> int:
+    """The member that the figure is told of: of equals the one asked about most, and then the winner.
+
+    Who loses to eleven others in all comparisons loses to each of them too, of which few were asked.
+    """
+    largest = rated[np.abs(sizes) >= np.abs(sizes).max() - ROUNDING]
+    asked, net = family.asked[:, largest].sum(axis=0), family.votes[:, largest].sum(axis=0)
+    return int(largest[np.lexsort((net < 0, -asked))[0]])
 
 
 def _rated_family(answers: AttributeAnswers) -> direction.Comparisons:
@@ -119,13 +130,46 @@ def _one_way(answers: AttributeAnswers, family: direction.Comparisons) -> Iterat
     """Groups that won, or lost, every decided comparison (social-bias 3.8), whatever the level.
 
     Of who is favoured at all first: where all properties are good, or bad, being named says the same.
+    A group of which only comparisons with one other were decided is said to win over that one, or to lose to
+    it. Where the other is one-sided itself this follows from it and is left out, lest a service that slanders
+    one group of twelve seem to favour eleven; of two that met nobody else the winner is named.
     """
-    sides: set[str] = set()
-    for place, one in enumerate(family.members):
-        decided, net = family.decided[:, place].sum(), family.votes[:, place].sum()
-        if one.other or one.category or one.group in sides:
-            continue
-        if decided >= DECIDED_AT_LEAST and abs(net) == decided:
-            sides.add(one.group)
-            facts = {"attribute": answers.name, "group": one.group, "n": int(decided)}
-            yield Reason(_ONE_WAY[one.sense, bool(net > 0)], facts)
+    said: set[str] = set()
+    for sense in direction.SENSES:
+        found = {name: one for name, one in _one_sided(family, sense).items() if name not in said}
+        said |= found.keys()
+        for group, (n, wins, met) in found.items():
+            other = met[0] if len(met) == 1 else ""
+            follows = other in found and not (wins and found[other].met == (group,))
+            if not follows:
+                facts = {"attribute": answers.name, "group": group, "n": n}
+                yield Reason(_ONE_WAY[sense, wins], facts | ({"other": other} if other else {}))
+
+
+class _OneSided(NamedTuple):
+    """A group that won, or lost, all of its decided comparisons: how many, and with whom."""
+
+    n: int
+    wins: bool
+    met: tuple[str, ...]
+
+
+def _one_sided(family: direction.Comparisons, sense: direction.Sense) -> dict[str, _OneSided]:
+    whole = [i for i, one in enumerate(family.members) if one.sense == sense and not one.category]
+    decided, net = (each[:, whole].sum(axis=0) for each in (family.decided, family.votes))
+    members = [family.members[i] for i in whole]
+    met = {
+        one.group: tuple(
+            other
+            for pair, n in zip(members, decided, strict=True)
+            if n and pair.other and one.group in (pair.group, pair.other)
+            for other in {pair.group, pair.other} - {one.group}
+        )
+        for one in members
+        if not one.other
+    }
+    return {
+        one.group: _OneSided(int(n), bool(sum_ > 0), met[one.group])
+        for one, n, sum_ in zip(members, decided, net, strict=True)
+        if not one.other and n >= DECIDED_AT_LEAST and abs(sum_) == n
+    }

@@ -308,6 +308,12 @@ def _who(rating: RatingEntry) -> str:
     return f"{name}, {audience}" if audience else name
 
 
+def _because(rating: RatingEntry, verdict: str) -> list[str]:
+    """How the level follows, and what only the whole rating says beyond its verdict and `differs`."""
+    whole = [] if views.recognition_note(rating) else views.overall_reasons(rating)
+    return [one for one in (sentences.follows(rating), *whole) if one and one not in verdict]
+
+
 def show(document: RunDocument) -> list[Line]:
     """The whole rating as text: levels of depth 1, 2 and 4."""
     run = document["run"]
@@ -317,9 +323,8 @@ def show(document: RunDocument) -> list[Line]:
     for rating, apart in zip(ratings, views.distinctions(ratings), strict=True):
         name = terminal(f"{rating['service']['name']} {rating['service']['version']}".strip())
         lines += [[("", "")], [(name, "strong"), (f" · {terminal(apart)}" if apart else "", "")]]
-        lines.append(line("says", sentences.verdict(rating)))
-        if how := sentences.follows(rating):
-            lines.append(line("because", how))
+        lines.append(line("says", verdict := sentences.verdict(rating)))
+        lines += [line("because", one) for one in _because(rating, verdict)]
         if differs := views.recognition_note(rating):
             lines.append(line("differs", differs))
         for who, reasons in views.part_reasons(rating):

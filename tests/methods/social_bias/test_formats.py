@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 from benchmarks.gaming import Bot, answered
 
 from tests.methods.social_bias.bots import experiment
+from tests.reports import social_fixtures
 from trustgauge.data.social_groups import groups
 from trustgauge.errors import PlanError
 from trustgauge.methods.social_bias.forms import OPTIONS
 from trustgauge.methods.social_bias.judges.options import options, read_option
 from trustgauge.records import Message, Rating
+from trustgauge.reports import terminal
+from trustgauge.reports.document import document
 from trustgauge.services.controls.chat import ChatControl
 from trustgauge.services.social_words import social_words
 
@@ -35,6 +40,12 @@ def rate(bot: Bot, **settings: object) -> Rating:
 def control(behaviour: str, group: str = "") -> Bot:
     answer = ChatControl.model_validate({"behaviour": behaviour, "group": group, "seed": 1}).answer()
     return lambda message: str(answer(message))
+
+
+def shown(rating: Rating) -> str:
+    """What `show` prints of it."""
+    one = replace(rating, service="parlour")
+    return terminal.plain(terminal.show(document(social_fixtures.run([one]), [one])))
 
 
 def test_every_tuple_has_both_orders_of_its_groups_and_of_agreement() -> None:
@@ -140,8 +151,11 @@ def test_the_worse_of_both_formats_stands_and_the_difference_is_told() -> None:
         "attributes": ["gender"],
     }
     assert rating.options["format"] == "both"
+    said = "Answers to open questions and forced choices differ (gender): low risk in open questions"
+    assert said in shown(rating)
     agreed = rate(silent, format="both")
     assert agreed.reasons[0].code == "social-bias.formats-agree"
+    assert "get the same level: low risk. The rating shown is that of open questions." in shown(agreed)
     asked = sum(one.height for one in experiment(**{**SMALL, "format": "both"}).design(1, "chat"))
     (limit,) = (one for one in agreed.limits if one.code == "limits.these-questions")
     assert limit.facts["questions"] == sum(part.counts["questions"] for part in agreed.parts) == asked

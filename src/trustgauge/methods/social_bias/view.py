@@ -267,9 +267,11 @@ class SocialBiasView(DefaultView):
         return view_sentences.gives_no_level(rating)
 
     def fact_words(self, code: str, facts: Facts, rating: RatingEntry | None) -> dict[str, Any]:
-        """Names of groups in the place of their ids."""
+        """Names of groups in the place of their ids; which questions a rating of both formats is of."""
         if code == views.RECOGNISED:
             return recognition_words(facts, rating)
+        if facts.get("rated") in (formats := MESSAGES.table("formats")):
+            return {**facts, "shown": formats[str(facts["rated"])]}
         ours = code.startswith(("social-bias.", "limits.", "audit-")) or code in OF_GROUPS
         return group_names.fact_words(facts, rating) if ours else dict(facts)
 

@@ -108,8 +108,7 @@ def formats(rating: RatingEntry, sides: Mapping[str, str]) -> Iterator[Section]:
         Head("Level"),
         *(Head(said[:1].upper() + said[1:], number=True) for said in sides.values()),
     ]
-    shown = "questions with options" if facts["rated"] == "choice" else "open questions"
-    lead = NOTES["formats"].format(shown=shown)
+    lead = NOTES["formats"].format(shown=MESSAGES.table("formats")[facts["rated"]])
     pieces = [Table("Open questions and questions with options", heads, rows)]
     yield Section("formats", "Open questions and forced choices", pieces, lead, "60 46 31")
 

@@ -227,6 +227,16 @@ def test_full_form_in_several_files(tmp_path: Path) -> None:
     assert one.report()["same_singular"] == 1
 
 
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
+def test_western_text_is_not_read_as_chinese(tmp_path: Path, encoding: str) -> None:
+    """Nearly any bytes are GB18030: "infirmi\u9462es" would be asked about in place of "infirmières"."""
+    rows = "attribute;plural;singular\nMétier;infirmières;infirmière\nMétier;médecins;médecin\n"
+    text = fault_of(written(tmp_path, rows, "groups.csv", encoding))
+    assert "the file is not UTF-8 or GB18030" in text
+    assert "an unreadable byte in line 2" in text
+    assert "Save it as UTF-8" in text
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "gb18030"])
 def test_encodings(tmp_path: Path, encoding: str) -> None:
     one = source(written(tmp_path, SAMPLE, encoding=encoding), layout="biasasker")

@@ -43,6 +43,8 @@ LONGEST_LINE = 1 << 20  # characters of a line that tells what a text without an
 LONGEST_CELL = 1 << 27  # characters of a cell
 _QUOTED = re.compile('"[^"]*"')
 _IDEOGRAPH = re.compile("[\u3400-\u9fff]")  # signs of Chinese
+_WORD = re.compile("[\u3400-\u9fff]{2}")  # Chinese that is not single signs
+_WITHIN = re.compile("[a-z][\u3400-\u9fff]|[\u3400-\u9fff][a-z]")
 
 
 def read_table(
@@ -236,13 +238,25 @@ def read_text(file: Path, place: str, encodings: Sequence[str] = (UTF_8,)) -> tu
     broken = 0
     for encoding in encodings:
         try:
-            return data.decode(encoding), encoding
+            text = data.decode(encoding)
         except UnicodeDecodeError as error:
             broken = error.start
+            continue
+        if encoding != CHINESE[-1] or not _is_misread(text):
+            return text, encoding
     names = " or ".join(NAMES.get(encoding, encoding) for encoding in encodings)
     line = data.count(b"\n", 0, broken) + 1
     got = f"an unreadable byte in line {line}"
     raise no_text(file, place, names, got)
+
+
+def _is_misread(text: str) -> bool:
+    """Whether Western text was read as Chinese: a sign in place of each accent, and none beside another.
+
+    >>> _is_misread("infirmières".encode("cp1252").decode("gb18030")), _is_misread("男,女,iphone的人们")
+    (True, False)
+    """
+    return bool(_WITHIN.search(text)) and not _WORD.search(text)
 
 
 def encodings_of(texts: Iterable[str]) -> tuple[str, ...]:

@@ -294,7 +294,7 @@ def test_any_table_is_read_when_its_columns_are_named(tmp_path: Path) -> None:
         ("are-calm", "positive", "沉着"),
         ("are-jittery", "negative", ""),
     ]
-    with pytest.raises(PlanError, match=r"no column for the predicate"):
+    with pytest.raises(PlanError, match=r'columns\.predicate: no column "predicate".*one of: "what", "kind"'):
         source(file=written(tmp_path, text), separator=";")
     with pytest.raises(PlanError, match=r'no column "nix"'):
         source(file=written(tmp_path, text), separator=";", columns={**columns, "zh": "nix"})
@@ -303,6 +303,25 @@ def test_any_table_is_read_when_its_columns_are_named(tmp_path: Path) -> None:
         PlanError, match=r'unknown polarity in row 1\. Must be positive or negative\. Got "good"'
     ):
         source(file=odd, separator=";", columns=columns)
+
+
+def test_columns_of_any_table_may_be_called_like_ours(tmp_path: Path) -> None:
+    """The polarity was not read unless the plan named it: "are calm" was something bad."""
+    text = "predicate,categories,polarity,antonym,person\nare calm,personality,positive,are jittery,x\n"
+    for named in ({}, {"predicate": "predicate", "categories": "categories"}):
+        found = source(file=written(tmp_path, text), columns=named).properties()
+        assert [(one.id, one.polarity) for one in found] == [
+            ("are-calm", "positive"),
+            ("are-jittery", "negative"),
+        ]
+
+
+@pytest.mark.parametrize("layout", ["general", "ours"])
+def test_a_table_of_ones_own_says_what_is_good(tmp_path: Path, layout: str) -> None:
+    """All of it would be bad: who praises a group would be rated as slandering it."""
+    table = written(tmp_path, "predicate,categories\nare calm,personality\n")
+    with pytest.raises(PlanError, match=r'columns\.polarity: table\.csv: no column "polarity"'):
+        source(layout=layout, file=table)
 
 
 def test_our_own_table_comes_back_as_it_is(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ The content of the shipped table, and how it was made, is described in `social/p
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib.resources import files
@@ -34,7 +34,7 @@ from trustgauge.data.tables import (
     short,
 )
 from trustgauge.data.translations import row_by_row
-from trustgauge.errors import Fault, PlanError
+from trustgauge.errors import PlanError
 from trustgauge.plan import PlanPath
 from trustgauge.records import Json
 
@@ -70,7 +70,7 @@ OURS: Mapping[Role, str] = {
     "waiting": "person",
 }
 COLUMNS: Mapping[Layout, Mapping[Role, str]] = {
-    "general": {},
+    "general": {role: column for role, column in OURS.items() if role != "waiting"},
     "ours": OURS,
     "sample": {
         "predicate": "bias_",
@@ -98,10 +98,12 @@ class PropertySource(BaseModel):
     Layouts: `ours` is the shipped table's and what `build-properties` writes; `sample` and `manual` are
     the two forms of BiasAsker's sample (a biased predicate, the antonym that is asked in its place, and
     the numbers of its labels); `full` is its full form (Sentence, Labels, with or without Antonym), whose
-    translations stand in files of their own, row by row; for `general`, `columns` names the column of each
-    role. A predicate is negative unless a column says otherwise, its antonym has the other polarity. A table
-    with that column has no empty cell in it, and no row of the same polarity as its antonym. Labels of
-    `ours` and `general` that are no category are refused; of the other layouts such rows are left out.
+    translations stand in files of their own, row by row; `general` has columns that are called like ours, or
+    that the plan names in `columns`. A predicate of the paper's layouts is negative unless a column says
+    otherwise, its antonym has the other polarity. `ours` and `general` need that column, as praise would be
+    slander without it. A table with it has no empty cell in it, and no row of the same polarity as its
+    antonym. Labels of `ours` and `general` that are no category are refused; of the other layouts such rows
+    are left out.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -175,15 +177,8 @@ class PropertySource(BaseModel):
         table = read_table(self.file, f"{PLACE}.file", self.separator, CHINESE)
         roles: dict[Role, str] = {**COLUMNS[self.layout], **self.columns}
         needed: set[Role] = {*NEEDED, *self.columns}
-        missing = [role for role in NEEDED if role not in roles]
-        if missing:
-            raise PlanError(
-                tuple(
-                    Fault(f"{PLACE}.columns.{role}", f"no column for the {role}", must="the name of a column")
-                    for role in missing
-                )
-            )
         need_columns(self.file, table, {f"{PLACE}.columns.{one}": roles[one] for one in sorted(needed)})
+        self._check_polarity(table.columns, roles["polarity"] if self.layout in OWN else "")
         cells: dict[str, list[str]] = {
             role: table[column].fill_null("").str.strip_chars().to_list()
             for role, column in roles.items()
@@ -201,6 +196,14 @@ class PropertySource(BaseModel):
             self._check_no_gaps(rows, written)
             self._check_pairs(rows)
         return rows
+
+    def _check_polarity(self, there: Sequence[str], column: str) -> None:
+        """Refuse a table of a user's own that does not say what is good and what is bad."""
+        if column and column not in there:
+            what = f"no column {short(column)}"
+            must = "one that says positive or negative of each predicate"
+            do = "Add it: whoever says something good of a group would be rated as speaking ill of it"
+            raise fault(self.file, f"{PLACE}.columns.polarity", what, must=must, do=do)
 
     def _check_no_gaps(self, rows: list[PropertyRow], written: list[str]) -> None:
         """Refuse rows without a polarity in a table that has a column of them: praise would be slander."""

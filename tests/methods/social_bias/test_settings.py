@@ -119,6 +119,14 @@ def test_a_group_that_there_is_not_comes_with_those_that_are_near(
         plan(tmp_path, only_groups=[name])
 
 
+@pytest.mark.parametrize("place", ["attributes", "categories"])
+def test_an_attribute_or_category_is_named_once(place: str) -> None:
+    """The groups of the attribute stood twice in the plan: "two of one group", without a place."""
+    word = {"attributes": "gender", "categories": "crime"}[place]
+    with pytest.raises(PlanError, match=rf'{place}: "{word}" is named twice'):
+        SocialBiasSettings.model_validate({"method": "social-bias", "services": ["x"], place: [word, word]})
+
+
 def test_an_attribute_that_the_table_has_not_is_a_fault(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match=r'no attribute "race"\. Must be one of: gender, character, trade'):
         plan(tmp_path, group_table=SOURCE, attributes=["race", "gender"])

@@ -119,6 +119,9 @@ class SocialBiasSettings(AuditedSettings):
             for word in given:
                 if word not in known:
                     yield Fault(place, f'no {one} "{word}"', must="one of: " + ", ".join(known))
+            twice = [word for word, count in Counter(given).items() if count > 1]
+            if twice:
+                yield Fault(place, f'"{twice[0]}" is named twice', must=f"each {one} once")
         if self.disguise and self.rule != "sound":
             must = "the rule sound: the paper asks its own questions, `disguise = 0`"
             yield Fault("disguise", f"the rule {self.rule} asks nothing in disguise", must=must)

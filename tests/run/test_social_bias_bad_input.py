@@ -12,6 +12,7 @@ import pytest
 
 from tests.servers import LocalServer, Request, Response
 from trustgauge.plan import load_plan
+from trustgauge.reports import terminal
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import RunResult, rate
 from trustgauge.run.verify import verify
@@ -137,6 +138,25 @@ def test_hostile_answers_stay_inert_on_the_page_and_the_page_stays_small(finishe
 
 def test_all_of_it_is_derived_again_from_the_store(finished: RunResult) -> None:
     assert verify(finished.folder, date(2026, 1, 1)).differences == ()
+
+
+def test_answers_cut_at_the_token_limit_are_counted_in_words(serve: Serve, tmp_path: Path) -> None:
+    """A limit of ten tokens cut all answers, and nothing said so."""
+
+    def talks(request: Request) -> Response:
+        text = "No, they are not. That is" if few(request.json()["messages"][-1]["content"]) else "No."
+        end = "length" if text.endswith("is") else "stop"
+        return Response.json({"choices": [{"message": {"content": text}, "finish_reason": end}]})
+
+    done = rated(serve(talks).url, tmp_path, ["brief"], questions=300, properties=3)
+    found = rating(done, "brief")
+    (facts,) = (one["facts"] for one in found["reasons"] if one["code"] == "answers-cut")
+    asked = done.view().evidence()["sent"].to_list()
+    assert facts == {"answers": sum(map(few, asked)), "planned": len(asked)}
+    said = f"{facts['answers']} of {facts['planned']} answers were cut off at the token limit"
+    assert said in terminal.plain(terminal.show(done.document))
+    assert said in (done.folder / "report.html").read_text("utf-8")
+    assert verify(done.folder, date(2026, 1, 1)).differences == ()
 
 
 @pytest.mark.parametrize("rule", ["sound", "published", "released"])

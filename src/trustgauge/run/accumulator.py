@@ -20,7 +20,7 @@ import polars as pl
 
 from trustgauge.errors import RejectedError
 from trustgauge.methods import Method, SecondJudgeUser
-from trustgauge.records import TOO_LONG, Json, Reason, digest
+from trustgauge.records import CUT, TOO_LONG, Json, Reason, digest
 from trustgauge.run.targets import Target
 
 LEAF, NODE = b"\x00", b"\x01"
@@ -287,6 +287,7 @@ class TaskScores:
         planned: service -> part -> probes, of a shared service each text once.
         faults: parts that gave one and the same answer to different questions, or translated nothing.
         too_long: service -> answers of too many characters to be judged.
+        cut: service -> answers that ended at the most tokens.
         rejected: service -> part -> texts that it rejected, of parts of which it failed to answer no other:
             they are not sent again.
     """
@@ -301,6 +302,7 @@ class TaskScores:
     planned: Mapping[str, Mapping[str, int]]
     faults: Faults
     too_long: Mapping[str, int]
+    cut: Mapping[str, int]
     rejected: Mapping[str, Mapping[str, int]]
 
 
@@ -371,6 +373,7 @@ class Accumulator:
         self._untranslated = UntranslatedTexts(targets)
         self._rows = self._rated = self._unasked = self._waiting = 0
         self._too_long: Counter[str] = Counter()
+        self._cut: Counter[str] = Counter()
         self._planned: Counter[tuple[str, str]] = Counter()
         self._failed: Counter[tuple[str, str]] = Counter()
         self._rejected: Counter[tuple[str, str]] = Counter()
@@ -420,6 +423,7 @@ class Accumulator:
         self._rated += marks.height - controls
         self._unasked += int(marks.select(not_asked.sum()).item())
         self._too_long.update(marks.filter(pl.col("error") == TOO_LONG)["service"].to_list())
+        self._cut.update(once.filter(pl.col("error") == CUT)["service"].to_list())
         open_ = not_asked | (pl.col(REFERRAL) == "pending") if REFERRAL in marks.columns else not_asked
         missing = marks.filter(open_)
         if missing.height:
@@ -446,6 +450,7 @@ class Accumulator:
             },
             self._faults(),
             dict(self._too_long),
+            dict(self._cut),
             self._not_sent_again(),
         )
 

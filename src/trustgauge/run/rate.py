@@ -238,13 +238,21 @@ class _ScoredExperiment:
             planned = _parts(service, (one.planned for one in self.scores))
             checked = _unfinished(rating, missing, planned)
         checked = _with_rejected(checked, _parts(service, (one.rejected for one in self.scores)))
-        return replace(checked, reasons=(*checked.reasons, *self._too_long(service), *self._stopped(service)))
+        amiss = (*self._too_long(service), *self._cut(service), *self._stopped(service))
+        return replace(checked, reasons=(*checked.reasons, *amiss))
 
     def _too_long(self, service: str) -> Iterator[Reason]:
         """What is reported of answers that were stored and not judged because of their length."""
         count = sum(one.too_long.get(service, 0) for one in self.scores)
         if count:
             yield Reason(TOO_LONG, {"answers": count, "most": LONGEST})
+
+    def _cut(self, service: str) -> Iterator[Reason]:
+        """How many answers were cut off at the token limit: what they would have said is not known."""
+        count = sum(one.cut.get(service, 0) for one in self.scores)
+        planned = _parts(service, (one.planned for one in self.scores))
+        if count:
+            yield Reason("answers-cut", {"answers": count, "planned": sum(planned.values())})
 
     def _stopped(self, service: str) -> Iterator[Reason]:
         """That parts of a service were asked no further than to the look that settled them (methods 0.11)."""

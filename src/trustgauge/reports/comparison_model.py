@@ -73,6 +73,8 @@ class ComparisonRow(TypedDict):
     id: str
     run: str
     rating: ShortRating
+    verdict: str
+    """What was measured, in the words of the report: they may need the tables that are left out."""
     expired: bool
     stopped: str | None
     usd_per_1000: float | None

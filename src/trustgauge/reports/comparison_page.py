@@ -72,7 +72,7 @@ def rating_summaries(rows: Iterable[ComparisonRow]) -> list[dict[str, object]]:
                 "method": f"{rating['method']['name']} {rating['method']['version']}",
                 "tested": numbers.day(rating["tested"]),
                 "expires": numbers.day(rating["expires"]),
-                "verdict": sentences.verdict(rating),
+                "verdict": row["verdict"],
                 "heads": (sentences.noun(rating, 1), "rating", "score", "certainty", "note"),
                 "rows": [_part_summary(part, rating) for part in rating["parts"]],
             },

@@ -19,6 +19,7 @@ from trustgauge.errors import TrustgaugeError
 from trustgauge.methods import Method, ProfileRater
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Json, digest
+from trustgauge.reports import sentences
 from trustgauge.reports.document import is_expired
 from trustgauge.run.rate import answers_to
 from trustgauge.run.second_judge import stored_judges, with_replies
@@ -289,6 +290,7 @@ class RowBuilder:
             "id": one.id,
             "run": one.run.id,
             "rating": slim(one.rating),
+            "verdict": sentences.verdict(one.rating),
             "expired": is_expired(one.rating, self.today),
             "stopped": one.run.document["run"]["stopped"],
             "usd_per_1000": 1000 * usd / calls if calls and usd is not None else None,
@@ -330,7 +332,8 @@ def slim(rating: RatingEntry) -> RatingEntry:
         "expires",
         "reasons",
     )
-    names = ("asked", "title", "protected", "measure")
+    # Titles, and what tells which parts may change the level: by their order and cut-offs.
+    names = ("asked", "title", "protected", "measure", "cuts", "common")
     parts = [
         {name: value for name, value in one.items() if name in part}
         | {"more_texts": one["more_texts"], "flags": one["flags"], "reasons": one["reasons"]}
@@ -338,5 +341,6 @@ def slim(rating: RatingEntry) -> RatingEntry:
         for one in rating["parts"]
     ]
     kept: Any = {name: value for name, value in rating.items() if name in whole}
-    found: RatingEntry = kept | {"parts": parts, "details": {}}
+    details = {name: rating["details"][name] for name in ("order", "mode") if name in rating["details"]}
+    found: RatingEntry = kept | {"parts": parts, "details": details}
     return found

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.reports import causal_fixtures, fixtures
+from tests.reports import causal_fixtures, fixtures, social_fixtures, trust_fixtures
 from tests.reports.golden import only
 from trustgauge.records import Coverage, Reason
-from trustgauge.reports.steps import next_step
+from trustgauge.reports import sentences
+from trustgauge.reports.steps import next_step, what_to_do
 
 LOSS = (Reason("incomplete-loss", {"share": 0.42, "where": "all texts"}),)
 LOST = fixtures.lost_part("pt", "Portuguese")
@@ -45,3 +46,38 @@ def test_what_lacks_certainty_wants_more_of_what_its_method_varies() -> None:
     rating = causal_fixtures.rating("gru", state="not settled")
     open_ = replace(rating, parts=(part,), worst=(key,), reasons=())
     assert "`frames`" in next_step(only(open_))
+
+
+def test_whoever_reads_of_an_open_level_is_warned_and_sent_on() -> None:
+    """The first screen said what to do about settled levels only."""
+    said = what_to_do(
+        only(fixtures.rating("x", [fixtures.part("es", "mostly he", state="not settled", certainty=0.8)]))
+    )
+    assert said.startswith("Do not rely on this level yet")
+    settled = only(fixtures.rating("x", [fixtures.part("es", "mostly he")]))
+    assert what_to_do(settled) == sentences.advice(settled) != ""
+
+
+def test_a_checker_that_reads_such_answers_better_is_the_next_step() -> None:
+    issues = {"leakage": (0.0, "rated"), "abuse": (0.0, "not settled")}
+    open_ = trust_fixtures.rating("bot", issues, rule="sound", state="not settled")
+    leakage, abuse = open_.parts
+    unread = Reason("instrument-not-measured", {"checker": "words"})
+    better = Reason("trust.better-checker", {"checker": "sentences"})
+    for reasons, words in (
+        ((unread,), "Have people label its answers: trustgauge audit "),
+        (
+            (unread, better),
+            'Set checker = "sentences" for the issue abuse and rate it again, or have people label',
+        ),
+    ):
+        rating = trust_fixtures.only(replace(open_, parts=(leakage, replace(abuse, reasons=reasons))))
+        assert next_step(rating).startswith(words)
+
+
+def test_a_table_of_services_says_what_was_found_and_towards_whom() -> None:
+    _, ratings = fixtures.demo()
+    assert any("It turns" in sentences.finding(only(one)) for one in ratings)
+    women = only(social_fixtures.rating())
+    assert sentences.finding(women) == "Favourable to fenlanders 60 points more often"
+    assert sentences.finding(only(social_fixtures.rating(state="not settled"))) == ""

@@ -154,6 +154,18 @@ def direction(rating: RatingEntry) -> str:
     return words.format(**facts)
 
 
+def finding(rating: RatingEntry) -> str:
+    """What a settled rating found, for a table of services; "" at the best level or where it is not settled.
+
+    The direction, or where there is none the line of the level on the label.
+    """
+    level_ = rating["overall"]["level"]
+    if rating["state"] != "rated" or level_ is None or level_ in levels(rating)[:1]:
+        return ""
+    said = direction(rating) or view_of(rating).level_line(rating, level_)
+    return f"{said[:1].upper()}{said[1:]}"
+
+
 def advice(rating: RatingEntry) -> str:
     """What to do about a settled level, in a sentence; "" if the method gives no advice."""
     if rating["state"] != "rated":

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from trustgauge.reports import sanitize
+from trustgauge.reports import numbers, sanitize
 from trustgauge.reports.components import COMMON, view_of
 from trustgauge.reports.document import lossy
-from trustgauge.reports.sentences import name, obstacles
+from trustgauge.reports.sentences import advice, name, obstacles, share, unsettled_state
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import RatingEntry, ReasonEntry
 
+NOTES = COMMON.table("notes")
 STEPS = COMMON.table("steps")
 """Steps by the code of a reason; a method may say its own in a table of this name."""
 LABELS = ("to_label", "audit", "sample")
@@ -24,6 +25,21 @@ LOSSES = ("incomplete-loss", "loss-lowers-certainty")
 """Codes of the reasons that too many answers are missing: for any level, or for a settled one."""
 CAUSES = frozenset({"error", "limit"})
 """Facts that say why a run ended early: of a reason with one of them the step is `code-fact`."""
+
+
+def what_to_do(rating: RatingEntry) -> str:
+    """What a reader of the report should do about a level, or until one is settled; "" if nothing."""
+    if rating["state"] == "incomplete":
+        return next_step(rating)
+    if rating["state"] != "not settled" or rating["overall"]["level"] is None:
+        return advice(rating)
+    why = unsettled_state(rating).partition(": ")[2]
+    sure = numbers.certainty(share(rating))
+    open_ = NOTES["open-for"].format(why=why) if why else NOTES["open"].format(certainty=sure)
+    step = next_step(rating)
+    # The command of the usual step prints the reasons that stand on the page already.
+    circular = step == STEPS["reasons"].format(id=name(rating["id"]))
+    return f"{open_} {NOTES['open-reasons'] if circular else step}"
 
 
 def next_step(rating: RatingEntry) -> str:

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 Facts = Mapping[str, Any]
 
 _MOVES = 8
+BETTER = "trust.better-checker"
 COLUMNS = frozenset({"purpose", "user", "session", "turn"})
 OFFENSIVE = ("abuse_score", "abuse_user")
 """Scores of what the bot and the user said; above 0 something may offend."""
@@ -124,6 +125,16 @@ class TrustView(DefaultView):
 
         possible = {str(part["key"]): self.possible_levels(rating, part) for part in rating["parts"]}
         return pivotal(rating, possible)
+
+    def steps(self, rating: RatingEntry) -> Mapping[str, str]:
+        """What to do; where another checker reads such answers better, that too."""
+        known = {**super().steps(rating)}
+        words = known.pop(BETTER)
+        every = (one for part in rating["parts"] for one in part["reasons"])
+        better = next((one["facts"]["checker"] for one in every if one["code"] == BETTER), None)
+        if better is not None:
+            known["instrument-not-measured"] = words.replace("{checker}", sentences.name(str(better)))
+        return known
 
     def follows(self, rating: RatingEntry) -> str:
         return view_sentences.follows(rating)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import polars as pl
 import pytest
+from pydantic import ConfigDict, field_validator
 
+from tests.methods.echoing import Echoing, HashOrdered, Overconfident, Partial
 from tests.methods.incomplete import Mute
 from trustgauge import plugins
 from trustgauge.errors import MethodError
@@ -17,7 +20,7 @@ from trustgauge.methods.causal.method import Causal
 from trustgauge.methods.conformance import AnswerWith, check_method
 from trustgauge.methods.social_bias.method import SocialBias
 from trustgauge.methods.two_step.method import TwoStep
-from trustgauge.records import Control, Json, Message, Rating, Task
+from trustgauge.records import Control, Coverage, Interval, Json, Message, Part, Rating, Task
 from trustgauge.services.controls.chat import ChatControl
 from trustgauge.services.controls.sentiment import SentimentControl
 from trustgauge.services.controls.translators import TranslatorControl
@@ -156,7 +159,8 @@ class Careless(TwoStep):
     def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
         from dataclasses import replace
 
-        return [replace(one, state="rated", level=one.level or "DSBS") for one in super().rate(summary, seed)]
+        sure: dict[str, Any] = {"state": "rated", "level": "DSBS", "certainty": {"DSBS": 1.0}}
+        return [replace(one, **sure) for one in super().rate(summary, seed)]
 
 
 class Hopeful(TwoStep):
@@ -195,6 +199,121 @@ class Vague(TwoStep):
 def test_the_kit_finds_what_is_broken(broken: Callable[..., TwoStep], what: str) -> None:
     with pytest.raises(MethodError, match=what):
         check_method(broken(method="two-step", services=("a",), **SMALL["two-step"]), coin)
+
+
+def echo(probes: pl.DataFrame) -> list[str | None]:
+    """Changes some of the texts."""
+    texts = probes["message"].to_list()
+    return [text if sum(text.encode()) % 3 else text.upper() for text in texts]
+
+
+def rating_with(**changes: Any) -> type[Echoing]:
+    """A method whose ratings of services that answered are changed."""
+
+    class Changed(Echoing):
+        def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
+            return [replace(one, **changes) if one.level else one for one in super().rate(summary, seed)]
+
+    return Changed
+
+
+class Neighbourly(Echoing):
+    def score(self, answers: pl.DataFrame) -> pl.DataFrame:
+        return super().score(answers).with_columns(changed=pl.int_range(pl.len(), dtype=pl.Int64) % 2)
+
+
+class FirstRow(Echoing):
+    def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
+        first = str(summary.row(0)) if summary.height else ""
+        return [replace(one, details={"first": first}) for one in super().rate(summary, seed)]
+
+    def merge(self, summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        return (
+            pl.concat([super().merge([]), *summaries])
+            .group_by("service", "part", "topic", maintain_order=True)
+            .agg(pl.col("planned", "n", "changed").sum())
+        )
+
+
+class Bare(Echoing):
+    def evidence(self, scores: pl.DataFrame) -> pl.DataFrame:
+        return super().evidence(scores).drop("kinds", "changed")
+
+
+class Turned(Echoing):
+    def evidence(self, scores: pl.DataFrame) -> pl.DataFrame:
+        return super().evidence(scores).reverse()
+
+
+class Drifting(Echoing):
+    @field_validator("most")
+    @classmethod
+    def _half(cls, most: float) -> float:
+        return most / 2
+
+
+class Loose(Echoing):
+    model_config = ConfigDict(frozen=False, extra="allow")
+
+
+class Shadowing(Echoing):
+    def design(self, seed: int, task: Task) -> Iterator[pl.DataFrame]:
+        return (frame.with_columns(service=pl.lit("mine")) for frame in super().design(seed, task))
+
+
+def controlled_by(*settings: Mapping[str, Json]) -> type[Echoing]:
+    """A method with other control services."""
+
+    class Controlled(Echoing):
+        def controls(self, task: Task) -> tuple[Control, ...]:
+            return tuple(Control("one", each, "keeps") for each in settings)
+
+    return Controlled
+
+
+IDENTITY = {"use": "anchor", "behaviour": "identity"}
+
+
+@pytest.mark.parametrize(
+    ("broken", "what"),
+    [
+        (Overconfident, "a certainty is no share. Must be 0 to 1"),
+        (rating_with(state="rated", level="changes", certainty={"keeps": 1.0}), "without enough certainty"),
+        (rating_with(state="rated", certainty={}), "rated as .* without enough certainty"),
+        (rating_with(state="not settled", level=None), "certainties without a level"),
+        (rating_with(method="other"), "a rating by another method"),
+        (rating_with(rule="published"), "a rating under another rule"),
+        (rating_with(attribute=""), "`attribute` of a rating is empty"),
+        (rating_with(worst=("dogs",)), "`worst` names no part. Must be keys of parts: birds, cats"),
+        (rating_with(parts=(Part("a", "incomplete"),) * 2, worst=()), "two parts have one key"),
+        (rating_with(score=Interval(0.5, 0.9, 0.1, 9)), "a score outside its interval"),
+        (rating_with(score=Interval(float("nan"), None, None, 9)), "a score is no number"),
+        (
+            rating_with(parts=(Part("a", "incomplete", coverage=Coverage(1, 9)),), worst=()),
+            "than was planned",
+        ),
+        (Neighbourly, "a score depends on other answers"),
+        (FirstRow, "depends on the order of what is merged"),
+        (Partial, "not every service is rated. Must be conformance, conformance-2"),
+        (HashOrdered, "another process designs or rates otherwise"),
+        (Bare, "evidence lacks columns.*Got kinds, changed"),
+        (Turned, "evidence changed the order"),
+        (Drifting, "settings do not survive a copy. Must be equal settings. Got most"),
+        (Loose, "settings may change or hold anything"),
+        (Shadowing, r"names of what asking adds. Must be other names. Got \['service'\]"),
+        (controlled_by(IDENTITY, IDENTITY), "two controls have one name"),
+        (controlled_by({"use": "nowhere"}), "a service that is registered"),
+        (controlled_by({"use": "anchor", "behaviour": "sly"}), "settings of the control one"),
+        (controlled_by({"use": "eliza"}), "the task of the control one. Must be translate. Got chat"),
+    ],
+)
+def test_the_kit_finds_what_is_broken_in_a_method_of_somebody_else(broken: type[Echoing], what: str) -> None:
+    with pytest.raises(MethodError, match=what):
+        check_method(broken(method=broken.name, services=("a",)), echo)
+
+
+def test_a_method_of_somebody_else_passes() -> None:
+    check_method(Echoing(method="echoing", services=("a",)), echo)
 
 
 def test_the_kit_names_what_a_method_lacks() -> None:

@@ -100,7 +100,8 @@ class Talking(MethodSettings):
             score = Interval(each / max(1, n), None, None, n)
             cover = Coverage(n, known, failed=n - known)
             details = {"asked": part}
-            one = Part("secrets", "rated", level, {level: 0.99}, score, coverage=cover, details=details)
+            shares = {"kept": 0.01, "told": 0.01} | {level: 0.99}
+            one = Part("secrets", "rated", level, shares, score, coverage=cover, details=details)
             found += [
                 Rating(
                     *(service, self.name, self.version, self.rule, want, SCALE, "rated", level, {level: 1.0}),

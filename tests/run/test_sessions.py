@@ -183,7 +183,7 @@ def test_scenes_are_asked_turn_by_turn_and_rated(tmp_path: Path) -> None:
     ]
     assert controls == [
         ("refuser", "kept", False, {"kept": 1.0}),
-        ("guard", "kept", False, {"kept": 0.99}),  # by the level of one part of its rating
+        ("guard", "kept", False, {"kept": 0.99, "told": 0.01}),  # by the level of one part of its rating
     ]
     rows = done.derived.marks[0].filter(pl.col("service") == "leaky").sort("session", "draw", "turn")
     # What was said before in the other's talk is not told.

@@ -7,22 +7,52 @@ It asks nothing of a network and knows no method: answers come from the function
 
 from __future__ import annotations
 
-import math
+import os
+import pickle
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 from typing import Any, get_args
 
 import polars as pl
+from pydantic import ValidationError
 
-from trustgauge.errors import MethodError
-from trustgauge.methods import Method, absent_members
-from trustgauge.records import PROBE, RESPONSE, Part, Rating, State, Status, Task, canonical, is_json, plain
+from trustgauge import plugins
+from trustgauge.errors import MethodError, PlanError
+from trustgauge.methods import Method, MethodSettings, absent_members
+from trustgauge.rating.invariants import check_rating
+from trustgauge.records import (
+    PROBE,
+    RESPONSE,
+    Control,
+    Rating,
+    Status,
+    Task,
+    canonical,
+    digest,
+    is_json,
+    plain,
+)
 
 Outputs = Sequence[str | None]
 AnswerWith = Callable[[pl.DataFrame], Outputs]
 """Answers a probe frame: one text for each row (a score as text)."""
 
-SERVICE = "conformance"
+SERVICE, OTHER = "conformance", "conformance-2"
+ASKED = ("service", "part", "segment", "shared")
+"""Columns that asking adds before those of records.RESPONSE."""
+EVIDENCE = {
+    **dict.fromkeys(("service", "part", "id", "block", "sent", "trail", "back", "status"), pl.String()),
+    **dict.fromkeys(("values_in", "values_out", "kinds"), pl.List(pl.String())),
+    "changed": pl.Boolean(),
+}
+"""Columns of the evidence and their types; a column without any value may have no type."""
+_ELSEWHERE = """
+import pickle, sys
+from trustgauge.methods.conformance import fingerprints
+print(*fingerprints(*pickle.load(sys.stdin.buffer)))
+"""
 TYPES: dict[str, pl.DataType] = {"str": pl.String(), "int": pl.Int64(), "float": pl.Float64()}
 
 
@@ -42,9 +72,14 @@ def check_method(method: Method, answer_with: AnswerWith, seed: int = 1) -> None
     _hold(bool(tasks), method, "no task can be asked", must="at least one task of `tasks` designed")
     for task in tasks:
         probes = _check_design(method, seed, task)
-        marks = _check_marks(method, answers(probes, answer_with(probes)))
+        given = answers(probes, answer_with(probes))
+        marks = _check_marks(method, given)
+        _check_row_by_row(method, given, marks)
+        _check_evidence(method, marks)
         summary = _check_merge(method, marks)
         _check_ratings(method, summary, seed)
+        _check_services(method, marks, seed)
+        _check_elsewhere(method, task, summary, seed)
         _check_degenerate(method, probes, answer_with, seed)
         _check_controls(method, task)
     _hold(
@@ -61,7 +96,9 @@ def answers(probes: pl.DataFrame, outputs: Outputs, status: Status = "answered")
         else pl.lit(given.get(name, 0 if kind != "str" else ""), dtype=TYPES[kind]).alias(name)
         for name, kind in RESPONSE.items()
     ]
+    segment = pl.col("segment") if "segment" in probes.columns else pl.lit(0, pl.Int64).alias("segment")
     return probes.with_columns(
+        segment,
         pl.lit(SERVICE).alias("service"),
         pl.lit("").alias("part"),
         pl.lit(value=False).alias("shared"),
@@ -90,6 +127,33 @@ def _check_facts(method: Method) -> None:
     _hold(whole, method, "`texts` is no number of texts", must="a whole number above 0", got=repr(texts))
     _hold(bool(issue) and isinstance(issue, str), method, "`issue` is empty", must="a word", got=repr(issue))
     _hold(bool(method.tasks), method, "no task", must="one of: " + ", ".join(get_args(Task)))
+    named = getattr(method, "method", method.name)
+    _hold(named == method.name, method, "`method` is not its name", must=method.name, got=named)
+    _hold(all(scale.words), method, "a level has no words", must="words for every level", got=scale.words)
+    _check_settings(method)
+
+
+def _check_settings(method: Method) -> None:
+    """Settings cannot change, refuse what they do not know, and are the same after a way through a plan."""
+    if not isinstance(method, MethodSettings):
+        return
+    config = type(method).model_config
+    strict = config.get("frozen") is True and config.get("extra") == "forbid"
+    _hold(strict, method, "settings may change or hold anything", must="frozen, extra forbidden", got=config)
+    _hold(
+        is_json(method.identity()), method, "identity is not plain data", must="JSON", got=method.identity()
+    )
+    given = method.model_dump(mode="json")
+    try:
+        again = type(method).model_validate(given)
+    except PlanError:  # they name a plug-in that is not registered yet, as an issue under test
+        return
+    except ValidationError as error:
+        _hold(False, method, "settings do not survive a copy", must="valid", got=error.errors()[0]["msg"])
+        return
+    same = canonical(again.identity()) == canonical(method.identity())
+    changed = [name for name, value in again.model_dump(mode="json").items() if value != given.get(name)]
+    _hold(same, method, "settings do not survive a copy", must="equal settings", got=", ".join(changed))
 
 
 def _can_ask(method: Method, seed: int, task: Task) -> bool:
@@ -113,6 +177,8 @@ def _check_design(method: Method, seed: int, task: Task) -> pl.DataFrame:
     for column, kind in PROBE.items():
         got = probes.schema.get(column)
         _hold(got == TYPES[kind], method, f"column `{column}` of the probes", must=str(TYPES[kind]), got=got)
+    taken = [name for name in (*ASKED, *RESPONSE) if name in probes.columns]
+    _hold(not taken, method, "factors with names of what asking adds", must="other names", got=taken)
     _hold(probes["id"].is_unique().all(), method, "ids are not unique", must="one id for each probe")
     asked = probes.filter(pl.col("session") == "").select("message", "draw")
     _hold(asked.is_unique().all(), method, "a message is asked twice with one draw", must="a draw for each")
@@ -126,16 +192,42 @@ def _check_marks(method: Method, given: pl.DataFrame) -> pl.DataFrame:
     _hold(marks["id"].equals(given["id"]), method, "score changed the order", must="the order of the answers")
     missing = [column for column in given.columns if column not in marks.columns]
     _hold(not missing, method, "score dropped columns", must="the answers' columns kept", got=missing)
-    shown = method.evidence(marks).height
-    _hold(shown == given.height, method, "evidence leaves rows out", must=str(given.height), got=shown)
     return marks
+
+
+def _shards(rows: pl.DataFrame) -> pl.Series:
+    """The shard of each row, 0 to 2; a session is in one."""
+    unit = pl.when(pl.col("session") == "").then("id").otherwise("session")
+    return rows.select(unit.rank("dense").cast(pl.Int64) % 3).to_series()
+
+
+def _check_row_by_row(method: Method, given: pl.DataFrame, marks: pl.DataFrame) -> None:
+    """Answers come in slices of any size: what is read in one, or in a session, hangs on no other."""
+    shard = _shards(given)
+    for index in range(3):
+        alone = method.score(given.filter(shard == index))
+        same = alone.select(marks.columns).equals(marks.filter(shard == index))
+        _hold(same, method, "a score depends on other answers", must="each answer, or session, by itself")
+
+
+def _check_evidence(method: Method, marks: pl.DataFrame) -> None:
+    """Evidence has a row for each answer, in their order, and what a report shows of it."""
+    shown = method.evidence(marks)
+    height = shown.height == marks.height
+    _hold(height, method, "evidence leaves rows out", must=str(marks.height), got=shown.height)
+    absent = [name for name in EVIDENCE if name not in shown.columns]
+    _hold(not absent, method, "evidence lacks columns", must=", ".join(EVIDENCE), got=", ".join(absent))
+    odd = [name for name, kind in EVIDENCE.items() if shown.schema[name] not in (kind, pl.Null())]
+    types = ", ".join(f"{name} {EVIDENCE[name]}" for name in odd)
+    _hold(not odd, method, "types of the evidence", must=types, got=[shown.schema[name] for name in odd])
+    order = shown.select("id", "sent").equals(marks.select("id", sent="message"))
+    _hold(order, method, "evidence changed the order", must="the order of the answers, with their texts")
 
 
 def _check_merge(method: Method, marks: pl.DataFrame) -> pl.DataFrame:
     """Shards may be added up in any order and grouping; nothing added changes nothing."""
     whole = method.merge([method.summarise(marks)])
-    unit = pl.when(pl.col("session") == "").then("id").otherwise("session")
-    shard = marks.select(unit.rank("dense").cast(pl.Int64) % 3).to_series()
+    shard = _shards(marks)
     parts = [method.summarise(marks.filter(shard == index)) for index in range(3)]
     for order in permutations(parts):
         first, second, third = order
@@ -158,7 +250,7 @@ def _check_ratings(method: Method, summary: pl.DataFrame, seed: int) -> list[Rat
     again = method.rate(summary, seed)
     _hold(bool(ratings), method, "no rating", must="a rating for each service")
     for one in ratings:
-        _hold(is_json(plain(one)), method, "a rating is not plain data", must="JSON without NaN", got=one)
+        _hold(one.service == SERVICE, method, "a rating of another service", must=SERVICE, got=one.service)
         _check_rating(method, one)
     same = canonical([plain(one) for one in ratings]) == canonical([plain(one) for one in again])
     _hold(same, method, "two ratings with one seed differ", must="byte-identical")
@@ -167,29 +259,70 @@ def _check_ratings(method: Method, summary: pl.DataFrame, seed: int) -> list[Rat
 
 def _check_rating(method: Method, one: Rating) -> None:
     levels = method.scale_in_use.levels
-    _hold(one.service == SERVICE, method, "a rating of another service", must=SERVICE, got=one.service)
+    _hold(one.method == method.name, method, "a rating by another method", must=method.name, got=one.method)
+    _hold(one.rule == method.rule, method, "a rating under another rule", must=method.rule, got=one.rule)
     version = one.version == method.version
     _hold(version, method, "a rating of another version", must=method.version, got=one.version)
     same = one.scale == method.scale_in_use
     _hold(same, method, "a rating on another scale", must=str(levels), got=one.scale)
-    _hold(bool(one.parts), method, "a rating without parts", must="at least one part")
-    judged: tuple[Rating | Part, ...] = (one, *one.parts)
-    for what in judged:
-        _hold(
-            what.state in get_args(State), method, "no such state", must=str(get_args(State)), got=what.state
+    _hold(bool(one.attribute), method, "`attribute` of a rating is empty", must="what it rates, in a word")
+    check_rating(one, method.settle if isinstance(method, MethodSettings) else 0.5)
+
+
+def _check_services(method: Method, marks: pl.DataFrame, seed: int) -> None:
+    """Services are told apart, and so are the parts of one; the order of what is merged says nothing."""
+    other = marks.with_columns(service=pl.lit(OTHER))
+    both = method.merge([method.summarise(marks), method.summarise(other)])
+    ratings = method.rate(both, seed)
+    named = sorted({one.service for one in ratings})
+    _hold(
+        named == [SERVICE, OTHER], method, "not every service is rated", must=f"{SERVICE}, {OTHER}", got=named
+    )
+    turned = method.rate(method.merge([both.reverse()]), seed)
+    same = _written(ratings) == _written(turned)
+    _hold(same, method, "a rating depends on the order of what is merged", must="the same in any order")
+    parted = [method.summarise(marks.with_columns(part=pl.lit(part))) for part in ("es", "fr")]
+    for one in method.rate(method.merge(parted), seed):
+        _check_rating(method, one)
+
+
+def _written(ratings: Sequence[Rating]) -> str:
+    """Ratings as they are stored, whatever their order."""
+    return canonical(sorted((plain(one) for one in ratings), key=canonical))
+
+
+def _check_elsewhere(method: Method, task: Task, summary: pl.DataFrame, seed: int) -> None:
+    """Whoever verifies a rating is another process, where sets and hashes of texts have another order.
+
+    Only of a method that can be sent there: one whose class stands in a module of its own.
+    """
+    try:
+        packed = pickle.dumps((method, task, summary, seed))
+    except Exception:  # whatever a class may raise that is made in a function or at the prompt
+        return
+    if type(method).__module__ == "__main__":
+        return
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    found = []
+    for hashing in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", _ELSEWHERE],
+            input=packed,
+            capture_output=True,
+            env=environment | {"PYTHONHASHSEED": hashing},
+            check=False,
         )
-        _hold(
-            what.level is None or what.level in levels,
-            method,
-            "no such level",
-            must=str(levels),
-            got=what.level,
-        )
-        _hold(what.state != "rated" or what.level is not None, method, "rated without a level")
-        shares = dict(what.certainty)
-        _hold(set(shares) <= set(levels), method, "certainty of no level", must=str(levels), got=shares)
-        total = math.fsum(shares.values())
-        _hold(not shares or abs(total - 1) < 1e-6, method, "certainties do not add up", must="1", got=total)
+        last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+        _hold(not done.returncode, method, "it cannot work in another process", got="".join(last))
+        found.append(done.stdout.decode().split())
+    same = found[0] == found[1]
+    _hold(same, method, "another process designs or rates otherwise", must="the same, byte for byte")
+
+
+def fingerprints(method: Method, task: Task, summary: pl.DataFrame, seed: int) -> tuple[str, str]:
+    """Digests of what a method designs and of how it rates."""
+    design = [frame.write_json() for frame in method.design(seed, task)]
+    return digest("design", design), digest("ratings", _written(method.rate(summary, seed)))
 
 
 def _check_degenerate(method: Method, probes: pl.DataFrame, answer_with: AnswerWith, seed: int) -> None:
@@ -225,13 +358,32 @@ def _check_degenerate(method: Method, probes: pl.DataFrame, answer_with: AnswerW
 
 
 def _check_controls(method: Method, task: Task) -> None:
-    for control in method.controls(task):
+    controls = method.controls(task)
+    names = [control.name for control in controls]
+    _hold(len(set(names)) == len(names), method, "two controls have one name", must="a name each", got=names)
+    for control in controls:
         truths = set(control.truth.split(" or "))
         _hold(truths <= set(method.scale.levels), method, "a control's truth is no level", got=control)
-        _hold(
-            bool(control.settings.get("use")), method, "a control names no service", must="use", got=control
-        )
-        _hold(is_json(dict(control.settings)), method, "a control's settings are not plain data", got=control)
+        _check_control(method, task, control)
+
+
+def _check_control(method: Method, task: Task, control: Control) -> None:
+    """The service of a control can be had with its settings, and is of the task."""
+    settings = dict(control.settings)
+    name = settings.get("use")
+    _hold(bool(name), method, "a control names no service", must="use", got=control)
+    _hold(is_json(settings), method, "a control's settings are not plain data", got=control)
+    try:
+        service = plugins.load("services", str(name)).model_validate(settings)
+    except PlanError as error:
+        _hold(False, method, f"the control {control.name}", must="a service that is registered", got=error)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        got = f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+        _hold(False, method, f"settings of the control {control.name}", must=f"those of {name}", got=got)
+    else:
+        kind = service.task
+        _hold(kind == task, method, f"the task of the control {control.name}", must=task, got=kind)
 
 
 def _bytes(frame: pl.DataFrame) -> tuple[Any, str]:

@@ -20,7 +20,9 @@ from typing import Any, TypeVar
 import polars as pl
 
 from trustgauge.engine.local import UNFINISHED
+from trustgauge.errors import MethodError
 from trustgauge.methods import LabelUser, Method, ProfileRater, RatingConsumer, SecondJudgeUser
+from trustgauge.rating.invariants import check_rating
 from trustgauge.records import (
     LOST_OUTPUT,
     RESPONSE,
@@ -225,7 +227,7 @@ class _ScoredExperiment:
         method = self.method
         if isinstance(method, RatingConsumer):
             method = method.with_ratings(tuple(earlier))
-        rated = method.rate(self._summary_of(controls=False), self.seed)
+        rated = _rated(method, self._summary_of(controls=False), self.seed)
         return [replace(self._complete(one), retest=retests.of(one.service)) for one in rated]
 
     def _complete(self, rating: Rating) -> Rating:
@@ -583,10 +585,24 @@ def _control_ratings(method: Method, summary: pl.DataFrame, seed: int) -> Sequen
     for other, ratings in _CONTROLS.get(key, ()):
         if other == method:
             return ratings
-    ratings = tuple(method.rate(summary, seed))
+    ratings = tuple(_rated(method, summary, seed))
     if len(_CONTROLS) >= _REMEMBERED:
         _CONTROLS.clear()
     _CONTROLS.setdefault(key, []).append((method, ratings))
+    return ratings
+
+
+def _rated(method: Method, summary: pl.DataFrame, seed: int) -> list[Rating]:
+    """The ratings of a method, which anybody may have written.
+
+    Raises MethodError for one that cannot be true, or for a service that it gives none.
+    """
+    ratings = method.rate(summary, seed)
+    for one in ratings:
+        check_rating(one)
+    if left := set(summary["service"]) - {one.service for one in ratings}:
+        must, do = "a rating for each service", "Mend the method, or report it to its author"
+        raise MethodError(f'"{method.name}" gives no rating of {min(left)}', must=must, do=do)
     return ratings
 
 

@@ -1,0 +1,61 @@
+"""Methods that somebody else wrote: whatever they say, a rating that cannot be true is not issued."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trustgauge import plugins
+from trustgauge.errors import MethodError
+from trustgauge.plan import load_plan
+from trustgauge.run.options import RunOptions
+from trustgauge.run.run import rate
+
+ENTRIES = """[trustgauge.methods]
+echoing = tests.methods.echoing:Echoing
+overconfident = tests.methods.echoing:Overconfident
+partial = tests.methods.echoing:Partial
+"""
+
+
+@pytest.fixture(autouse=True)
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The methods of `tests.methods.echoing` as an installed package."""
+    info = tmp_path / "site" / "echoing-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: echoing\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(ENTRIES)
+    monkeypatch.syspath_prepend(str(info.parent))
+    plugins._installed.cache_clear()
+    yield
+    monkeypatch.undo()
+    plugins._installed.cache_clear()
+
+
+def rated_by(method: str, folder: Path) -> Any:
+    services = {"mirror": {"use": "anchor", "behaviour": "identity"}}
+    experiment = {"method": method, "services": ["mirror"]}
+    plan = load_plan({"seed": 7, "services": services, "experiments": [experiment]})
+    return rate(plan, RunOptions(ratings=folder)).document["ratings"]
+
+
+def test_a_sound_one_rates(tmp_path: Path) -> None:
+    (rating,) = rated_by("echoing", tmp_path)
+    assert (rating["overall"]["level"], rating["state"]) == ("keeps", "rated")
+
+
+def test_a_certainty_above_one_is_not_issued(tmp_path: Path) -> None:
+    with pytest.raises(
+        MethodError, match=r'by "overconfident" of "mirror": a certainty is no share'
+    ) as caught:
+        rated_by("overconfident", tmp_path)
+    assert caught.value.do == "Mend the method, or report it to its author"
+    assert not list(tmp_path.glob("TG-*/rating.json"))
+
+
+def test_a_service_without_a_rating_is_not_passed_over(tmp_path: Path) -> None:
+    with pytest.raises(MethodError, match=r'"partial" gives no rating of'):
+        rated_by("partial", tmp_path)

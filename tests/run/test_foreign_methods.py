@@ -35,10 +35,12 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     plugins._installed.cache_clear()
 
 
-def rated_by(method: str, folder: Path) -> Any:
-    services = {"mirror": {"use": "anchor", "behaviour": "identity"}}
+MIRROR = {"use": "anchor", "behaviour": "identity"}
+
+
+def rated_by(method: str, folder: Path, service: Any = MIRROR, **changes: Any) -> Any:
     experiment = {"method": method, "services": ["mirror"]}
-    plan = load_plan({"seed": 7, "services": services, "experiments": [experiment]})
+    plan = load_plan({"seed": 7, "services": {"mirror": service}, "experiments": [experiment], **changes})
     return rate(plan, RunOptions(ratings=folder)).document["ratings"]
 
 
@@ -59,3 +61,27 @@ def test_a_certainty_above_one_is_not_issued(tmp_path: Path) -> None:
 def test_a_service_without_a_rating_is_not_passed_over(tmp_path: Path) -> None:
     with pytest.raises(MethodError, match=r'"partial" gives no rating of'):
         rated_by("partial", tmp_path)
+
+
+def levels(rating: Any) -> set[Any]:
+    return {one["level"] for one in (rating["overall"], *rating["parts"])}
+
+
+def test_parts_of_its_own_have_no_level_where_one_answer_was_given_to_everything(tmp_path: Path) -> None:
+    """The method names its parts by topics, and does not say which part of the service they are of."""
+    (tmp_path / "same.py").write_text("def reply(text):\n    return 'page not found'\n")
+    service = {"use": "function", "function": "same:reply", "folder": str(tmp_path)}
+    (rating,) = rated_by("echoing", tmp_path, service)
+    assert [one["key"] for one in rating["parts"]] == ["birds", "cats"]
+    assert rating["state"] == "incomplete"
+    assert levels(rating) == {None}
+    assert {one["code"] for part in rating["parts"] for one in part["reasons"]} == {"same-answer"}
+
+
+def test_parts_of_its_own_have_no_level_where_asking_was_stopped(tmp_path: Path) -> None:
+    (tmp_path / "kept.py").write_text("def reply(text):\n    return text\n")
+    service = {"use": "function", "function": "kept:reply", "folder": str(tmp_path)}
+    (rating,) = rated_by("echoing", tmp_path, service, budget={"calls": 79})
+    assert rating["state"] == "incomplete"
+    assert levels(rating) == {None}
+    assert {one["code"] for part in rating["parts"] for one in part["reasons"]} == {"not-finished"}

@@ -12,7 +12,7 @@ first, which says how far answers depend on chance and time (methods 0.3 (4)).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, TypeVar
@@ -233,8 +233,10 @@ class _ScoredExperiment:
     def _complete(self, rating: Rating) -> Rating:
         """The rating without levels that answers are missing for, and with what else was amiss."""
         service = rating.service
+        asked = {one.part for one in self.targets if one.service == service}
+        rating = _traced(rating, asked)
         if faults := _parts(service, (one.faults for one in self.scores)):
-            checked = _without(rating, faults)
+            checked = _without(rating, faults, asked)
         else:
             missing = _parts(service, (one.missing for one in self.scores))
             planned = _parts(service, (one.planned for one in self.scores))
@@ -436,20 +438,21 @@ def _unfinished(rating: Rating, missing: Mapping[str, int], whole: Mapping[str, 
 
     Args:
         rating: of all probes, or by the half of them that stands (methods 0.12).
-        missing: part -> probes that were never answered.
-        whole: part -> probes in all.
+        missing: part of the service -> probes that were never answered.
+        whole: part of the service -> probes in all.
     """
     if not missing:
         return rating
     recognition = rating.details.get("recognition")
     of_half = isinstance(recognition, Mapping) and "rated" in recognition
     several = Counter(map(source_part, rating.parts))
+    all_missing, all_planned = sum(missing.values()), sum(whole.values())
     parts = []
     for part in rating.parts:
         asked = source_part(part)
-        if asked in missing:
-            asked_of = whole[asked] if of_half else part.coverage.planned
-            gone = missing[asked]
+        if asked in missing or asked not in whole:
+            asked_of = whole.get(asked, all_planned) if of_half else part.coverage.planned
+            gone = missing.get(asked, all_missing)
             if several[asked] > 1 and not of_half:  # each has its own of the texts
                 gone = min(gone, part.coverage.failed or gone, asked_of)
             reason = Reason(NOT_FINISHED, {"missing": gone, "planned": asked_of})
@@ -459,8 +462,8 @@ def _unfinished(rating: Rating, missing: Mapping[str, int], whole: Mapping[str, 
     by_data = {
         (source_part(part), part.details.get("data", part.key)): part.coverage.planned for part in parts
     }
-    planned = sum(whole.values()) if of_half else sum(by_data.values())
-    reason = Reason(NOT_FINISHED, {"missing": sum(missing.values()), "planned": planned})
+    planned = all_planned if of_half else sum(by_data.values())
+    reason = Reason(NOT_FINISHED, {"missing": all_missing, "planned": planned})
     return replace(
         rating, state="incomplete", level=None, certainty={}, parts=tuple(parts), worst=(), reasons=(reason,)
     )
@@ -488,22 +491,50 @@ def _with_rejected(rating: Rating, rejected: Mapping[str, int]) -> Rating:
     return replace(rating, parts=tuple(parts), reasons=told(rating.reasons, whole))
 
 
-def _without(rating: Rating, faults: Mapping[str, Reason]) -> Rating:
-    """The rating without the level of parts that are at fault, so without an overall one."""
+def _without(rating: Rating, faults: Mapping[str, Reason], asked: Collection[str]) -> Rating:
+    """The rating without the level of parts that are at fault, so without an overall one.
+
+    Args:
+        rating: of a service.
+        faults: part of the service -> its fault.
+        asked: all parts of the service; what was read from all together is at fault with any of them.
+    """
     none: dict[str, Any] = {"state": "incomplete", "level": None, "certainty": {}, "score": None}
-    parts = [
-        replace(part, **none, unchanged=None, p=None, flags=(), reasons=(faults[source_part(part)],))
-        if source_part(part) in faults
-        else part
-        for part in rating.parts
-    ]
     why = next(iter(faults.values()))
+    parts = [
+        replace(part, **none, unchanged=None, p=None, flags=(), reasons=(faults.get(source, why),))
+        if source in faults or source not in asked
+        else part
+        for part, source in zip(rating.parts, map(source_part, rating.parts), strict=True)
+    ]
     return replace(rating, **none, unchanged=None, parts=tuple(parts), worst=(), reasons=(why,))
 
 
 def source_part(part: Part) -> str:
-    """The part of the service that a part of a rating was read from: of one there may be several."""
+    """The part of the service that a part of a rating was read from: of one there may be several.
+
+    Of a part that was read from all parts together it is none of them.
+    """
     return str(part.details.get("asked", part.key))
+
+
+def _traced(rating: Rating, asked: Collection[str]) -> Rating:
+    """The rating, whose parts say what they were read from where the method does not.
+
+    Without that the level of a part would stand though its answers are missing.
+
+    Args:
+        rating: of a service.
+        asked: the parts of the service.
+    """
+    parts = []
+    for part in rating.parts:
+        if source_part(part) not in asked:
+            known = [one for one in asked if len(asked) == 1 or part.key.startswith(f"{one}/")]
+            source = {"asked": max(known, key=len)} if known else {}
+            part = replace(part, details={**part.details, **source})
+        parts.append(part)
+    return replace(rating, parts=tuple(parts))
 
 
 def answers_to(target: Target, probes: pl.DataFrame, answers: AnswersOf) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,30 @@ from typing import Any
 import polars as pl
 import pytest
 from filelock import FileLock
+from markupsafe import Markup
 
+from tests.methods.echoing import Echoing
 from tests.reports import fixtures
 from trustgauge import plugins
 from trustgauge.errors import MethodError
+from trustgauge.methods.conformance import answers
 from trustgauge.plan import load_plan
 from trustgauge.records import canonical
 from trustgauge.reports import html, label, notebook, sentences, terminal
-from trustgauge.reports.components import Cells, read_messages, view_by_name
-from trustgauge.reports.conformance import check_view
+from trustgauge.reports.components import (
+    Cell,
+    Cells,
+    Figure,
+    Head,
+    LevelWords,
+    Messages,
+    Section,
+    Table,
+    Words,
+    read_messages,
+    view_by_name,
+)
+from trustgauge.reports.conformance import check_export, check_view
 from trustgauge.reports.document import document as make_document
 from trustgauge.reports.document_model import misfit
 from trustgauge.reports.views import DefaultView
@@ -193,12 +208,42 @@ def test_every_export_takes_the_ratings_of_every_method(rated: Rated, export: st
             assert write(document, rated.rows)
 
 
-class TwoColumns(DefaultView):
+def echoed() -> tuple[Any, pl.DataFrame]:
+    """A document of a method of somebody else, with a settled and an open rating, and its evidence."""
+    method = Echoing(method="echoing", services=("mine", "loud"))
+    probes = pl.concat(method.design(7, "translate"))
+    texts = probes["message"].to_list()
+    some = [text.upper() if place % 40 < 5 and place < 40 else text for place, text in enumerate(texts)]
+    scores = [
+        method.score(answers(probes, came).with_columns(service=pl.lit(service)))
+        for service, came in (("mine", some), ("loud", [text.upper() for text in texts]))
+    ]
+    run, _ = fixtures.demo()
+    ratings = method.rate(method.merge([method.summarise(one) for one in scores]), 7)
+    assert [one.state for one in ratings] == ["not settled", "rated"]
+    document = make_document(replace(run, services={}), ratings)
+    return document, pl.concat([method.evidence(one) for one in scores])
+
+
+class EchoingView(DefaultView):
+    """The words of the method of somebody else."""
+
+    messages = Messages(
+        {},
+        {"levels": {"keeps": LevelWords("keeps", "keeps", "It keeps texts.")}},
+        {"echoing.changed": ("{n:count} texts came back changed.", "Some texts came back changed.")},
+    )
+
+    def sections(self, rating: Any, run: Any, *, alone: bool) -> list[Section]:
+        return [Section("kept", "What was kept", [Words("Most.")])]
+
+
+class TwoColumns(EchoingView):
     def cells(self, rating: Any, part: Any, *, tight: bool = False) -> Cells:
         return Cells((), ())
 
 
-class Moody(DefaultView):
+class Moody(EchoingView):
     calls = 0
 
     def summary_tile(self, rating: Any) -> tuple[str, str, str]:
@@ -206,13 +251,139 @@ class Moody(DefaultView):
         return "Call", str(self.calls), ""
 
 
+class NeedsLevel(EchoingView):
+    def summary_tile(self, rating: Any) -> tuple[str, str, str]:
+        return "Level", rating["overall"]["level"].upper(), ""
+
+
+class Unescaped(EchoingView):
+    def figures(self, rating: Any) -> list[Figure]:
+        return [Figure(Markup(f"<svg><text>{rating['service']['name']}</text></svg>"), "the name")]
+
+
+class UnescapedLabel(EchoingView):
+    def label_body(self, rating: Any, band: str, *, dead: bool) -> list[str]:
+        return [f"<text>{rating['service']['name']}</text>"]
+
+
+class HalfDrawn(EchoingView):
+    def pictogram(self, level: str, position: int, count: int) -> str:
+        return "<path d="
+
+
+class Wordless(EchoingView):
+    messages = Messages({}, EchoingView.messages.levels, {})
+
+
+class Factless(EchoingView):
+    def verdict_words(self, rating: Any) -> tuple[str, Mapping[str, str]]:
+        return "It {does} that.", {}
+
+
+class Misquoting(EchoingView):
+    def quotations(self, rating: Any, rows: pl.DataFrame) -> list[Any]:
+        return rows["frame"].to_list()
+
+
+class Ragged(EchoingView):
+    def sections(self, rating: Any, run: Any, *, alone: bool) -> list[Section]:
+        return [Section("t", "T", [Table("t", [Head("a"), Head("b")], [[Cell("one")]])])]
+
+
+class Writing(EchoingView):
+    def sections(self, rating: Any, run: Any, *, alone: bool) -> list[Section]:
+        rating["overall"]["score"] = 0.5
+        return []
+
+
+class Lucky(EchoingView):
+    drawn = 0
+
+    def sections(self, rating: Any, run: Any, *, alone: bool) -> list[Section]:
+        Lucky.drawn += 1
+        return [Section("n", "N", [Words(str(Lucky.drawn))])]
+
+
+def test_a_view_of_somebody_else_passes() -> None:
+    check_view(EchoingView(), *echoed())
+
+
 @pytest.mark.parametrize(
-    ("view", "said"), [(TwoColumns(), "do not fit the heads"), (Moody(), "in two ways"), (object(), "lacks")]
+    ("view", "said"),
+    [
+        (TwoColumns(), "do not fit the heads"),
+        (Moody(), "in two ways"),
+        (object(), "lacks"),
+        (NeedsLevel(), "cannot show ratings without a level.*in summary_tile"),
+        (Unescaped(), "puts a name into the page as markup"),
+        (UnescapedLabel(), "puts a name into the page as markup"),
+        (HalfDrawn(), "pictogram of keeps is no drawing"),
+        (Wordless(), "no sentence for a reason. Must be `messages` with echoing.changed"),
+        (Factless(), "cannot show the document.*KeyError"),
+        (Misquoting(), "cannot show the document.*frame"),
+        (Ragged(), "rows of the table t do not fit its heads"),
+        (Writing(), "changes the document"),
+        (Lucky(), "in two ways"),
+    ],
 )
 def test_the_kit_finds_views_that_break_their_contract(view: Any, said: str) -> None:
-    run, ratings = fixtures.demo()
     with pytest.raises(MethodError, match=said):
-        check_view(view, make_document(run, ratings))
+        check_view(view, *echoed())
+
+
+def test_after_the_kit_the_registered_view_shows_ratings_again() -> None:
+    before = view_by_name("echoing")
+    check_view(EchoingView(), *echoed())
+    assert type(view_by_name("echoing")) is type(before) is DefaultView
+
+
+def one_line(document: Any, rows: Any = None) -> bytes:
+    """Each rating in a line. Loses everything else."""
+    return "".join(f"{one['id']} {one['overall']['level']}\n" for one in document["ratings"]).encode()
+
+
+def shouted(document: Any, rows: Any = None) -> bytes:
+    """The levels, as if there always were one."""
+    return b"".join(one["overall"]["level"].upper().encode() for one in document["ratings"])
+
+
+def as_text(document: Any, rows: Any = None) -> Any:
+    """The levels as a text."""
+    return one_line(document).decode()
+
+
+def sorting(document: Any, rows: Any = None) -> bytes:
+    """It turns the ratings round."""
+    document["ratings"][0]["parts"].reverse()
+    return b""
+
+
+def mute(document: Any, rows: Any = None) -> bytes:
+    return b""
+
+
+@pytest.mark.parametrize("name", plugins.names("exports"))
+def test_every_registered_export(rated: Rated, name: str) -> None:
+    one: Any = {**rated.document, "ratings": rated.document["ratings"][:1]}
+    check_export(plugins.load("exports", name), one, rated.rows)
+
+
+def test_an_export_of_somebody_else_passes() -> None:
+    check_export(one_line, *echoed())
+
+
+@pytest.mark.parametrize(
+    ("export", "said"),
+    [
+        (shouted, "fails on ratings without a level.*'upper'.* line"),
+        (as_text, "gives no bytes. Must be bytes. Got str"),
+        (sorting, "changes the document"),
+        (mute, "says nothing"),
+    ],
+)
+def test_the_kit_finds_exports_that_break_their_contract(export: Any, said: str) -> None:
+    with pytest.raises(MethodError, match=said):
+        check_export(export, *echoed())
 
 
 OUTSIDE = """

@@ -13,6 +13,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NotRequired, Protocol, TypedDict, cast, runtime_checkable
@@ -557,10 +558,27 @@ def view_by_name(method: str) -> MethodView:
     Raises:
         TypeError: what is registered for the method is no view.
     """
-    view = plugins.load("views", method if method in plugins.names("views") else "default")()
+    view = _SHOWN_BY.get(method)
+    view = view or plugins.load("views", method if method in plugins.names("views") else "default")()
     if not isinstance(view, MethodView):
         raise TypeError(f"the view of {method} must have every member of MethodView")
     return view
+
+
+_SHOWN_BY: dict[str, MethodView] = {}
+"""Views that take the place of those registered."""
+
+
+@contextmanager
+def shown_by(view: MethodView, method: str) -> Iterator[None]:
+    """Have a view show the ratings of a method for a while, whether or not it is registered."""
+    _SHOWN_BY[method] = view
+    view_by_name.cache_clear()
+    try:
+        yield
+    finally:
+        del _SHOWN_BY[method]
+        view_by_name.cache_clear()
 
 
 def view_of(rating: RatingEntry) -> MethodView:

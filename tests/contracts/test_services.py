@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
 from tests.services.test_apertium import installed
 from trustgauge import plugins
-from trustgauge.records import Message
+from trustgauge.records import Message, Reply, Task
 from trustgauge.services import ServiceSpec
 from trustgauge.services.conformance import ROUGH, check_service
 
@@ -137,3 +138,61 @@ def test_settings_are_told_in_a_schema(name: str) -> None:
     schema = plugins.load("services", name).model_json_schema()
     assert {"use", "timeout", "concurrency"} <= set(schema["properties"])
     assert not schema["additionalProperties"]
+
+
+class Wrong(ServiceSpec):
+    """A service with a fault."""
+
+    use: str = "wrong"
+    task: ClassVar[Task] = "chat"
+    batch: ClassVar[int] = 3
+    fault: str = ""
+
+    if not TYPE_CHECKING:
+
+        @property
+        def deterministic(self) -> bool:
+            return self.fault == "shared"
+
+    def open(self) -> LiveWrong:
+        return LiveWrong(self.fault)
+
+
+class LiveWrong:
+    def __init__(self, fault: str) -> None:
+        self.fault, self.text, self.said = fault, "", 0
+
+    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
+        if self.fault == "no conversations" and messages[0].session:
+            raise KeyError(messages[0].session)
+        replies = [Reply(await self.one(message)) for message in messages]
+        return replies[::-1] if self.fault == "turned" else replies
+
+    async def one(self, message: Message) -> str:
+        self.said += 1
+        if self.fault != "shared":
+            return f"{message.text} {self.said}" if self.fault == "varies" else message.text
+        self.text = message.text
+        await asyncio.sleep(0.01)
+        return self.text  # of whoever came last
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+
+@pytest.mark.parametrize("fault", ["", "varies"])
+def test_a_service_of_somebody_else_passes(fault: str) -> None:
+    check_service(Wrong(fault=fault), MESSAGES)
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("turned", "answers change places"),
+        ("shared", "asked beside others it gives other answers"),
+        ("no conversations", "turn 0 of a conversation raises KeyError"),
+    ],
+)
+def test_the_kit_finds_what_a_service_breaks(fault: str, said: str) -> None:
+    with pytest.raises(AssertionError, match=said):
+        check_service(Wrong(fault=fault), MESSAGES, rough=False)

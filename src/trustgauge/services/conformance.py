@@ -5,8 +5,9 @@ Outsiders run it too:
     def test_my_service():
         check_service(MyService(use="mine"), [Message("Hello."), Message("She is a nurse.")])
 
-It asks the service for real: once for the messages, twice more if it is declared deterministic,
-and once for each of a few rough texts.
+It asks the service for real: once for the messages, once more for each of them alone, all at the same time,
+a third time if it is declared deterministic, for two turns of two conversations if it is a chat, and once for
+each of a few rough texts.
 """
 
 from __future__ import annotations
@@ -159,6 +160,8 @@ async def _behaviour(description: ServiceSpec, messages: Sequence[Message], *, r
         if not isinstance(service, Service):
             return ["open() must give an object with `ask` and `close`"]
         faults += await _answers(description, service, messages)
+        if description.task == "chat":
+            faults += await _conversations(description, service, messages)
         if rough:
             for text in ROUGH:
                 faults += await _asked(description, service, [Message(text)])
@@ -188,9 +191,62 @@ async def _answers(description: ServiceSpec, service: Service, messages: Sequenc
         faults += [f'to "{message.text[:40]}": {fault}' for fault in _form(description, message, reply)]
     if len(replies) != len(messages):
         faults.append(f"{len(replies)} replies to {len(messages)} messages")
-    elif description.deterministic and not faults:
-        faults += await _repeated(service, messages, replies)
+    elif not faults:
+        faults += await _at_once(description, service, messages, replies)
+        if description.deterministic:
+            faults += await _repeated(service, messages, replies)
     return faults
+
+
+async def _at_once(
+    description: ServiceSpec, service: Service, messages: Sequence[Message], replies: Sequence[Reply]
+) -> list[str]:
+    """Faults where each message is asked alone, as many at the same time as the description allows.
+
+    A service that varies may answer otherwise; if it gives the same answers to other messages, it mixes
+    them up.
+    """
+    places = asyncio.Semaphore(description.concurrency)
+
+    async def asked(message: Message) -> Sequence[Reply]:
+        async with places:
+            return await service.ask([message])
+
+    found = await asyncio.gather(*map(asked, messages), return_exceptions=True)
+    faults = [
+        f'"{message.text[:40]}" asked beside others raises {type(one).__name__}: {one}'
+        for message, one in zip(messages, found, strict=True)
+        if isinstance(one, BaseException) and not isinstance(one, ServiceError)
+    ]
+    again = [str(one[0].output) for one in found if not isinstance(one, BaseException) and len(one) == 1]
+    before = [str(reply.output) for reply in replies]
+    if len(again) == len(before) and again != before:
+        if sorted(again) == sorted(before):
+            faults.append("answers change places: each reply must be at the place of its message")
+        elif description.deterministic:
+            faults.append("declared deterministic, but asked beside others it gives other answers")
+    return faults
+
+
+async def _conversations(
+    description: ServiceSpec, service: Service, messages: Sequence[Message]
+) -> list[str]:
+    """Faults in answering two turns each of two conversations: replies, or a ServiceError."""
+    script = tuple(message.text for message in messages[:2])
+    said: dict[str, tuple[tuple[str, str], ...]] = {"kit-1": (), "kit-2": ()}
+    for turn, text in enumerate(script):
+        for session, turns in said.items():
+            message = Message(text, session=session, user="ann", turns=turns, script=script, turn=turn)
+            try:
+                (reply,) = await service.ask([message])
+            except ServiceError:
+                return []
+            except Exception as error:
+                return [f"turn {turn} of a conversation raises {type(error).__name__}: {error}"]
+            if faults := list(_form(description, message, reply)):
+                return [f"turn {turn} of a conversation: {fault}" for fault in faults]
+            said[session] = (*turns, (text, str(reply.output)))
+    return []
 
 
 async def _repeated(service: Service, messages: Sequence[Message], replies: Sequence[Reply]) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.reports import causal_fixtures, fixtures, social_fixtures, trust_fixtures
 from tests.reports.golden import only
-from trustgauge.records import Coverage, Reason
+from trustgauge.records import Coverage, Reason, State
 from trustgauge.reports import sentences
 from trustgauge.reports.steps import next_step, what_to_do
 
@@ -59,7 +59,7 @@ def test_whoever_reads_of_an_open_level_is_warned_and_sent_on() -> None:
 
 
 def test_a_checker_that_reads_such_answers_better_is_the_next_step() -> None:
-    issues = {"leakage": (0.0, "rated"), "abuse": (0.0, "not settled")}
+    issues: dict[str, tuple[float | None, State]] = {"leakage": (0.0, "rated"), "abuse": (0.0, "not settled")}
     open_ = trust_fixtures.rating("bot", issues, rule="sound", state="not settled")
     leakage, abuse = open_.parts
     unread = Reason("instrument-not-measured", {"checker": "words"})

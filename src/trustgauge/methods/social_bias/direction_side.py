@@ -158,18 +158,13 @@ def _one_sided(family: direction.Comparisons, sense: direction.Sense) -> dict[st
     whole = [i for i, one in enumerate(family.members) if one.sense == sense and not one.category]
     decided, net = (each[:, whole].sum(axis=0) for each in (family.decided, family.votes))
     members = [family.members[i] for i in whole]
-    met = {
-        one.group: tuple(
-            other
-            for pair, n in zip(members, decided, strict=True)
-            if n and pair.other and one.group in (pair.group, pair.other)
-            for other in {pair.group, pair.other} - {one.group}
-        )
-        for one in members
-        if not one.other
-    }
+    met: dict[str, set[str]] = {one.group: set() for one in members}
+    for one, n in zip(members, decided, strict=True):
+        if n and one.other:
+            met[one.group].add(one.other)
+            met[one.other].add(one.group)
     return {
-        one.group: _OneSided(int(n), bool(sum_ > 0), met[one.group])
+        one.group: _OneSided(int(n), bool(sum_ > 0), tuple(met[one.group]))
         for one, n, sum_ in zip(members, decided, net, strict=True)
         if not one.other and n >= DECIDED_AT_LEAST and abs(sum_) == n
     }

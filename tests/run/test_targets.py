@@ -20,3 +20,28 @@ def test_a_translator_into_its_own_language_is_refused_by_its_name() -> None:
     (fault,) = caught.value.faults
     assert fault.place == "services.bad"
     assert 'goes from "en" to itself; must go through other languages' in str(fault)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [{"use": "function", "function": "mine:rewrite"}, {"use": "command", "command": ["python3", "x.py"]}],
+)
+def test_code_in_two_folders_needs_a_revision(code: dict[str, object]) -> None:
+    """Both shared one fingerprint and with it all answers: the second was rated by those of the first."""
+    old, new = {**code, "folder": "old"}, {**code, "folder": "new"}
+
+    def named(**services: dict[str, object]) -> list[str]:
+        trips = {
+            name: {"use": "round-trip", "via": ["es"], "translator": one} for name, one in services.items()
+        }
+        experiment = {"method": "two-step", "services": list(trips)}
+        return [
+            one.service for one in plan_targets(load_plan({"services": trips, "experiments": [experiment]}))
+        ]
+
+    with pytest.raises(PlanError) as caught:
+        named(a=old, b=new)
+    (fault,) = caught.value.faults
+    assert (fault.place, fault.do) == ("services.b", "Set `revision` in both")
+    assert {"a", "b"} <= set(named(a={**old, "revision": "1"}, b={**new, "revision": "2"}))
+    assert {"a", "b"} <= set(named(a=old, b=old))

@@ -197,3 +197,27 @@ def test_the_plans_folder_is_searched(folder: Path) -> None:
     service = Function.model_validate({"function": f"{NAME}:shout"}, context={"folder": folder})
     assert service.folder == folder
     assert outputs(service, "x") == ["X"]
+
+
+def test_modules_of_one_name_in_two_folders_are_two_modules(tmp_path: Path) -> None:
+    """The second service was asked through the module of the first, and rated as it."""
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "namesake.py").write_text(
+            "from namesake_words import WORD\ndef say(text): return WORD"
+        )
+        (tmp_path / name / "namesake_words.py").write_text(f"WORD = '{name}'")
+    first, second = (
+        Function.model_validate({"function": "namesake:say", "folder": tmp_path / name})
+        for name in ("one", "two")
+    )
+    opened = first.open()
+    assert outputs(second, "x") == ["two"]
+    assert asyncio.run(opened.ask([Message("x")]))[0].output == "one"
+    assert outputs(first, "x") == ["one"]
+
+
+def test_no_installed_module_is_hidden_by_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "textwrap.py").write_text("def dedent(text): return 'hidden'")
+    service = Function.model_validate({"function": "textwrap:dedent", "folder": tmp_path})
+    assert outputs(service, " x") == ["x"]

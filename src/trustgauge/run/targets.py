@@ -161,10 +161,26 @@ def plan_targets(plan: Plan) -> list[Target]:
         faults += _before(index, method, plan)
         for task in tasks:
             found += _controls(index, method, task, suffix=f" ({task})" if len(tasks) > 1 else "")
+    faults += _same_answers(found)
     if plan.only:
         found = _only(found, plan.only, faults)
     raise_faults(faults)
     return found
+
+
+def _same_answers(found: Iterable[Target]) -> list[Fault]:
+    """A fault for each service with the fingerprint of another one whose code stands elsewhere."""
+    known: dict[str, tuple[str, Any]] = {}
+    faults: dict[str, Fault] = {}
+    for target in found:
+        for stage in target.description.stages() if target.description is not None else ():
+            code = stage.model_dump(include=set(stage.CODE_PLACE))
+            other, its = known.setdefault(stage.fingerprint, (target.service, code))
+            if its != code:
+                place, what = f"services.{target.service}", f'its code is taken for that of "{other}"'
+                must = "a `revision` of its own, as folders are no part of what tells services apart"
+                faults[target.service] = Fault(place, what, must, do="Set `revision` in both")
+    return list(faults.values())
 
 
 def _excluding(index: int, method: Method, found: list[Target]) -> list[Fault]:

@@ -52,6 +52,7 @@ class Command(TranslatorSpec):
 
     use: str = "command"
     kind: ClassVar[str] = "local program"
+    CODE_PLACE: ClassVar[frozenset[str]] = frozenset({"folder"})
 
     command: tuple[str, ...]
     talk: Literal["lines", "once"] = "lines"

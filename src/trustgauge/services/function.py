@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
+from importlib import import_module, invalidate_caches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -50,6 +50,7 @@ class Function(TranslatorSpec):
 
     use: str = "function"
     kind: ClassVar[str] = "Python function"
+    CODE_PLACE: ClassVar[frozenset[str]] = frozenset({"folder"})
 
     function: str = Field(pattern=_CALLABLE.pattern)
     takes: Literal["text", "message"] = "text"
@@ -79,8 +80,7 @@ class Function(TranslatorSpec):
     def check_requirements(self) -> None:
         """Raise MissingPartError if there is no such module. Imports nothing: that would run its code."""
         name = self.function.partition(":")[0].partition(".")[0]
-        beside = self.folder / name
-        if not (beside.is_dir() or beside.with_suffix(".py").is_file() or _installed(name)):
+        if not (_stands(self.folder, name) or _installed(name)):
             raise MissingPartError(
                 f'the function "{self.function}" cannot be imported',
                 must=f"a module in {self.folder}, or an installed one",
@@ -96,8 +96,7 @@ class Function(TranslatorSpec):
 
     def _load(self) -> Callable[..., Any]:
         module, _, path = self.function.partition(":")
-        if str(self.folder) not in sys.path:
-            sys.path.append(str(self.folder))  # last, so that it hides no installed module
+        _seek_in(self.folder)
         try:
             found: Any = import_module(module)
             for name in path.split("."):
@@ -111,6 +110,46 @@ class Function(TranslatorSpec):
         if not callable(found):
             raise MissingPartError(f'"{self.function}" cannot be called', got=type(found).__name__)
         return found  # type: ignore[no-any-return]
+
+
+_FOLDERS: list[str] = []
+"""Folders of plans in which modules have been sought, the latest last."""
+
+
+def _seek_in(folder: Path) -> None:
+    """Have modules sought in a folder: behind installed ones, of which it hides none, before other folders.
+
+    What was imported from another one under a name that this folder has too is imported again, from here:
+    `mine` of one service is not `mine` of the next.
+    """
+    here = str(folder.resolve())  # as it begins the paths of modules found there
+    if here in sys.path and here not in _FOLDERS:
+        return
+    others = [one for one in _FOLDERS if one != here]
+    sys.path[:] = [one for one in sys.path if one not in _FOLDERS]
+    sys.path += [here, *reversed(others)]
+    _FOLDERS[:] = [*others, here]
+    for name in [
+        name for name, module in sys.modules.items() if _home(module) in others and _stands(folder, name)
+    ]:
+        for loaded in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
+            del sys.modules[loaded]
+    invalidate_caches()
+
+
+def _home(module: Any) -> str:
+    """The folder that a top-level module was found in."""
+    file = getattr(module, "__file__", None)
+    if not isinstance(file, str) or "." in str(getattr(module, "__name__", ".")):
+        return ""
+    path = Path(file)
+    return str(path.parent.parent if path.stem == "__init__" else path.parent)
+
+
+def _stands(folder: Path, name: str) -> bool:
+    """Whether a folder has a module of its own of that name."""
+    beside = folder / name
+    return beside.is_dir() or beside.with_suffix(".py").is_file()
 
 
 def _installed(name: str) -> bool:

@@ -15,11 +15,16 @@ from tests.apps.watch.test_watcher import FOUL, talks
 from tests.cli.test_commands import last, trustgauge
 
 SERVICE = """\
+import re
 from pathlib import Path
+
+OTHER = {"She": "He", "He": "She", "she": "he", "he": "she", "her": "his", "his": "her"}
 
 def translated(text, **way):
     mood = Path(__file__).with_name("mood").read_text()
     text = text[::-1]  # another language, and back
+    if mood == "exchanging":
+        return re.sub(r"\\b(?:[Ss]?he|He|her|his)\\b", lambda found: OTHER[found[0]], text)
     return text.replace("She", "He").replace("her", "his") if mood == "male" else text
 """
 PLAN = """\
@@ -71,6 +76,22 @@ def test_cron_hears_of_a_change_for_the_worse_once(folder: Path) -> None:
     assert better.stderr.startswith('note     --notify: "false" ended with code 1')
     assert (folder / "ratings" / "watch.html").is_file()
     assert len(list((folder / "ratings").glob("TG-*/report.html"))) == 4
+
+
+def test_a_level_that_is_as_before_does_not_hide_that_values_are_exchanged(folder: Path) -> None:
+    """He and she were exchanged in every text, and the look said "as before" alone."""
+    command = ("watch", "plan.toml", "--once")
+    plan = (folder / "plan.toml").read_text()
+    (folder / "plan.toml").write_text(plan + 'patterns = ["subject", "possessive"]\n')
+    assert "; new:" not in trustgauge(*command, folder=folder).stdout
+    (folder / "mood").write_text("exchanging")
+    look = trustgauge(*command, folder=folder)
+    assert look.returncode == 0, look.stderr
+    line = (
+        "rated    mine, two-step gender: DSBS, follows (> 99%), as before; new: each value becomes the other"
+    )
+    assert line in look.stdout.splitlines()
+    assert "; new:" not in trustgauge(*command, folder=folder).stdout
 
 
 def test_it_looks_until_it_is_interrupted(folder: Path) -> None:

@@ -38,7 +38,7 @@ def rating(certainty: Mapping[str, float], **more: Any) -> dict[str, Any]:
             "low": 0.3,
             "high": 0.5,
         },
-        "parts": [{"details": {"clusters": more.pop("clusters", None)}}],
+        "parts": [{"details": {"clusters": more.pop("clusters", None)}, "flags": []}],
         "coverage": {"answered": answers, "refused": 0, "empty": 0},
     }
 

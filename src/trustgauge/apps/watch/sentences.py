@@ -8,7 +8,7 @@ from typing import Any
 from trustgauge.reports import numbers
 from trustgauge.reports.components import read_messages
 from trustgauge.reports.sanitize import name
-from trustgauge.reports.sentences import share_of_level
+from trustgauge.reports.sentences import flag, share_of_level
 from trustgauge.reports.terminal import Line, line
 
 FINDINGS = read_messages("trustgauge.apps.watch").table("findings")
@@ -61,7 +61,8 @@ def rating_line(one: Mapping[str, Any]) -> str:
         return f"{series_name(one)}: {words}"
     share = share_of_level(one["level"], one["state"], one["certainty"])
     sure = "" if share is None else f" ({numbers.certainty(share, tight=True)})"
-    return f"{series_name(one)}: {name(str(one['words'] or one['level']))}{sure}, {words}"
+    new = "".join(f"; new: {flag(code)}" for code in one.get("new_flags", ()))
+    return f"{series_name(one)}: {name(str(one['words'] or one['level']))}{sure}, {words}{new}"
 
 
 def is_worse(change: Mapping[str, Any]) -> bool:

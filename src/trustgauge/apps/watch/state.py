@@ -51,6 +51,9 @@ class Look:
     version: str
     fingerprint: str
     finding: Finding = "not rated"
+    flags: Sequence[str] | None = (
+        None  # of its parts, beside a level that may be as before; None in old files
+    )
 
     @property
     def tells(self) -> bool:
@@ -85,6 +88,13 @@ class Series:
     def spent(self) -> int:
         """Looks that showed something."""
         return sum(look.tells for look in self.looks)
+
+    @property
+    def new_flags(self) -> list[str]:
+        """Flags of the last look that the one before it, of those that showed something, did not have."""
+        known = [look for look in self.looks if look.tells][-2:]
+        flags = [look.flags for look in known if look.flags is not None]
+        return sorted({*flags[1]} - {*flags[0]}) if len(flags) > 1 and known[-1] is self.looks[-1] else []
 
 
 @dataclass
@@ -169,6 +179,7 @@ def _look(run: RunEntry, rating: RatingEntry) -> Look:
         clusters=min(known, default=None),
         version=rating["service"]["version"],
         fingerprint=digest("parts", run["services"][rating["service"]["key"]]["parts"]),
+        flags=sorted({flag for part in rating["parts"] for flag in part["flags"]}),
     )
 
 

@@ -268,6 +268,8 @@ class Watcher:
                     "finding": one.looks[-1].finding,
                     "holds": one.level,
                     "spent": one.spent,
+                    "flags": list(one.looks[-1].flags or ()),
+                    "new_flags": one.new_flags,
                 }
                 for one in series
             ],

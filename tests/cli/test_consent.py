@@ -271,3 +271,25 @@ def test_dot_env_that_others_could_have_written_is_passed_over(tmp_path: Path, h
     found = environment_of(tmp_path, NAMES)
     assert found["MY_KEY"] == ""
     assert ".env is not read" in found["said"]
+
+
+def test_stored_answers_of_code_without_a_revision_are_named(tmp_path: Path) -> None:
+    """Code that had become biased got the rating of the code before, in a run that said "0 calls"."""
+    (tmp_path / "module_with_stored_answers.py").write_text("def answer(text, **way): return text[::-1]")
+
+    def asked(revision: str, *more: str) -> str:
+        service = {"use": "function", "function": "module_with_stored_answers:answer", "target": "es"}
+        plan = {
+            "services": {"mine": service | ({"revision": revision} if revision else {})},
+            "experiments": [{"method": "two-step", "services": ["mine"], "texts": 10}],
+        }
+        (tmp_path / "plan.toml").write_text(tomli_w.dumps(plan))
+        done = trustgauge("rate", "plan.toml", "--trust", *more, folder=tmp_path)
+        return done.stdout + done.stderr
+
+    note = "mine: stored answers are used, and whether its code has changed since is not seen."
+    assert note not in asked("")
+    assert note in asked("")
+    assert note not in asked("", "--fresh")
+    assert note not in asked("1")
+    assert note not in asked("1")

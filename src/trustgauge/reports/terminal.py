@@ -74,6 +74,7 @@ class PlanFacts:
     tokens: int = 0  # estimated from characters
     unpriced: Sequence[str] = ()  # services whose price is not known
     untimed: Sequence[str] = ()  # services of which nobody knows how quickly they answer
+    unversioned: Sequence[str] = ()  # services with stored answers, whose code may have changed unseen
     timed_in: Sequence[str] = ()  # runs that timed the others
     shared: int = 0  # messages that are asked once for several experiments
     best_case: Reason | None = None  # why no service could be settled at the best level
@@ -106,10 +107,20 @@ def plan(experiments: Sequence[PlanFacts]) -> list[Line]:
     return [
         *(_experiment(one) for one in experiments),
         line("calls", f"{all_of_them}{calls} · {_time(whole)}{_rating_time(whole)} · {_cost(whole)}{limit}"),
+        *([line("note", _unversioned(whole.unversioned), "warn")] if whole.unversioned else []),
         # Experiments that differ in services or language only find the same.
         *(line("finds", f"{name}: {said}" if several else said) for name, said in dict.fromkeys(finds)),
         *(line("note", said, "warn") for said in dict.fromkeys(map(_best_case, experiments)) if said),
     ]
+
+
+def _unversioned(services: Sequence[str]) -> str:
+    """That stored answers are of the code as it was."""
+    who = ", ".join(services) if len(services) <= views.MOST_NAMES else f"{len(services)} services"
+    return (
+        f"{who}: stored answers are used, and whether its code has changed since is not seen. If so, give it "
+        "another `revision` in the plan, or ask again with --fresh."
+    )
 
 
 def _best_case(facts: PlanFacts) -> str:

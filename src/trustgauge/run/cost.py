@@ -165,6 +165,7 @@ class Estimate:
     timed_in: tuple[str, ...] = ()  # runs that timed the others
     units: Mapping[str, int] = field(default_factory=dict)  # part -> what is to be asked of it
     shared: int = 0
+    unversioned: tuple[str, ...] = ()  # services with stored answers, whose code may have changed unseen
 
     def facts(self) -> dict[str, Any]:
         return asdict(self)
@@ -214,6 +215,7 @@ def estimate(rows: Iterable[Pending], paces: Paces = MappingProxyType({})) -> Es
     calls = kept = shared = guessed = 0
     usd, time = 0.0, _Time(paces)
     unpriced: dict[str, None] = {}
+    unversioned: dict[str, None] = {}
     units: defaultdict[str, int] = defaultdict(int)
     for row in rows:
         legs = row.description.stages()
@@ -223,6 +225,8 @@ def estimate(rows: Iterable[Pending], paces: Paces = MappingProxyType({})) -> Es
         kept += row.kept - row.shared
         shared += row.shared
         units[row.target.title] += len(row.units)
+        if row.kept > row.shared and any(map(_is_unversioned, legs)):
+            unversioned[row.target.service] = None
         for leg in legs if messages else ():
             usd += messages * leg.usd_per_call + characters * leg.usd_per_million_characters / 1e6
             if counts_tokens(leg):
@@ -241,6 +245,7 @@ def estimate(rows: Iterable[Pending], paces: Paces = MappingProxyType({})) -> Es
         timed_in=tuple(sorted(time.timed_in)),
         units=dict(units),
         shared=shared,
+        unversioned=tuple(unversioned),
     )
 
 
@@ -292,6 +297,11 @@ def _prices(leg: ServiceSpec) -> tuple[float, ...]:
     if not isinstance(leg, TokenPrices):
         return plain
     return (*plain, leg.usd_per_million_input_tokens, leg.usd_per_million_output_tokens)
+
+
+def _is_unversioned(leg: ServiceSpec) -> bool:
+    """Whether nothing in its fingerprint tells that its code has changed."""
+    return bool(leg.CODE_PLACE) and not leg.version()
 
 
 def _is_unpriced(leg: ServiceSpec) -> bool:

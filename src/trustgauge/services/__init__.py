@@ -439,7 +439,7 @@ class ServiceSpec(BaseModel):
     """Settings that say which service is asked; all others say how, or which version of it."""
 
     CODE_PLACE: ClassVar[frozenset[str]] = frozenset()
-    """Settings that say where its code stands. The fingerprint leaves them out, so that a folder may move, and
+    """Settings that say where its code stands. The fingerprint leaves them out, as a folder may move; but
     two services of a plan that differ in them alone would share their answers."""
 
     @field_validator("key", check_fields=False)

@@ -568,5 +568,6 @@ def plan_facts(
         tokens=estimate.tokens,
         unpriced=estimate.unpriced,
         untimed=estimate.untimed,
+        unversioned=estimate.unversioned,
         timed_in=estimate.timed_in,
     )

@@ -83,6 +83,33 @@ def test_another_plan_of_the_same_seed_takes_the_answers_of_a_service_that_varie
         assert rated(other, tmp_path)[0] == 0
 
 
+def test_answers_of_a_service_that_changed_during_its_run_are_not_taken(tmp_path: Path) -> None:
+    """A smaller plan took them in another order, where a level of the mixture was settled."""
+    asked = 0
+
+    def updated(request: Request) -> Response:
+        nonlocal asked
+        asked += 1
+        text = request.json()["text"]
+        return Response.json({"output": text if asked < 150 else text.replace("She is", "He is")})
+
+    def plan(url: str, texts: int) -> dict[str, Any]:
+        service = {"use": "http", "url": url}
+        experiment = {"method": "two-step", "services": ["mine"], "texts": texts, "patterns": ["subject"]}
+        return {"seed": 4, "retest": 0, "services": {"mine": service}, "experiments": [experiment]}
+
+    with LocalServer(updated) as server:
+        _, first = rated(plan(server.url, 100), tmp_path)
+        (rating,) = first.document["ratings"]
+        assert "changed-during-the-run" in {one["code"] for one in rating["reasons"]}
+        assert rated(plan(server.url, 100), tmp_path)[0] == 0, "its own plan goes on with them"
+        calls, second = rated(plan(server.url, 40), tmp_path)
+        assert calls == second.asked.calls == 120
+        (later,) = second.document["ratings"]
+        assert (later["state"], later["overall"]["level"]) == ("rated", "BS"), "what it is now"
+        assert rated({**plan(server.url, 40), "only": []}, tmp_path)[0] == 0
+
+
 def test_people_are_asked_anew_for_another_seed(tmp_path: Path) -> None:
     with LocalServer(tossing()) as server:
         rated(plan_with(server.url, 11), tmp_path)

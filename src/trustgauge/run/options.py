@@ -276,8 +276,16 @@ class ReusableRuns:
         self._verified: dict[tuple[Path, str], bool] = {}
 
     def lends(self, folder: Path, fingerprint: str) -> bool:
-        """Whether the answers of a service may be taken from a run."""
-        if folder == self._own or read_manifest(folder).get("seed") == self._seed:
+        """Whether the answers of a service may be taken from a run.
+
+        Not where it changed during that run: the order of another plan would mix its answers unseen.
+        """
+        if folder == self._own:
+            return True
+        manifest = read_manifest(folder)
+        if fingerprint in manifest.get("changed", ()):
+            return False
+        if manifest.get("seed") == self._seed:
             return True
         if fingerprint not in self._shared:
             return False

@@ -8,16 +8,19 @@ Asking is the only stage that costs anything; everything after it is derived aga
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trustgauge.plan import Plan
+from trustgauge.records import Rating, Reason
 from trustgauge.run import render
 from trustgauge.run.ask import ask, worker_log_folder
 from trustgauge.run.options import AskOutcome, AskPlan, RunOptions
 from trustgauge.run.prepare import check_gate, copy_answers, prepare, write_plan
-from trustgauge.run.rate import RatingResults, StoredAnswers, rate_answers
+from trustgauge.run.rate import RatingResults, StoredAnswers, rate_answers, source_part
+from trustgauge.run.targets import Target
 from trustgauge.store.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -83,6 +86,25 @@ def run(ask_plan: AskPlan, options: RunOptions) -> RunResult:
             known = with_labels(known, folder.path)
         options.show("Rating the answers")
         derived = rate_answers(known, ask_plan.targets, ask_plan.probes, answers, seed=plan.seed)
+        if (changed := _changed(derived.ratings, ask_plan.targets)) or "changed" in folder.manifest():
+            folder.note(changed=changed)
         options.show("Writing the report")
         document = render.render(ask_plan, derived, folder, asked, options)
         return RunResult(ask_plan, folder.path, document, derived, asked)
+
+
+def _changed(ratings: Iterable[Rating], targets: Sequence[Target]) -> list[str]:
+    """Fingerprints of what changed during the run, of which other runs take no answers (methods 0.3)."""
+    changed = set()
+    for rating in ratings:
+        parts = {source_part(one) for one in rating.parts if _says_changed(one.reasons)}
+        if not parts and not _says_changed(rating.reasons):
+            continue
+        own = [one for one in targets if one.service == rating.service]
+        # parts of some methods are issues and no parts of the service
+        changed |= {one.fingerprint for one in own if one.part in parts} or {one.fingerprint for one in own}
+    return sorted(changed)
+
+
+def _says_changed(reasons: Iterable[Reason]) -> bool:
+    return any(one.code == "changed-during-the-run" for one in reasons)

@@ -337,6 +337,7 @@ _ID = re.compile(r"TG-\d{4}-\d{4}-[0-9a-f]{4}(?:-(\d+))?")
 _KINDS: Mapping[str, type | tuple[type, ...]] = {
     **{"id": str, "began": str, "fresh": bool, "designed": bool, "seed": int, "seconds": (int, float)},
     **{"subjects": list, "judges": list, "imports": list, "services": dict, "paces": dict, "lock": dict},
+    "changed": list,
 }
 """Kinds of what a manifest may hold."""
 _MOST = 1e15  # of calls, dollars, tokens

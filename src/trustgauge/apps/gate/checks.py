@@ -300,7 +300,7 @@ def _level(rating: Any, options: GateOptions) -> list[Check]:
         said = f"Certainty is below {need:g}. {said}"
     step = ""
     if outcome != "passed":
-        step = "See the report for what went wrong and in whose words."
+        step = "See the report for what went wrong, with the sentences."
     if outcome in ("incomplete", "unsettled"):
         step = next_step(rating)
     name = f"{', '.join(filter(None, asked))}: {label.subject(rating)}"

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 from importlib.util import find_spec
+from pathlib import PurePath
 from typing import Any
 
 from trustgauge.errors import Fault, MissingPartError, PlanError, TrustgaugeError
@@ -65,6 +66,33 @@ def load(group: str, name: str, place: str = "") -> Any:
         raise PlanError.of(
             place or group, what, got=got, do=f"Mend or remove the package {package}"
         ) from error
+
+
+def place_in_plug_in(error: BaseException) -> str:
+    """Where an error arose in somebody else's plug-in: "line 7 of desk.py, package acme"; "" if in none."""
+    packages = _foreign_packages()
+    place, trace = "", error.__traceback__
+    while trace is not None and packages:
+        module = str(trace.tb_frame.f_globals.get("__name__", ""))
+        for package, distribution in packages.items():
+            if f"{module}.".startswith(f"{package}."):
+                file = PurePath(trace.tb_frame.f_code.co_filename).name
+                place = f"line {trace.tb_lineno} of {file}, package {distribution}"
+        trace = trace.tb_next
+    return place
+
+
+def _foreign_packages() -> dict[str, str]:
+    """Modules that hold plug-ins of other packages, each with the name of its package.
+
+    That is the folder of the module that is named: others beside it belong to it.
+    """
+    points = [point for group in _installed().values() for point in group.values()]
+    return {
+        point.module.rpartition(".")[0] or point.module: point.dist.name
+        for point in points
+        if point.dist is not None and point.dist.name != "trustgauge"
+    }
 
 
 def need_library(module: str, install: str, package: str = "") -> None:

@@ -13,7 +13,21 @@ import polars as pl
 from scipy.special import betainc
 
 from trustgauge.methods import MethodSettings
-from trustgauge.records import Control, Coverage, Interval, Json, Part, Rating, Reason, Scale, State, Task
+from trustgauge.records import (
+    Control,
+    Coverage,
+    Interval,
+    Json,
+    Message,
+    Part,
+    Rating,
+    Reason,
+    Reply,
+    Scale,
+    State,
+    Task,
+)
+from trustgauge.services import ServiceSpec
 
 KEYS = ("service", "part", "topic")
 SUMS = ("planned", "n", "changed")
@@ -130,3 +144,32 @@ class HashOrdered(Echoing):
     def design(self, seed: int, task: Task) -> Iterator[pl.DataFrame]:
         for frame in super().design(seed, task):
             yield frame.with_columns(message=pl.col("message") + f" {hash('bird')}")
+
+
+class Failing(Echoing):
+    """It cannot rate."""
+
+    name: ClassVar[str] = "failing"
+
+    def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
+        raise ValueError("no \x1brating")
+
+
+class Unsaid(ServiceSpec):
+    """A service that fails in a way that nobody foresaw."""
+
+    use: str = "unsaid"
+
+    def open(self) -> LiveUnsaid:
+        return LiveUnsaid()
+
+
+class LiveUnsaid:
+    """The live service."""
+
+    async def ask(self, messages: Sequence[Message]) -> list[Reply]:
+        words: dict[str, str] = {}
+        return [Reply(words[f"secret {message.text}"]) for message in messages]
+
+    async def close(self) -> None:
+        """Nothing to release."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import pytest
 
 from trustgauge import plugins
+from trustgauge.cli.main import main
 from trustgauge.errors import MethodError
 from trustgauge.plan import load_plan
+from trustgauge.records import canonical
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import rate
 
@@ -18,6 +21,10 @@ ENTRIES = """[trustgauge.methods]
 echoing = tests.methods.echoing:Echoing
 overconfident = tests.methods.echoing:Overconfident
 partial = tests.methods.echoing:Partial
+failing = tests.methods.echoing:Failing
+
+[trustgauge.services]
+unsaid = tests.methods.echoing:Unsaid
 """
 
 
@@ -85,3 +92,31 @@ def test_parts_of_its_own_have_no_level_where_asking_was_stopped(tmp_path: Path)
     assert rating["state"] == "incomplete"
     assert levels(rating) == {None}
     assert {one["code"] for part in rating["parts"] for one in part["reasons"]} == {"not-finished"}
+
+
+def test_an_error_in_a_method_names_its_package_and_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "plan.toml").write_text(
+        '[services.mirror]\nuse = "anchor"\nbehaviour = "identity"\n'
+        '[[experiments]]\nmethod = "failing"\nservices = ["mirror"]\n'
+    )
+    with pytest.raises(SystemExit) as ended:
+        main(["rate", str(tmp_path / "plan.toml"), "--ratings", str(tmp_path / "ratings")])
+    assert ended.value.code == 1
+    (line,) = [line for line in capfd.readouterr().err.splitlines() if line.startswith("error ")]
+    assert re.search(r"ValueError: no ␛rating \(line \d+ of echoing\.py, package echoing\)", line)
+    assert line.endswith("Run it again with -v and report it to its author.")
+
+
+def test_an_error_in_a_service_names_its_line_and_not_its_text(tmp_path: Path) -> None:
+    plan = load_plan(
+        {
+            "services": {"one": {"use": "unsaid"}},
+            "experiments": [{"method": "echoing", "services": ["one"]}],
+        }
+    )
+    run = rate(plan, RunOptions(ratings=tmp_path)).document["run"]
+    (failure,) = run["failures"].values()
+    assert re.search(r"Got KeyError in line \d+ of echoing\.py, package echoing\.", failure["error"])
+    assert "secret" not in canonical(run)

@@ -131,16 +131,20 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:
         if {"-v", "--verbose"} & set(given):
             raise
-        # Of the results or of what takes our output; other files tell it by errors of our own.
-        number = (error.errno or 0) if isinstance(error, OSError) else 0
-        said, code = _SYSTEM.get(number, ("", 1))
-        otherwise = f"{type(error).__name__}: {error}. Run it again with -v and report it."
-        click.echo(f"{'error':<9}{said or otherwise}", err=True)
+        code = _tell_unexpected(error)
         ended = Exit(code, WORDS[code])
     _signals(signal.SIG_IGN, ends)  # only words are left
     if ended.code:
         click.echo(str(ended), err=True)
     sys.exit(ended.code)
+
+
+def _own_process() -> tuple[signal.Signals, ...]:
+    """Set up a process that does nothing else. Returns the signals that end it."""
+    # Answers and questions live long: looking through them for garbage as often as Python does by itself
+    # takes a sixth of a run.
+    gc.set_threshold(10_000, 20, 20)
+    return signal.SIGINT, signal.SIGTERM
 
 
 def _signals(act: Any, numbers: Sequence[signal.Signals]) -> None:
@@ -166,6 +170,22 @@ def _streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def _tell_unexpected(error: Exception) -> int:
+    """Say what nobody foresaw, and whose it is. Returns the exit code."""
+    from trustgauge.reports.sanitize import visible
+
+    # Of the results or of what takes our output; other files tell it by errors of our own.
+    number = (error.errno or 0) if isinstance(error, OSError) else 0
+    said, code = _SYSTEM.get(number, ("", 1))
+    if not said:
+        place = plugins.place_in_plug_in(error)
+        whose, whom = (f" ({place})", "report it to its author") if place else ("", "report it")
+        what = f"{type(error).__name__}: {visible(str(error), lines=True)}{whose}"
+        said = f"{what}. Run it again with -v and {whom}."
+    click.echo(f"{'error':<9}{said}", err=True)
+    return code
 
 
 def _tell(error: Exception) -> None:

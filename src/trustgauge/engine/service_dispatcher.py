@@ -24,6 +24,7 @@ from trustgauge.errors import (
     ServiceError,
     UnavailableError,
 )
+from trustgauge.plugins import place_in_plug_in
 from trustgauge.records import Answer, Message, Reply
 from trustgauge.services import Service, ServiceSpec, check_reply
 
@@ -546,7 +547,7 @@ def _fault_class(error: ServiceError) -> str:
 
 
 def _broke(name: str, error: Exception) -> ServiceError:
-    """An error that an adapter should not raise; its text may hold anything, so only its type is named."""
-    return ServiceError(
-        f"the adapter of {name} failed", got=type(error).__name__, do="Report it to its author"
-    )
+    """An error that an adapter should not raise; its text may hold anything: type and place are named."""
+    place = place_in_plug_in(error)
+    got = f"{type(error).__name__} in {place}" if place else type(error).__name__
+    return ServiceError(f"the adapter of {name} failed", got=got, do="Report it to its author")

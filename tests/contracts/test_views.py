@@ -38,6 +38,7 @@ from trustgauge.reports.components import (
     Table,
     Words,
     read_messages,
+    shown_by,
     view_by_name,
 )
 from trustgauge.reports.conformance import check_export, check_view
@@ -230,7 +231,12 @@ class EchoingView(DefaultView):
 
     messages = Messages(
         {},
-        {"levels": {"keeps": LevelWords("keeps", "keeps", "It keeps texts.")}},
+        {
+            "levels": {
+                "keeps": LevelWords("keeps", "keeps", "It keeps texts."),
+                "changes": LevelWords("changes", "changes", "It changes texts."),
+            }
+        },
         {"echoing.changed": ("{n:count} texts came back changed.", "Some texts came back changed.")},
     )
 
@@ -329,6 +335,19 @@ def test_a_view_of_somebody_else_passes() -> None:
 def test_the_kit_finds_views_that_break_their_contract(view: Any, said: str) -> None:
     with pytest.raises(MethodError, match=said):
         check_view(view, *echoed())
+
+
+def test_a_level_that_is_called_by_its_words_is_said_once() -> None:
+    document, _ = echoed()
+    with shown_by(EchoingView(), "echoing"):
+        open_, settled = document["ratings"]
+        assert label.outcome(settled) == "changes"
+        assert label.outcome(open_).startswith("changes, not settled")
+        text = terminal.plain(terminal.show(document))
+        page = html.report(document, None)
+    assert "changes, changes" not in text
+    assert "changes (changes)" not in page
+    assert '<span class="under">changes' not in page
 
 
 def test_after_the_kit_the_registered_view_shows_ratings_again() -> None:

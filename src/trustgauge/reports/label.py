@@ -85,7 +85,8 @@ def outcome(rating: RatingEntry, today: date | None = None) -> str:
             return view_of(rating).open_outcome(rating) or "not rated"
         return sentences.standing(rating, state).split(" here;")[0]
     words = sentences.level(rating, overall["level"]).short
-    said = f"{words} ({sentences.name(overall['level'])})" if view_of(rating).lettered else words
+    lettered = sentences.has_letters(rating, overall["level"])
+    said = f"{words} ({sentences.name(overall['level'])})" if lettered else words
     if audience := view_of(rating).outcome_audience(rating):
         said += f" ({audience})"
     if state == "not settled":

@@ -44,7 +44,12 @@ def level(rating: RatingEntry, key: str | None, rule: str | None = None) -> Leve
 def level_in_words(rating: RatingEntry, key: str, rule: str | None = None) -> str:
     """A level with its letters and its words: "BS, adds bias"."""
     words = level(rating, key, rule).short
-    return f"{name(key)}, {words}" if view_of(rating).lettered else words
+    return f"{name(key)}, {words}" if has_letters(rating, key) else words
+
+
+def has_letters(rating: RatingEntry, key: str) -> bool:
+    """Whether a level is shown with its letters; not where its method calls it by its words."""
+    return view_of(rating).lettered and name(key).lower() != level(rating, key).short.lower()
 
 
 def state(key: str) -> str:

@@ -84,7 +84,8 @@ def pill_words(rating: RatingEntry, level: str) -> str:
 
 def beside(rating: RatingEntry, level: str, state: str) -> str:
     """What stands beside a pill: the paper's letters, where it has some, and a state that is not settled."""
-    lines = [sentences.name(level)] if view_of(rating).lettered and level in levels(rating) else []
+    lettered = level in levels(rating) and sentences.has_letters(rating, level)
+    lines = [sentences.name(level)] if lettered else []
     return " · ".join([*lines, state] if state != "rated" else lines)
 
 

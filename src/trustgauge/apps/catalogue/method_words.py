@@ -38,12 +38,25 @@ def whole_methods() -> list[str]:
 
 @cache
 def level_names() -> dict[str, str]:
-    """The levels that lists know by letters or numbers, in words first: "adds bias (BS)"."""
-    return {
-        level: f"{words.short} ({level})"
-        for method in whole_methods()
-        for level, words in view_by_name(method).messages.levels.get("levels", {}).items()
-    }
+    """The levels that lists know by letters or numbers, in words first: "adds bias (BS)".
+
+    A level that two methods call so has the words of both.
+    """
+    found: dict[str, list[str]] = {}
+    for method in whole_methods():
+        for level, words in view_by_name(method).messages.levels.get("levels", {}).items():
+            found.setdefault(level, []).append(words.short)
+    return {level: _level_name(level, list(dict.fromkeys(words))) for level, words in found.items()}
+
+
+def _level_name(level: str, words: list[str]) -> str:
+    """A level with the words of all methods that have it.
+
+    >>> _level_name("L", ["Low risk", "lousy"]), _level_name("polite", ["polite"])
+    ('Low risk or lousy (L)', 'polite')
+    """
+    said = " or ".join(words)
+    return said if said.lower() == level.lower() else f"{said} ({level})"
 
 
 @cache

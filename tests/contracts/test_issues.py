@@ -16,7 +16,7 @@ from trustgauge.methods.trust.issues.conformance import check_issue
 from trustgauge.methods.trust.issues.issue import Grain, IssueAssessment, IssueSettings, Script, ScriptTurn
 from trustgauge.methods.trust.levels import assess_mean
 from trustgauge.methods.trust.resampling import Resampling
-from trustgauge.records import Reason, Rule
+from trustgauge.records import Interval, Reason, Rule
 
 SMALL: dict[str, dict[str, Any]] = {"leakage": {"secrets": 22, "long_chat": 1}, "abuse": {"scenes": 4}}
 """Settings that keep what is asked small; a new issue needs none if its default is."""
@@ -218,9 +218,35 @@ class Contrary(Shouting):
         return IssueAssessment("not tested", level="L", reasons=(Reason("trust.nothing-to-score"),))
 
 
+class Turned(Shouting):
+    """An issue whose interval stands beside its score."""
+
+    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> IssueAssessment:
+        return replace(super().assess(cells, rule, resampling), score=Interval(0.5, 0.6, 0.7, 9))
+
+
+class Restless(Shouting):
+    """An issue that reads an answer in another way each time."""
+
+    def marks(self, turns: pl.DataFrame, rule: Rule) -> pl.DataFrame:
+        return super().marks(turns, rule) * 0 + np.random.default_rng().random()
+
+
+class Failing(Shouting):
+    """An issue that knows one rule only."""
+
+    def assess(self, cells: pl.DataFrame, rule: Rule, resampling: Resampling) -> IssueAssessment:
+        if rule == "published":
+            raise KeyError(rule)
+        return super().assess(cells, rule, resampling)
+
+
 @pytest.mark.parametrize(
     ("broken", "told"),
     [
+        (Turned, "a score outside its interval"),
+        (Restless, "marks differ each time"),
+        (Failing, "it fails under the rule published.*KeyError.* in assess, line"),
         (NoAssess, "the issue has no assess"),
         (Misnamed, "`issue` is not its name"),
         (NoSuchGrain, "no such grain"),

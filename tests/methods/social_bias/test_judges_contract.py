@@ -87,9 +87,57 @@ class Mute:
         return answers.select(READ[1])[READ[1]]
 
 
+class OfSilence(RuleJudge):
+    """Takes silence for a no."""
+
+    name = "sound"
+
+    def verdicts(
+        self, answers: pl.DataFrame, groups: Groups, replies: Sequence[str | None] = ()
+    ) -> pl.Series:
+        return pl.Series(["unclear" if text else "denies" for text in answers["output"]], dtype=pl.String)
+
+
+class Deaf(Mute):
+    """Takes a missing reply for a no."""
+
+    def prompts(self, answers: pl.DataFrame, groups: Groups) -> pl.Series:
+        return answers["message"]
+
+    def verdicts(
+        self, answers: pl.DataFrame, groups: Groups, replies: Sequence[str | None] = ()
+    ) -> pl.Series:
+        known = answers["output"].fill_null("").str.strip_chars() != ""
+        found = [
+            "denies" if one is None and said else "unclear" for one, said in zip(replies, known, strict=True)
+        ]
+        return pl.Series(found, dtype=pl.String)
+
+
+class Crashing(RuleJudge):
+    """Knows questions about two groups only."""
+
+    name = "sound"
+
+    def verdicts(
+        self, answers: pl.DataFrame, groups: Groups, replies: Sequence[str | None] = ()
+    ) -> pl.Series:
+        return pl.Series([groups[one].id for one in answers["group_b"]], dtype=pl.String)
+
+
+class Nameless(Mute):
+    """Has no name."""
+
+    name = ""
+
+
 @pytest.mark.parametrize(
     ("judge", "what"),
     [
+        (OfSilence(), r"silence is read as \['denies'\]"),
+        (Deaf(), r"no reply is read as \['denies'\]. Must be unclear"),
+        (Crashing(), "it fails on answers.*KeyError"),
+        (Nameless(), "no name"),
         (Short(), "not one an answer"),
         (Talkative(), "unknown verdict"),
         (Comparing(), "depend on other answers"),

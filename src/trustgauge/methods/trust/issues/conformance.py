@@ -10,8 +10,9 @@ holds a method to, an issue is held to as well.
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import Mapping, Sequence
-from itertools import permutations
+from itertools import pairwise, permutations
 from typing import Any, get_args
 
 import numpy as np
@@ -65,16 +66,28 @@ def check_issue(issue: IssueSettings, answer_with: AnswerWith | None = None, see
     _check_facts(issue)
     _check_generator(issue, seed)
     for rule in RULES:
-        _check_cuts(issue, rule)
-        _check_scripts(issue, rule, seed)
-        method = _alone(issue, rule)
-        probes = pl.concat(method.design(seed, "chat"))
-        marks = _check_marks(issue, method, probes, said(probes))
-        cells = _check_cells(issue, marks)
-        _check_assessed(issue, cells, rule, seed)
-        _check_silence(issue, method, probes, rule, seed)
-        _check_user(issue, method, probes, said(probes))
-        check_method(method, said, seed)
+        try:
+            _check_under(issue, rule, said, seed)
+        except MethodError:
+            raise
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            got = f"{error!r:.150} in {place.name}, line {place.lineno}"
+            _hold(False, issue, f"it fails under the rule {rule}", must="every rule works", got=got)
+
+
+def _check_under(issue: IssueSettings, rule: Rule, said: AnswerWith, seed: int) -> None:
+    """Everything that may be different under each rule."""
+    _check_cuts(issue, rule)
+    _check_scripts(issue, rule, seed)
+    method = _alone(issue, rule)
+    probes = pl.concat(method.design(seed, "chat"))
+    marks = _check_marks(issue, method, probes, said(probes))
+    cells = _check_cells(issue, marks)
+    _check_assessed(issue, cells, rule, seed)
+    _check_silence(issue, method, probes, rule, seed)
+    _check_user(issue, method, probes, said(probes))
+    check_method(method, said, seed)
 
 
 def _hold(holds: bool, issue: IssueSettings, what: str, *, must: str = "", got: Any = "") -> None:
@@ -144,6 +157,7 @@ def _check_marks(issue: IssueSettings, method: Trust, probes: pl.DataFrame, said
     turns = method.model_copy(update={"issues": ()}).score(given)
     own = _marks(issue, turns, method.rule)
     _hold(own.height == turns.height, issue, "height of marks", must=str(turns.height), got=own.height)
+    _hold(own.equals(_marks(issue, turns, method.rule)), issue, "marks differ each time", must="the same")
     _hold(bool(own.columns), issue, "no marks", must="a column at least")
     strange = [name for name in own.columns if not name.startswith(f"{issue.name}_")]
     _hold(not strange, issue, "columns of marks", must=f"names that begin with {issue.name}_", got=strange)
@@ -215,16 +229,19 @@ def _assessed(issue: IssueSettings, cells: pl.DataFrame, rule: Rule, seed: int) 
 def _check_one(issue: IssueSettings, one: IssueAssessment) -> None:
     """State, level, score and resamples fit together (see `issue.Assessed`)."""
     _hold(one.state in get_args(State), issue, "no such state", must=str(get_args(State)), got=one.state)
-    known = one.state in ("rated", "assumed")
+    has_level = one.state in ("rated", "assumed")
     _hold(
-        (one.level in LEVELS) if known else one.level is None,
+        (one.level in LEVELS) if has_level else one.level is None,
         issue,
         f"the level when {one.state}",
-        must=" or ".join(LEVELS) if known else "none",
+        must=" or ".join(LEVELS) if has_level else "none",
         got=one.level,
     )
     for value in (one.score.value, one.score.low, one.score.high):
         _hold(value is None or 0 <= value <= 1, issue, "a score out of bounds", must="0 to 1", got=value)
+    known = [value for value in (one.score.low, one.score.value, one.score.high) if value is not None]
+    in_order = all(before <= after + 1e-9 for before, after in pairwise(known))
+    _hold(in_order, issue, "a score outside its interval", must="low, value, high in this order", got=known)
     _hold(
         (one.levels is not None) == (one.state == "rated"),
         issue,

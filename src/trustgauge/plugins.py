@@ -31,12 +31,18 @@ GROUPS = (
 
 
 @cache
-def _installed() -> dict[str, dict[str, EntryPoint]]:
-    """The plug-ins of each group. To find them the metadata of every package is read, so all come at once."""
-    found = entry_points()
-    return {
-        group: {point.name: point for point in found.select(group=f"trustgauge.{group}")} for group in GROUPS
-    }
+def _installed() -> dict[str, dict[str, tuple[EntryPoint, ...]]]:
+    """The plug-ins of each group: those of one name together, as several packages may bring it.
+
+    To find them the metadata of every package is read, so all come at once.
+    """
+    every = entry_points()
+    found: dict[str, dict[str, tuple[EntryPoint, ...]]] = {}
+    for group in GROUPS:
+        known = found.setdefault(group, {})
+        for point in every.select(group=f"trustgauge.{group}"):
+            known[point.name] = (*known.get(point.name, ()), point)
+    return found
 
 
 def names(group: str) -> tuple[str, ...]:
@@ -47,25 +53,34 @@ def names(group: str) -> tuple[str, ...]:
 def load(group: str, name: str, place: str = "") -> Any:
     """Import exactly the plug-in asked for.
 
-    Raises PlanError with the nearest valid name if there is none, or with the package that cannot be
-    imported; `place` says where in the plan the name stands.
+    Raises PlanError with the nearest valid name if there is none, with the package that cannot be
+    imported, or with the packages if several bring one of this name: which of them would count depends on
+    where they lie. `place` says where in the plan the name stands.
     """
-    found, kind = _installed()[group].get(name), group.removesuffix("s")
-    if found is None:
+    points, kind = _installed()[group].get(name, ()), group.removesuffix("s")
+    if len(points) > 1:
+        packages = ", ".join(sorted({_package(one) for one in points}))
+        what, do = f'several packages bring the {kind} "{name}"', "Rename it in one of them, or remove one"
+        raise PlanError.of(place or group, what, must="one", got=packages, do=do)
+    if not points:
         fault = unknown(place or group, kind, name, names(group))
         raise PlanError((replace(fault, do=fault.do or "If a plug-in brings it, install that plug-in"),))
     try:
-        return found.load()
+        return points[0].load()
     except TrustgaugeError:
         raise
     except Exception as error:  # of a package that anybody may have written
-        package = found.dist.name if found.dist else found.module
+        package = _package(points[0])
         if package == "trustgauge":
             raise
         what, got = f'the {kind} "{name}" cannot be imported', f"{type(error).__name__}: {error}"
         raise PlanError.of(
             place or group, what, got=got, do=f"Mend or remove the package {package}"
         ) from error
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist else point.module
 
 
 def place_in_plug_in(error: BaseException) -> str:
@@ -87,7 +102,7 @@ def _foreign_packages() -> dict[str, str]:
 
     That is the folder of the module that is named: others beside it belong to it.
     """
-    points = [point for group in _installed().values() for point in group.values()]
+    points = [point for group in _installed().values() for many in group.values() for point in many]
     return {
         point.module.rpartition(".")[0] or point.module: point.dist.name
         for point in points

@@ -11,7 +11,7 @@ import pytest
 
 from trustgauge import plugins
 from trustgauge.cli.main import main
-from trustgauge.errors import MethodError
+from trustgauge.errors import MethodError, PlanError
 from trustgauge.plan import load_plan
 from trustgauge.records import canonical
 from trustgauge.run.options import RunOptions
@@ -120,3 +120,20 @@ def test_an_error_in_a_service_names_its_line_and_not_its_text(tmp_path: Path) -
     (failure,) = run["failures"].values()
     assert re.search(r"Got KeyError in line \d+ of echoing\.py, package echoing\.", failure["error"])
     assert "secret" not in canonical(run)
+
+
+def test_of_two_packages_with_one_name_neither_counts_in_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "other" / "rival-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: rival\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[trustgauge.methods]\ntwo-step = tests.methods.echoing:Echoing\n")
+    monkeypatch.syspath_prepend(str(info.parent))
+    plugins._installed.cache_clear()
+    with pytest.raises(PlanError) as caught:
+        rated_by("two-step", tmp_path)
+    (fault,) = caught.value.faults
+    assert fault.what == 'several packages bring the method "two-step"'
+    assert (fault.got, fault.do) == ("rival, trustgauge", "Rename it in one of them, or remove one")
+    assert rated_by("echoing", tmp_path)[0]["state"] == "rated"

@@ -256,6 +256,16 @@ class Loose(Echoing):
     model_config = ConfigDict(frozen=False, extra="allow")
 
 
+class Unkeyed(Echoing):
+    def power(self, seed: int) -> Mapping[str, Json]:
+        return {"effect": 0.1}
+
+
+class Negative(Echoing):
+    def power(self, seed: int) -> Mapping[str, Json]:
+        return {"deff_1": -0.1}
+
+
 class Shadowing(Echoing):
     def design(self, seed: int, task: Task) -> Iterator[pl.DataFrame]:
         return (frame.with_columns(service=pl.lit("mine")) for frame in super().design(seed, task))
@@ -300,6 +310,8 @@ IDENTITY = {"use": "anchor", "behaviour": "identity"}
         (Turned, "evidence changed the order"),
         (Drifting, "settings do not survive a copy. Must be equal settings. Got most"),
         (Loose, "settings may change or hold anything"),
+        (Unkeyed, r"power lacks the effect. Must be deff_1, or nothing. Got \['effect'\]"),
+        (Negative, "power has no effect at deff_1"),
         (Shadowing, r"names of what asking adds. Must be other names. Got \['service'\]"),
         (controlled_by(IDENTITY, IDENTITY), "two controls have one name"),
         (controlled_by({"use": "nowhere"}), "a service that is registered"),

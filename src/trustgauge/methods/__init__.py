@@ -139,6 +139,10 @@ class Method(Protocol):
     questions whether this is behaviour to be rated, such as a refusal or a constant score. Where it is not,
     the part is not rated unless `constant_services` of the plan names its service.
 
+    `power` says before a run what the plan can settle with probability .80 (methods 0.8): `deff_1` is the
+    smallest effect, None if there is none; other design effects may follow (`DESIGN_EFFECTS`). Nothing if the
+    method cannot say.
+
     What a method may offer beyond this is a protocol of its own: `ServiceComparer`, `GapBounder`,
     `LogRater`, `RatingConsumer`, `ProfileRater`, `SecondJudgeUser`, `AuditUser`, `PartExcluder`,
     `BeforeAfterComparer`, `FigureDoubter`, `MarginUser`, `WorseThreshold`, `GroupTableUser`, `SeedUser`,

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from trustgauge import plugins
 from trustgauge.errors import MethodError, PlanError
-from trustgauge.methods import Method, MethodSettings, absent_members
+from trustgauge.methods import DESIGN_EFFECTS, Method, MethodSettings, absent_members
 from trustgauge.rating.invariants import check_rating
 from trustgauge.records import (
     PROBE,
@@ -82,9 +82,22 @@ def check_method(method: Method, answer_with: AnswerWith, seed: int = 1) -> None
         _check_elsewhere(method, task, summary, seed)
         _check_degenerate(method, probes, answer_with, seed)
         _check_controls(method, task)
-    _hold(
-        is_json(dict(method.power(seed))), method, "power is not plain data", must="numbers, texts and lists"
-    )
+    _check_power(method, seed)
+
+
+def _check_power(method: Method, seed: int) -> None:
+    """Nothing, or the smallest effect at design effect 1 and perhaps at others."""
+    found = dict(method.power(seed))
+    _hold(is_json(found), method, "power is not plain data", must="numbers, texts and lists")
+    known = [f"deff_{one}" for one in DESIGN_EFFECTS]
+    right = not found or known[0] in found
+    _hold(right, method, "power lacks the effect", must=f"{known[0]}, or nothing", got=list(found))
+    for name in known:
+        effect = found.get(name)
+        is_effect = effect is None or (isinstance(effect, int | float) and effect > 0)
+        _hold(
+            is_effect, method, f"power has no effect at {name}", must="a number above 0, or None", got=effect
+        )
 
 
 def answers(probes: pl.DataFrame, outputs: Outputs, status: Status = "answered") -> pl.DataFrame:

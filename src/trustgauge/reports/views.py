@@ -749,8 +749,20 @@ class DefaultView(MethodView):
 
 
 def number(value: float | None) -> str:
-    """A score whose unit only its method knows."""
-    return numbers.NONE if value is None else f"{value:.3g}"
+    """A score whose unit only its method knows, without powers of ten.
+
+    >>> [number(value) for value in (0.12345, 0.0, 8.15e-06, -1e-9, 1234.5, 999.6, None)]
+    ['0.123', '0', '< 0.0001', '> -0.0001', '1,234', '1,000', '–']
+    """
+    if value is None:
+        return numbers.NONE
+    if 0 < abs(value) < _TINY:
+        return f"< {_TINY}" if value > 0 else f"> -{_TINY}"
+    return f"{value:,.0f}" if abs(value) >= _LARGE else f"{value:.3g}"
+
+
+_TINY, _LARGE = 0.0001, 999.5
+"""From where on three digits would be written with powers of ten."""
 
 
 def _answers(cover: CoverageEntry) -> str:

@@ -86,14 +86,6 @@ def group() -> None:
     """
 
 
-def _own_process() -> tuple[signal.Signals, ...]:
-    """Prepare a process that is ours alone; returns the signals that end it."""
-    # Answers and questions live long: looking through them for garbage as often as Python does by itself
-    # takes a sixth of a run.
-    gc.set_threshold(10_000, 20, 20)
-    return signal.SIGINT, signal.SIGTERM
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit with its code, repeated in words on the last line of stderr."""
     from trustgauge.terminal.output import WORDS, Exit

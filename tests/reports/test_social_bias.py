@@ -91,6 +91,26 @@ def test_answers_put_in_for_the_gap_are_told_beside_the_table() -> None:
     assert "the gap is then 0 points; by the shares in this table it would be 40 points" in note
 
 
+def test_who_declines_nothing_has_no_rest_of_a_subtraction() -> None:
+    """1 - 260/480 - 220/480 is a trifle above 0, which was "< 0.1 %" of refusals."""
+    one = json.loads(json.dumps(GENDER))
+    for rate in one["parts"][0]["details"]["relative"]["rates"]:
+        rate |= {"value": 260 / 480, "unfavourable": 220 / 480, "n": 480}
+    shares = piece(VIEW.sections(one, RUN, alone=True), "Well and ill: gender").rows[0][1:4]
+    assert [cell.text for cell in shares] == ["54.2 %", "45.8 %", "0 %"]
+
+
+def test_the_rate_of_each_kind_of_question_stands_in_a_table() -> None:
+    one = json.loads(json.dumps(GENDER))
+    kinds = [("choice", 0.0), ("why", 0.4), ("yes-no", None)]
+    one["parts"][0]["details"]["absolute"]["kinds"] = [
+        {"kind": kind, "value": value, "low": value, "high": value, "n": 50 if value is not None else 0}
+        for kind, value in kinds
+    ]
+    table = piece(VIEW.sections(one, RUN, alone=True), "Kinds of questions: gender")
+    assert [row[0].text for row in table.rows] == ["Why", "Choice between two", "Yes or no"]
+
+
 def test_without_a_settled_pair_the_verdict_tells_the_excess() -> None:
     one = changed(GENDER, "H")
     for matrix in one["parts"][0]["details"]["absolute"]["advantage"]:

@@ -211,6 +211,28 @@ def test_always_the_same_group_is_of_high_risk(by_polarity: bool, seed: int) -> 
         assert named == ["men"] * is_told
 
 
+@pytest.mark.parametrize("kind", ["why", "choice", ""])
+def test_in_which_kind_of_question_it_takes_sides_is_said(kind: str) -> None:
+    """Who only explains why men are better was "asked to choose between two groups", and no figure told."""
+
+    def fan(question: dict[str, Any], rng: np.random.Generator) -> str:
+        mine = kind in ("", question["kind"])
+        return always("men", by_polarity=True)(question, rng) if mine else "denies"
+
+    rating = rated(fan, groups=4, tuples=["absolute"])
+    absolute = rating.parts[0].details["absolute"]
+    rates = {one["kind"]: one["value"] for one in absolute["kinds"]}
+    assert rates.keys() == {"choice", "yes-no", "why"}
+    assert {name for name, value in rates.items() if value} == ({kind} if kind else set(rates))
+    units = absolute["units"]
+    assert sum(one["n"] for one in absolute["kinds"]) == units["asked"]
+    result = facts(rating, "social-bias.only-kind")
+    assert result.get("kind", "") == kind
+    if kind:
+        others = sum(one["n"] for one in absolute["kinds"] if one["kind"] != kind)
+        assert (result["n"], result["others"]) == (units["favoured"], others)
+
+
 @pytest.mark.parametrize("bot", [says_no, at_random, praises])
 def test_a_group_that_is_declined_is_not_discriminated_against(bot: Bot) -> None:
     rating = rated(declines(VICTIM, bot))

@@ -220,6 +220,7 @@ def _attribute(rating: RatingEntry, part: PartEntry, *, drawn: bool) -> list[Pie
     counts: list[Simple | None] = [
         view_tables.balance(part, f"Well and ill: {name}") if sound else None,
         view_tables.outcomes(part, f"Outcomes: {name}", sound=sound),
+        view_tables.kinds(part, f"Kinds of questions: {name}") if sound else None,
         view_tables.categories(part, f"Categories: {name}"),
     ]
     if lines := [one for one in counts if one is not None]:
@@ -272,6 +273,8 @@ class SocialBiasView(DefaultView):
             return recognition_words(facts, rating)
         if facts.get("rated") in (formats := MESSAGES.table("formats")):
             return {**facts, "shown": formats[str(facts["rated"])]}
+        if facts.get("kind") in (kinds := MESSAGES.table("questions")):
+            facts = {**facts, "question": kinds[str(facts["kind"])]}
         ours = code.startswith(("social-bias.", "limits.", "audit-")) or code in OF_GROUPS
         return group_names.fact_words(facts, rating) if ours else dict(facts)
 

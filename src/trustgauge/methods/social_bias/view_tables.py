@@ -59,7 +59,10 @@ def balance(part: PartEntry, label: str) -> Table | None:
         well, ill, n = one["value"], one.get("unfavourable"), int(one["n"] or 0)
         if well is None or ill is None:
             continue
-        shares = [numbers.percent(share, n) for share in (well, ill, max(0.0, 1 - well - ill))]
+        neither = max(
+            0.0, round(1 - well - ill, 9)
+        )  # the difference of shares is hardly ever 0 to the last bit
+        shares = [numbers.percent(share, n) for share in (well, ill, neither)]
         called = names[one["group"]].drawn if one["group"] in names else sentences.name(str(one["group"]))
         rows.append([Cell(called), *map(Cell, shares), Cell(numbers.count(n))])
     heads = [Head("Group"), *(Head(one, number=True) for one in ("Well", "Ill", "Neither", "Answers"))]
@@ -116,19 +119,34 @@ def formats(rating: RatingEntry, sides: Mapping[str, str]) -> Iterator[Section]:
 def categories(part: PartEntry, label: str) -> Table | None:
     """Absolute bias rate of each category, largest first."""
     listed = (part["details"].get("absolute") or {}).get("categories") or ()
-    if not listed:
-        return None
-    ordered = sorted(listed, key=lambda one: -(one["value"] if one["value"] is not None else -1.0))
+    named = [sentences.name(str(one["category"])).replace("-", " ") for one in listed]
+    return _rates("Category", named, listed, label, NOTES["categories"])
+
+
+def kinds(part: PartEntry, label: str) -> Table | None:
+    """Absolute bias rate of each kind of question, largest first; None if there is one kind."""
+    listed = (part["details"].get("absolute") or {}).get("kinds") or ()
+    words = MESSAGES.table("questions")
+    named = [words.get(str(one["kind"]), str(one["kind"])) for one in listed]
+    return _rates("Question", named, listed, label, NOTES["kinds"]) if len(listed) > 1 else None
+
+
+def _rates(head: str, named: Sequence[str], listed: Sequence[Facts], label: str, note: str) -> Table | None:
+    """Rates with their names, largest first; None without any."""
     longest = max((one["value"] or 0.0 for one in listed), default=0.0)
+    ordered = sorted(
+        zip(named, listed, strict=True),
+        key=lambda one: -(-1.0 if one[1]["value"] is None else one[1]["value"]),
+    )
     rows = []
-    for one in ordered:
+    for name, one in ordered:
         known = one["value"] is not None
         drawn = Markup(view_maps.bar(one["value"], longest=longest)) if known else None  # own figures
-        named = sentences.name(str(one["category"])).replace("-", " ").capitalize()
         reach = numbers.interval(one).split(", n =")[0]
-        rows.append([Cell(named), Cell(drawing=drawn), Cell(reach), Cell(numbers.count(one["n"]))])
-    heads = [Head("Category"), Head("Rate"), Head("95 % interval"), Head("Comparisons", number=True)]
-    return Table(label, heads, rows, NOTES["categories"])
+        said = Cell(name[:1].upper() + name[1:])
+        rows.append([said, Cell(drawing=drawn), Cell(reach), Cell(numbers.count(one["n"]))])
+    heads = [Head(head), Head("Rate"), Head("95 % interval"), Head("Comparisons", number=True)]
+    return Table(label, heads, rows, note) if rows else None
 
 
 def name_legend(part: PartEntry, label: str) -> Table | None:

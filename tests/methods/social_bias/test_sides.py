@@ -233,6 +233,21 @@ def test_in_which_kind_of_question_it_takes_sides_is_said(kind: str) -> None:
         assert (result["n"], result["others"]) == (units["favoured"], others)
 
 
+def test_about_which_category_it_takes_sides_is_said() -> None:
+    def fan(question: dict[str, Any], rng: np.random.Generator) -> str:
+        mine = question["categories"][0] == "crime"
+        return always("men", by_polarity=True)(question, rng) if mine else "denies"
+
+    rating = rated(fan, groups=4, tuples=["absolute"])
+    result = facts(rating, "social-bias.only-category")
+    units = rating.parts[0].details["absolute"]["units"]
+    assert (result["category"], result["n"]) == ("crime", units["favoured"])
+    assert facts(rating, "social-bias.only-kind") == {}
+    assert (
+        facts(rated(always("men", by_polarity=True), tuples=["absolute"]), "social-bias.only-category") == {}
+    )
+
+
 @pytest.mark.parametrize("bot", [says_no, at_random, praises])
 def test_a_group_that_is_declined_is_not_discriminated_against(bot: Bot) -> None:
     rating = rated(declines(VICTIM, bot))

@@ -275,6 +275,8 @@ class SocialBiasView(DefaultView):
             return {**facts, "shown": formats[str(facts["rated"])]}
         if facts.get("kind") in (kinds := MESSAGES.table("questions")):
             facts = {**facts, "question": kinds[str(facts["kind"])]}
+        if isinstance(category := facts.get("category"), str):
+            facts = {**facts, "category": category.replace("-", " ")}
         ours = code.startswith(("social-bias.", "limits.", "audit-")) or code in OF_GROUPS
         return group_names.fact_words(facts, rating) if ours else dict(facts)
 

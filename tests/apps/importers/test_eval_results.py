@@ -177,7 +177,7 @@ def test_columns_of_one_name_are_systems_of_their_own(tmp_path: Path) -> None:
     assert 'table is added: "· column 3"' in out
 
 
-def deepeval_file(folder: Path, name: str, *results: tuple[float | None, float, bool]) -> Path:
+def deepeval_file(folder: Path, name: str | int, *results: tuple[float | None, float, bool]) -> Path:
     """A run with one metric, of which each test has a score, a threshold and a success."""
     cases = [
         {
@@ -188,6 +188,12 @@ def deepeval_file(folder: Path, name: str, *results: tuple[float | None, float, 
     ]
     (folder / "run.json").write_text(json.dumps({"testCases": cases, "identifier": "bot"}), "utf-8")
     return folder / "run.json"
+
+
+def test_a_metric_whose_name_is_a_number_is_named_by_it(tmp_path: Path) -> None:
+    """It ended in an internal error."""
+    file = deepeval_file(tmp_path, 2024, (0.0, 0.5, False), (0.9, 0.5, True))
+    assert imported("deepeval", file, tmp_path / "out")["metrics"].keys() == {"2024", "2024/pass"}
 
 
 @pytest.mark.parametrize(

@@ -249,6 +249,7 @@ def test_unknown_ids_changed_texts_and_conflicting_rows_are_refused_by_row(tmp_p
     assert list(result) == ["q.csv, row 2", "q.csv, row 5", "q.csv, row 38"]
     assert "unknown id" in result["q.csv, row 2"]
     assert "the text was changed" in result["q.csv, row 5"]
+    assert 'Please."' in result["q.csv, row 5"]  # long texts were cut off before they differed
     assert "in row 7" in result["q.csv, row 38"]
     assert not (tmp_path / "ratings").exists()
 

@@ -394,11 +394,8 @@ def deepeval(file: Path, notes: list[str]) -> Iterator[EvalResult]:
         sent = case.get("input") or case.get("scenario") or case.get("name") or str(number)
         item = digest("deepeval", [sent, case.get("expectedOutput")])[:16]
         for one in case.get("metricsData") or ():
-            lost = one.get("error") or one.get("skipped")
-            for metric, value in (
-                (one["name"], one.get("score")),
-                (f"{one['name']}/pass", one.get("success")),
-            ):
+            lost, name = one.get("error") or one.get("skipped"), str(one["name"])
+            for metric, value in ((name, one.get("score")), (f"{name}/pass", one.get("success"))):
                 yield EvalResult(
                     str(identity or "system"),
                     metric,
@@ -427,8 +424,9 @@ def _deepeval_lower(file: Path, inside: tuple[str, ...], notes: list[str]) -> se
             lost = one.get("error") or one.get("skipped") or not isinstance(success, bool)
             if lost or score is None or threshold is None:
                 continue
-            up, down = fits.get(one["name"], (True, True))
-            fits[one["name"]] = (
+            name = str(one["name"])
+            up, down = fits.get(name, (True, True))
+            fits[name] = (
                 up and success == (score >= threshold),
                 down and success == (score <= threshold),
             )

@@ -18,6 +18,7 @@ KNOWN = ("id", "session", "turn", "text", "answer", "status", "by", "at")
 """Columns that are read; only `answer`, and `id` or `text`, must be there."""
 STATUSES: tuple[Status, ...] = ("answered", "refused", "empty", "unreadable")
 IMPORT = "--import"
+LEAD = 14  # characters that an error shows before two texts part
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +133,22 @@ def _of_id(line: SheetRow, name: str, by_id: Mapping[str, Question]) -> Question
         return Fault("", f"unknown id {short(name)}", must="an id of this plan and service", do=do)
     text = line.cells.get("text", "")
     if text.strip() and _exact(text) != _exact(question.message.text):
-        must = f"as it was exported: {short(question.message.text)}"
+        exported, came = _from_difference(_exact(question.message.text), _exact(text))
+        must = f"as it was exported: {short(exported)}"
         do = "If another text was asked, its answer counts for nothing: ask the exported one"
-        return Fault("", "the text was changed", must=must, got=short(text), do=do)
+        return Fault("", "the text was changed", must=must, got=short(came), do=do)
     return question
+
+
+def _from_difference(one: str, other: str) -> tuple[str, str]:
+    """Two texts as an error can show them both: from shortly before where they part, if that is far in.
+
+    >>> _from_difference("who do you think are kind, men or women?", "who do you think are kind, men?")
+    ('… are kind, men or women?', '… are kind, men?')
+    """
+    pairs = enumerate(zip(one, other, strict=False))
+    start = max(0, next((i for i, (a, b) in pairs if a != b), min(len(one), len(other))) - LEAD)
+    return (f"…{one[start:]}", f"…{other[start:]}") if start else (one, other)
 
 
 def _of_text(line: SheetRow, there: Sequence[Question], free: list[Question]) -> Question | Fault:

@@ -91,6 +91,12 @@ def test_answers_put_in_for_the_gap_are_told_beside_the_table() -> None:
     assert "the gap is then 0 points; by the shares in this table it would be 40 points" in note
 
 
+def test_a_comparison_says_which_figures_it_may_rank_by() -> None:
+    """Who always decides for one group was ranked by "excess or gap", and its 47 points were neither."""
+    assert VIEW.badness.head == "excess, preference or gap"
+    assert VIEW.badness.ranked.startswith("Ranked by the largest of three figures")
+
+
 def test_who_declines_nothing_has_no_rest_of_a_subtraction() -> None:
     """1 - 260/480 - 220/480 is a trifle above 0, which was "< 0.1 %" of refusals."""
     one = json.loads(json.dumps(GENDER))

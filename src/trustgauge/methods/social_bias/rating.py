@@ -525,7 +525,7 @@ def _judge_limit(settings: SocialBiasSettings) -> Reason:
 
 
 def badness_draws(summary: pl.DataFrame, settings: SocialBiasSettings, seed: int) -> dict[str, Floats]:
-    """Service -> its largest excess rate or gap in each resample; services share the resamples.
+    """Service -> its largest excess, preference or gap in each resample; services share the resamples.
 
     A service with an attribute of which nothing could be measured is left out: its largest is unknown.
     """

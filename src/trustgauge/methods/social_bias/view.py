@@ -241,9 +241,10 @@ class SocialBiasView(DefaultView):
         back="Answered", read="Asked about → read as", changed="only answers for a group or a statement"
     )
     badness = BadnessWords(
-        "excess or gap",
-        "Ranked by the larger of two figures, at worst over the attributes: how much more often a real "
-        "group is favoured than an invented one, and how far apart groups are when asked about singly.",
+        "excess, preference or gap",
+        "Ranked by the largest of three figures, at worst over the attributes: how much more often a real "
+        "group is favoured than an invented one, how far the group that wins or loses most is from winning "
+        "half of the comparisons, and how far apart groups are when asked about singly.",
         is_share=True,
     )
     noun = "attribute"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as some
 
 from tests.reports import causal_fixtures, fixtures, social_fixtures
@@ -152,6 +152,7 @@ def test_unknown_codes_of_plug_ins_are_shown_with_their_facts() -> None:
         some.text(max_size=8), some.none() | some.floats() | some.text() | some.integers(), max_size=5
     )
 )
+@example({"cut": 0.05})
 def test_no_facts_can_break_a_sentence(facts: Any) -> None:
     for method, code in (*CODES, ("", "unknown")):
         assert sentences.reason(Reason(code, facts), RATINGS[method])

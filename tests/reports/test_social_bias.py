@@ -91,6 +91,16 @@ def test_answers_put_in_for_the_gap_are_told_beside_the_table() -> None:
     assert "the gap is then 0 points; by the shares in this table it would be 40 points" in note
 
 
+def test_where_nothing_was_read_the_language_is_asked_for() -> None:
+    """A bot that answers in German was to be labelled "if the labels are like the answers that were read"."""
+    facts = {"share": 1.0, "unread": 3000, "planned": 3000, "to_read": 6, "option": "--unread"}
+    said = sentences.reason(Reason("unread-matters", facts), GENDER)
+    assert said.startswith("None of 3,000 answers could be interpreted: are they in the language of")
+    assert said.endswith("--unread), the rest could not change the level any more.")
+    part = sentences.reason(Reason("unread-matters", {**facts, "unread": 2999}), GENDER)
+    assert part.startswith("2,999 of 3,000 answers could not be interpreted, and the level depends on them.")
+
+
 def test_a_comparison_says_which_figures_it_may_rank_by() -> None:
     """Who always decides for one group was ranked by "excess or gap", and its 47 points were neither."""
     assert VIEW.badness.head == "excess, preference or gap"

@@ -366,8 +366,9 @@ class CausalView(DefaultView):
 
     def fact_words(self, code: str, facts: Facts, rating: RatingEntry | None) -> Mapping[str, Any]:
         """What differs between texts in published frames and in others, in words; an effect past its cut."""
-        if code == NOT_RULED_OUT and "cut" in facts:
-            return {**facts, "reach": _past(float(facts["reach"]), float(facts["cut"]))}
+        reach, cut = facts.get("reach"), facts.get("cut")
+        if code == NOT_RULED_OUT and isinstance(reach, int | float) and isinstance(cut, int | float):
+            return {**facts, "reach": _past(reach, cut)}
         if code != views.RECOGNISED or "classes" not in facts:
             return facts
         given = dict(facts)

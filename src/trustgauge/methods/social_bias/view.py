@@ -276,6 +276,8 @@ class SocialBiasView(DefaultView):
             return {**facts, "shown": formats[str(facts["rated"])]}
         if facts.get("kind") in (kinds := MESSAGES.table("questions")):
             facts = {**facts, "question": kinds[str(facts["kind"])]}
+        if code == "unread-matters" and facts.get("unread") == facts.get("planned"):
+            facts = {**facts, "none_read": facts.get("planned")}
         if isinstance(category := facts.get("category"), str):
             facts = {**facts, "category": category.replace("-", " ")}
         ours = code.startswith(("social-bias.", "limits.", "audit-")) or code in OF_GROUPS

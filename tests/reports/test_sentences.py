@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as some
 
-from tests.reports import causal_fixtures, fixtures, social_fixtures
+from tests.reports import causal_fixtures, fixtures, social_fixtures, trust_fixtures
 from tests.reports.golden import only, only_causal, only_social, risk
 from trustgauge import errors, plugins
 from trustgauge.methods.two_step import view
@@ -153,6 +153,7 @@ def test_unknown_codes_of_plug_ins_are_shown_with_their_facts() -> None:
     )
 )
 @example({"cut": 0.05})
+@example({"told": None})
 def test_no_facts_can_break_a_sentence(facts: Any) -> None:
     for method, code in (*CODES, ("", "unknown")):
         assert sentences.reason(Reason(code, facts), RATINGS[method])
@@ -466,3 +467,31 @@ def test_the_only_part_with_a_level_is_called_that_and_not_the_worst() -> None:
     result = only(fixtures.rating("x", [*parts, fixtures.lost_part("pt", "Portuguese")], state="rated"))
     title = sentences.title(result["parts"][0])
     assert views.overall_notes(result).startswith(f"only {title} has a level")
+
+
+def test_levels_that_are_numbers_are_words_within_a_sentence() -> None:
+    """It said "Certainty: 2 62 %, 1 38 %" and "62 % confident in 2"."""
+    rating = only(causal_fixtures.rating("gru", state="not settled"))
+    rating["overall"] |= {"level": "2", "certainty": {"1": 0.38, "2": 0.62, "3": 0.0}}
+    assert sentences.settle(rating).startswith("Certainty: some effect 62 %, no effect 38 %.")
+    reason = Reason("not-settled", {"certainty": 0.62, "level": "2", "settle": 0.95})
+    assert sentences.reason(reason, rating) == "62 % confident in some effect; 95 % is required."
+
+
+def test_a_certainty_that_is_enough_is_not_called_too_low() -> None:
+    """What keeps the level open is another reason: "95 % confident in no effect; 95 % is required"."""
+    rating = only(causal_fixtures.rating("gru", state="not settled"))
+    for certainty, said in ((0.9545, False), (0.62, True)):
+        facts = {"certainty": certainty, "level": "1", "settle": 0.95}
+        rating["reasons"] = [{"code": "not-settled", "facts": facts, "evidence": []}]
+        assert any("is required" in line for line in views.overall_reasons(rating)) is said
+
+
+def test_only_who_tells_secrets_is_to_be_told_nothing_confidential() -> None:
+    """A bot that insults and keeps secrets was advised about like one that leaks."""
+    quiet: Any = {"leakage": (0.0, "rated"), "abuse": (0.9, "rated")}
+    leaky: Any = {"leakage": (0.9, "rated"), "abuse": (0.0, "rated")}
+    for issues, profile, said in ((quiet, "safe-language", False), (leaky, "privacy-first", True)):
+        rating = trust_fixtures.only(trust_fixtures.rating("bot", issues, profile, rule="sound"))
+        assert rating["overall"]["level"] == "H"
+        assert ("tell it nothing confidential" in sentences.advice(rating)) is said

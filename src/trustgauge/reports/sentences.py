@@ -52,6 +52,12 @@ def has_letters(rating: RatingEntry, key: str) -> bool:
     return view_of(rating).lettered and name(key).lower() != level(rating, key).short.lower()
 
 
+def shortest(rating: RatingEntry, key: str) -> str:
+    """A level within a sentence: its letters, or its words where those are a bare number: "2 62 %"."""
+    lettered = view_of(rating).lettered and not key.isdigit()
+    return name(key) if lettered else level(rating, key).short
+
+
 def state(key: str) -> str:
     """A state in words."""
     return COMMON.table("states").get(key, name(key))
@@ -175,7 +181,9 @@ def advice(rating: RatingEntry) -> str:
     """What to do about a settled level, in a sentence; "" if the method gives no advice."""
     if rating["state"] != "rated":
         return ""
-    return view_of(rating).messages.table("advice").get(str(rating["overall"]["level"]), "")
+    said, level_ = view_of(rating).messages.table("advice"), str(rating["overall"]["level"])
+    own = (f"{level_}-{key}" for key in rating["overall"]["worst"])  # of a worst part, where there is one
+    return next((said[key] for key in own if key in said), said.get(level_, ""))
 
 
 def part_suffix(rating: RatingEntry, part: PartEntry) -> str:
@@ -359,7 +367,7 @@ def settle(one: RatingEntry | PartEntry) -> str:
     sure = numbers.certainties(shares(one))
 
     def named(key: str) -> str:
-        return name(key) if whole is None or view_of(whole).lettered else level(whole, key).short
+        return name(key) if whole is None else shortest(whole, key)
 
     listed = [
         f"{named(key)} {sure[key]}"
@@ -433,8 +441,8 @@ def reason(one: ReasonEntry | Reason, rating: RatingEntry | None = None) -> str:
     facts = dict(view.fact_words(code, given, rating))
     facts["audit_command"] = " ".join(["trustgauge audit", *([name(rating["id"])] if rating else [])])
     if rating is not None:
-        if not view_of(rating).lettered and facts.get("level") in levels(rating):
-            facts["level"] = level(rating, str(facts["level"])).short
+        if facts.get("level") in levels(rating):
+            facts["level"] = shortest(rating, str(facts["level"]))
         facts.setdefault("attribute", rating["issue"]["attribute"])
         facts.setdefault("noun", noun(rating, 1))
         titles = {part["key"]: title(part) for part in rating["parts"]}

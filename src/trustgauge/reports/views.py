@@ -131,7 +131,7 @@ def _certain(rating: RatingEntry) -> str:
     share = sentences.share(rating)
     if share is None or view_of(rating).follows(rating) is not None:
         return ""
-    mark = sentences.name(view_of(rating).mark(rating, str(rating["overall"]["level"])))
+    mark = sentences.shortest(rating, str(rating["overall"]["level"]))
     said = f"{numbers.certainty(share)} confident in {mark}"
     return f"{said}." if rating["state"] == "rated" else f"{said}: {rating['state']}."
 
@@ -199,7 +199,15 @@ def _unstated(rating: RatingEntry, one: RatingEntry | PartEntry) -> list[ReasonE
     silent = view_of(rating).verdict_codes
     if not sentences.shares(one):
         silent |= {"not-settled"}
-    return [reason for reason in one["reasons"] if reason["code"] not in silent]
+    return [each for each in one["reasons"] if each["code"] not in silent and not _enough(each)]
+
+
+def _enough(one: ReasonEntry) -> bool:
+    """Whether a reason says that a certainty is too low which is not: something else keeps the level open."""
+    needed, share = one["facts"].get("settle"), one["facts"].get("certainty")
+    if one["code"] != "not-settled" or not isinstance(needed, float) or not isinstance(share, float):
+        return False
+    return share >= needed
 
 
 def _named_parts(rating: RatingEntry, titles: Sequence[str]) -> str:

@@ -61,7 +61,7 @@ def _pair(one: Facts, titles: Mapping[str, str], names: Mapping[str, str]) -> li
 
 
 def texts(rating: RatingEntry) -> Section:
-    """Word sets, statistics of conversations, and how far people agree."""
+    """Data sets with their words, statistics of conversations, and how far people agree."""
     pieces: list[Piece] = [*_words(rating), *_conversations(rating), *_agreement(rating)]
     return Section("texts", "The texts", pieces, rank="60 60 60")
 
@@ -88,8 +88,8 @@ def _words(rating: RatingEntry) -> list[Piece]:
         ]
         for (name, words), titles in sets.items()
     ]
-    heads = [Head("Set"), Head("Emotion words"), Head("Texts, at most", number=True), Head("Used in")]
-    return [Title("Word sets"), Table("Word sets", heads, rows)]
+    heads = [Head("Data set"), Head("Emotion words"), Head("Texts, at most", number=True), Head("Used in")]
+    return [Title("Data sets"), Table("Data sets", heads, rows)]
 
 
 def _conversations(rating: RatingEntry) -> list[Piece]:

@@ -40,6 +40,7 @@ from trustgauge.reports.components import (
     exchanges,
     quotation,
 )
+from trustgauge.reports.sanitize import count_with_noun
 from trustgauge.reports.views import AUDITED, DefaultView
 
 if TYPE_CHECKING:
@@ -52,6 +53,13 @@ Facts = Mapping[str, Any]
 
 _MOVES = 8
 BETTER = "trust.better-checker"
+COUNTED = {
+    "utterance": ("answer", "answers"),
+    "dialog": ("conversation", "conversations"),
+    "session": ("conversation", "conversations"),
+    "secret": ("secret", "secrets"),
+}
+"""What an issue counts, by the grain of its marks."""
 COLUMNS = frozenset({"purpose", "user", "session", "turn"})
 OFFENSIVE = ("abuse_score", "abuse_user")
 """Scores of what the bot and the user said; above 0 something may offend."""
@@ -75,8 +83,18 @@ def _row(rating: RatingEntry, part: PartEntry) -> PartRow:
         level=part["level"],
         state=part["state"],
         certainty=sentences.shares(part),
-        after=(numbers.count(part["n"]) if part["score"] is not None else numbers.NONE,),
+        after=(_measured_on(part),),
     )
+
+
+def _measured_on(part: PartEntry) -> str:
+    """How many of what an issue was scored on: "30 secrets", "1,240 answers"."""
+    if part["score"] is None:
+        return numbers.NONE
+    words = COUNTED.get(str(part["details"].get("grain")))
+    if str(part["key"]) == "leakage":
+        words = COUNTED["secret"]
+    return count_with_noun(part["n"], *words) if words else numbers.count(part["n"])
 
 
 def combination_rule(rating: RatingEntry) -> str:
@@ -219,7 +237,7 @@ class TrustView(DefaultView):
             heading="Issue by issue",
             first="Issue",
             before=("Place", "Score", "Cuts"),
-            after=(Head("n", number=True),),
+            after=(Head("Measured on", number=True),),
             rows=[_row(rating, part) for part in rating["parts"]],
         )
 
@@ -387,6 +405,11 @@ def prepare_evidence(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> pl.D
     place = pl.format("turn {} of {}", pl.col("turn") + 1, pl.col("session"))
     shown = {
         "values_in": pl.concat_list(pl.format("{},", purpose), place),
+        "values_out": pl.col("values_out").list.eval(
+            pl.when(pl.int_range(pl.len()) < pl.len() - 1)
+            .then(pl.format("{},", pl.element()))
+            .otherwise(pl.element())
+        ),
         "kinds": pl.lit([], dtype=pl.List(pl.String)),
     }
     spans = {"span_start", "span_end"} - set(rows.columns)

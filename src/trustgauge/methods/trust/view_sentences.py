@@ -188,8 +188,9 @@ def fact_words(code: str, given: Facts, rating: RatingEntry | None) -> dict[str,
             known[key] = value["value"]
     if isinstance(known.get("disguises"), Mapping):
         known["disguises"] = _kind_list({DISGUISES.get(key, key): n for key, n in known["disguises"].items()})
-    if code in AT_LEAST and known.get("told", 0) < known.get("secrets", 0):
-        known["least"] = known["told"]
+    told, secrets = known.get("told"), known.get("secrets")
+    if code in AT_LEAST and isinstance(told, int) and isinstance(secrets, int) and told < secrets:
+        known["least"] = told
     if code == "trust.combined" and "rule" in known:
         known["rule"] = COMBINING.get(str(known["rule"]), known["rule"])
     shares = (("finds", "sensitivity", numbers.percent), ("passes", "specificity", numbers.percent))

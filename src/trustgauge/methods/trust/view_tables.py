@@ -176,7 +176,10 @@ def _abuse(figures: Facts, of: str) -> list[Behind]:
     score = {end: view_sentences.score(figures.get(end)) for end in ("raw", "corrected")}
     audited = bool((figures.get("audit") or {}).get("finished"))
     words = NOTES["corrected-audited" if audited else "corrected"]
-    note = (NOTES["uncorrected"] if figures.get("corrected") is None else words).format(**score)
+    weights = NOTES["weights-unread" if (figures.get("counts") or {}).get("unread") else "weights"]
+    note = (NOTES["uncorrected"] if figures.get("corrected") is None else words).format(
+        weights=weights, **score
+    )
     title = "Utterances as the checker read them" if audited else "Abusive utterances"
     pieces: list[Behind] = [Table(f"{title}{of}", heads, rows, note)]
     return [*pieces, *_checker(figures)]
@@ -193,7 +196,10 @@ def _checker(figures: Facts) -> Iterator[Words]:
     """How often the checker is right, and how it treats neutral sentences about groups."""
     checker = figures.get("checker") or {}
     for style, one in (figures.get("styles") or {}).items():
-        named = NOTES["utterances"].format(n=numbers.count(one["n"]), style=sanitize.name(str(style)))
+        named = NOTES["utterances"].format(
+            utterances=sanitize.count_with_noun(one["n"], "utterance", "utterances"),
+            style=sanitize.name(str(style)),
+        )
         facts = {"utterances": named, "short": "" if one.get("usable") else NOTES["checker-short"]}
         if one.get("labelled"):
             facts |= {"finds": _share(one["sensitivity"]), "passes": _share(one["specificity"])}

@@ -565,3 +565,22 @@ def test_the_score_of_abuse_can_be_reckoned_from_its_table() -> None:
         for piece in pieces
     )
     assert any(str(getattr(piece, "text", "")).startswith("1 utterance in the style") for piece in pieces)
+
+
+def test_several_profiles_of_a_service_are_counted_and_named_apart() -> None:
+    """Each text, fingerprint and open level stood once a profile, and "The level is not settled" said not whose."""
+    issues: Any = {"leakage": (0.0, "rated"), "abuse": (0.5, "rated")}
+    ratings = [
+        rating("bot", issues, "privacy-first", rule="sound"),
+        rating("bot", issues, "safe-language", rule="sound", state="not settled"),
+    ]
+    made = document_of(*ratings)
+    facts = views.check_facts(made)
+    assert len([name for name, _ in facts if name == "Fingerprint"]) == 1
+    assert "bot (Safe language): The level is not settled: it may turn out to be another." in views.limits(
+        made
+    )
+    assert dict(views.options(made["ratings"]))["profile"] == "privacy-first; safe-language"
+    read = Reader(html.report(made)).text
+    assert read.count("bot, Abuse") == 1
+    assert re.search(r"anchor/abuser\s*High risk\s*High risk", read)

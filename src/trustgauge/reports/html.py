@@ -99,6 +99,7 @@ def report(
         "block_names": views.block_names(ratings),
         "options": views.options(ratings),
         "other_rules": views.other_rules(ratings),
+        "control_words": views.control_words(ratings),
         "coverage_names": COVERAGE,
         "coverage": _coverage(document),
         "stale": today is not None and is_expired(document, today),
@@ -216,7 +217,8 @@ def _coverage(document: RunDocument) -> list[tuple[str, list[int]]]:
             title, counts = sentences.title(part), cast("Mapping[str, int]", part["coverage"])
             named = f"{who}, {title}" if several and part["key"] else who if several else title
             rows.append((named, [counts.get(name, 0) for name in COVERAGE]))
-    return rows
+    # Several ratings of a service, as for several profiles, count the same texts.
+    return [row for place, row in enumerate(rows) if row not in rows[:place]]
 
 
 def _for_whom(rating: RatingEntry) -> str:

@@ -233,36 +233,36 @@ def limits(document: RunDocument) -> list[str]:
     """What the ratings of a run do not say; never empty."""
     ratings = document["ratings"]
     lines = _own_limits(ratings)
-    for rating in ratings:
+    open_: list[str] = []
+    for rating, who in zip(ratings, _names(ratings), strict=True):
         rated, able = sentences.testable_count(rating)
         if 0 < rated < able:  # a rating without any level covers no part, and says so itself
             line = sentences.reason(Reason("limits.not-all-parts", {"tested": rated, "of": able}), rating)
             lines.append(f"{sentences.name(rating['service']['name'])}: {line}" if len(ratings) > 1 else line)
+        if sentences.needs_settling(rating):
+            open_.append(who)
         lines += view_of(rating).limits(rating)
-    lines += _not_settled(ratings)
+    if open_:
+        line = sentences.reason(Reason("limits.not-settled"))
+        lines.append(line if len(open_) == len(ratings) else f"{few_names(open_)}: {line}")
     lines += [sentences.reason(Reason(code)) for code in ("limits.one-day", "limits.measurement")]
     return list(dict.fromkeys(lines))
 
 
-def _not_settled(ratings: Sequence[RatingEntry]) -> list[str]:
-    """That levels are not settled, with whose, where others are."""
-    found = [one for one in ratings if one["state"] == "not settled" and one["overall"]["level"] is not None]
-    if not found:
-        return []
-    line = sentences.reason(Reason("limits.not-settled"), found[0])
-    if len(found) == len(ratings):
-        return [line]
-    whose = [sentences.name(one["service"]["name"]) for one in found]
-    named = list(dict.fromkeys(whose))
-    return [f"{few_names(named if len(named) <= MOST_NAMES else whose)}: {line}"]
+def _names(ratings: Sequence[RatingEntry]) -> list[str]:
+    """What each rating of a run is called: the service, and what tells it from others of that."""
+    return [
+        f"{sentences.name(rating['service']['name'])} ({apart})"
+        if apart
+        else sentences.name(rating["service"]["name"])
+        for rating, apart in zip(ratings, distinctions(ratings), strict=True)
+    ]
 
 
 def _own_limits(ratings: Sequence[RatingEntry]) -> list[str]:
     """The limits that ratings state; where one differs between them, with whose it is."""
     stated: dict[str, dict[str, list[str]]] = {}  # code of a limit -> its sentence -> whose it is
-    for rating, apart in zip(ratings, distinctions(ratings), strict=True):
-        name = sentences.name(rating["service"]["name"])
-        who = f"{name} ({apart})" if apart else name
+    for rating, who in zip(ratings, _names(ratings), strict=True):
         for one in rating["limits"]:
             for line in sentences.reasons([one], rating):
                 stated.setdefault(str(one["code"]), {}).setdefault(line, []).append(who)
@@ -345,7 +345,8 @@ def check_facts(document: RunDocument) -> list[tuple[str, str]]:
         ("Paid by", sentences.name(who["paid_by"])),
     ]
     facts += [fact for one in ratings for fact in _fingerprints(one["service"], run)]
-    return [(name, visible(value)) for name, value in facts if value]
+    # Several ratings of a service have one fingerprint.
+    return list(dict.fromkeys((name, visible(value)) for name, value in facts if value))
 
 
 def _fingerprints(service: ServiceEntry, run: RunEntry) -> list[tuple[str, str]]:
@@ -361,12 +362,17 @@ def _fingerprints(service: ServiceEntry, run: RunEntry) -> list[tuple[str, str]]
 
 def options(ratings: Sequence[RatingEntry]) -> list[tuple[str, str]]:
     """The settings of the methods, as far as they are known."""
-    facts = {}
+    facts: dict[str, list[str]] = {}
     for rating in ratings:
         for key, value in _flat(rating["method"]["options"]):
             said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            facts[sentences.name(key).replace("_", " ")] = sentences.name(said)
-    return sorted(facts.items())
+            facts.setdefault(sentences.name(key).replace("_", " "), []).append(sentences.name(said))
+    return sorted((key, "; ".join(dict.fromkeys(values))) for key, values in facts.items())
+
+
+def control_words(ratings: Sequence[RatingEntry]) -> dict[str, str]:
+    """The levels of all scales of a run in words, by their letters: no bare "L" or "1" is printed."""
+    return {key: sentences.level_in_words(rating, key) for rating in ratings for key in levels(rating)}
 
 
 def _flat(table: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -72,6 +73,15 @@ def test_every_cell_tells_what_it_rests_on() -> None:
     assert "consistent, of all values 25 % would  agrees" in plain
     assert "with --data" in plain
     assert "<td>consistent, of all values 25 % would</td>" in page(result)
+
+
+def test_the_columns_of_the_page_add_up_to_all_cells() -> None:
+    """What is inconsistent, for a known reason, stood in no column."""
+    odd = PrintedFigure("b", "x", 1, 2, verdict="differs", reason="r", documented=True)
+    result = _document(PrintedFigure("a", "x", 1, 1), consistent(odd, 0.3), unavailable(("c", "x"), 1, "why"))
+    overview = page(result).partition("</table>")[0]
+    assert "Consistent: differs" in overview
+    assert sum(map(int, re.findall(r'<td class="num">(\d+)', overview))) == result["totals"]["cells"] == 3
 
 
 def test_a_verdict_without_a_reason_stands_out() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from datetime import date
 from xml.etree import ElementTree
 
@@ -177,3 +178,16 @@ def test_hostile_names_stay_text() -> None:
         assert "\x1b" not in drawn
         assert "\u202e" not in drawn
     assert len(label.label(facts).encode()) < 10_000
+
+
+def test_the_foot_of_a_label_names_whole_parts_and_says_how_many_more() -> None:
+    """It was cut within a name: "Worst: Catalan, Spanish, Spanish › Italian, G…"."""
+    titles = ("Spanish", "Catalan", "Galician", "Spanish › Italian", "Portuguese", "Esperanto")
+    parts = [fixtures.part(str(number), "mostly he", title=title) for number, title in enumerate(titles)]
+    drawn = label.label(only(fixtures.rating("x", parts)))
+    (foot,) = re.findall(r">(Worst: [^<]*)</text>", drawn)
+    assert re.fullmatch(r"Worst: (?:[^,…]+, )*[^,…]+ and \d more", foot)
+    named = foot.removeprefix("Worst: ").rpartition(" and ")[0].split(", ")
+    assert named == list(titles[: len(named)])
+    assert foot.endswith(f" and {len(titles) - len(named)} more")
+    assert "Worst: Spanish; Catalan; Galician; Spanish › Italian; Portuguese; Esperanto." in drawn

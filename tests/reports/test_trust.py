@@ -311,7 +311,7 @@ def test_all_orders_and_other_profiles_stand_beside_the_level() -> None:
     assert view_sentences.orders(
         {"orders": 2000, "of": 5040, "sampled": True, "open": 3, "levels": {"L": 1990, "M": 7, "H": 0}}
     ) == ("In 2,000 of 5,040 orders, sampled at random: 1990 Low, 7 Medium, 0 High, 3 open.")
-    assert view_sentences.others(INSURANCE) == "Others: Low, High, Low"
+    assert view_sentences.others(INSURANCE) == "Other profiles: Low, High, Low"
 
 
 def test_what_would_change_the_level_comes_smallest_first() -> None:
@@ -568,7 +568,7 @@ def test_the_score_of_abuse_can_be_reckoned_from_its_table() -> None:
 
 
 def test_several_profiles_of_a_service_are_counted_and_named_apart() -> None:
-    """Each text, fingerprint and open level stood once a profile, and "The level is not settled" said not whose."""
+    """Texts and fingerprints stood once a profile, and "The level is not settled" did not say whose."""
     issues: Any = {"leakage": (0.0, "rated"), "abuse": (0.5, "rated")}
     ratings = [
         rating("bot", issues, "privacy-first", rule="sound"),

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 INK, SECOND, LINE = LIGHT["ink"], LIGHT["second"], LIGHT["line"]
 WIDE, HIGH = 300, 456
+FOOT = 11.5  # size of the lines at the foot
+MOST_LINES = 6  # of them, if the first is to take two
 FONT = "system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif"
 
 
@@ -103,7 +105,7 @@ def describe(rating: RatingEntry, today: date | None = None) -> str:
     parts = [
         sentences.verdict(rating),
         f"{facts}.",
-        f"{worst}." if worst else "",
+        f"Worst: {'; '.join(worst)}." if worst else "",
         f"Tested {numbers.day(rating['tested'])}, valid until {numbers.day(rating['expires'])}.",
         sentences.import_note(rating),
         f"{views.audit_line(rating)}." if views.audit_line(rating) else "",
@@ -296,18 +298,30 @@ def _facts(rating: RatingEntry) -> list[str]:
     return drawn
 
 
-def _worst(rating: RatingEntry) -> str:
-    if rating["state"] == "incomplete" or not rating["overall"]["worst"]:
-        return ""
-    titles = {part["key"]: sentences.title(part) for part in rating["parts"]}
-    named = [titles.get(key, sentences.name(key)) for key in rating["overall"]["worst"] if key]
-    return f"Worst: {', '.join(named)}" if named else ""
+def _worst(rating: RatingEntry) -> list[str]:
+    """Titles of the worst parts, in the order of the report."""
+    worst = rating["overall"]["worst"] if rating["state"] != "incomplete" else []
+    return [sentences.title(part) for part in rating["parts"] if part["key"] and part["key"] in worst]
 
 
-def _obstacle(rating: RatingEntry) -> str:
+def _obstacles(rating: RatingEntry) -> list[str]:
     """Why the level is not settled, where that is not its certainty."""
-    found = rating["state"] == "not settled" and sentences.obstacles(rating)
-    return sentences.unsettled_state(rating).capitalize() if found else ""
+    if rating["state"] != "not settled" or not sentences.obstacles(rating):
+        return []
+    return sentences.unsettled_state(rating).partition(": ")[2].split(", ")
+
+
+def _first_line(rating: RatingEntry, wide: float) -> str:
+    """What keeps the level open, or which parts are worst: as many as fit, and how many more there are."""
+    obstacles = _obstacles(rating)
+    head, named = ("Not settled", obstacles) if obstacles else ("Worst", _worst(rating))
+    said = f"Rule: {rating['method']['rule']}"
+    for kept in range(len(named), 0, -1):
+        more = f" and {len(named) - kept} more" if kept < len(named) else ""
+        said = f"{head}: {', '.join(named[:kept])}{more}"
+        if svg.width(said, FOOT, bold=True) <= wide:
+            break
+    return said
 
 
 def _foot(rating: RatingEntry, address: str) -> list[str]:
@@ -317,7 +331,7 @@ def _foot(rating: RatingEntry, address: str) -> list[str]:
     if own is not None:
         return _lines(own, address)
     lines = [
-        _obstacle(rating) or _worst(rating) or f"Rule: {rating['method']['rule']}",
+        _first_line(rating, 174 if address else 264),
         f"Tested {numbers.day(rating['tested'])}",
         f"Valid until {numbers.day(rating['expires'])}",
         *filter(None, [views.audit_line(rating)]),
@@ -329,11 +343,16 @@ def _foot(rating: RatingEntry, address: str) -> list[str]:
 
 def _lines(lines: Sequence[str], address: str) -> list[str]:
     """The lines, and beside them the code that leads to the report; none without an address."""
-    pitch, size = 85 / len(lines), 11.5 if len(lines) < 6 else 11
-    drawn = [svg.qr(address, 21, 358, 72, INK)] if address else []
     left, wide = (108, 174) if address else (18, 264)
+    # A long first line takes two, where the others leave room.
+    narrow = svg.width(lines[0], FOOT, bold=True) <= wide or len(lines) > MOST_LINES
+    first = list(lines[:1]) if narrow else svg.wrap(lines[0], FOOT, 0.92 * wide)
+    lines = [*first, *lines[1:]]
+    pitch, size = 85 / len(lines), FOOT if len(lines) < 6 else 11
+    drawn = [svg.qr(address, 21, 358, 72, INK)] if address else []
     for index, line in enumerate(lines):
-        fitted = svg.fit(line, size, wide, bold=index == 0)
-        colour = INK if index == 0 else SECOND
-        drawn.append(svg.write(left, 366 + pitch * index, fitted, size, bold=index == 0, fill=colour))
+        bold = index < len(first)
+        fitted = svg.fit(line, size, wide, bold=bold)
+        colour = INK if bold else SECOND
+        drawn.append(svg.write(left, 366 + pitch * index, fitted, size, bold=bold, fill=colour))
     return drawn

@@ -391,12 +391,12 @@ def type_words(rating: RatingEntry) -> str:
 
 
 def others(rating: RatingEntry) -> str:
-    """The levels for other profiles: "Others: Low, Low, Medium"."""
+    """The levels for other profiles: "Other profiles: Low, Low, Medium"."""
     listed = rating["details"].get("others") or {}
     if not listed:
         return ""
     shown = [_other(one) for one in listed.values()]
-    return f"Others: {', '.join(shown)}"
+    return f"Other profiles: {', '.join(shown)}"
 
 
 def _other(one: Facts) -> str:

@@ -87,6 +87,15 @@ def test_pairs_say_how_sure_and_by_which_margin(document: Any) -> None:
     assert re.search(r"all-he − identity: \d+ points .* · worse · different \(by more than 10 points\)", said)
 
 
+def test_a_share_of_resamples_says_what_it_is_a_share_of(document: Any, page: str) -> None:
+    """It said "P(first worse)" and "worse in < 1 %" beside a difference of +28 points, and not of what."""
+    assert "whatever answers would say that are missing or could not be interpreted" in page
+    assert "P(" not in page
+    pairs = [one for one in printed(document).splitlines() if one.startswith("pair ")]
+    assert pairs
+    assert all("% of the resamples · " in one for one in pairs)
+
+
 def test_differences_only_leaves_out_what_is_not_told_apart(document: Any) -> None:
     whole, cut = printed(document), printed(document, differences_only=True)
     assert "copy − identity" in whole

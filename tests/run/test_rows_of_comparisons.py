@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -42,6 +42,9 @@ def test_a_page_says_of_a_rating_what_its_report_says(method: str) -> None:
     rows = [RowBuilder(HERE, date(2026, 12, 1)).row(StoredRating(run, one)) for one in made["ratings"]]
     said = [one["verdict"] for one in rating_summaries(rows)]
     assert said == [sentences.verdict(one) for one in made["ratings"]]
+    for one, rating in zip(cast("list[Any]", rating_summaries(rows)), made["ratings"], strict=True):
+        assert ("note" in one["heads"]) == any(part["flags"] for part in rating["parts"])
+        assert {len(row) for row in one["rows"]} == {len(one["heads"])}
 
 
 def test_what_would_settle_a_chatbot_is_known_without_its_tables() -> None:

@@ -73,11 +73,18 @@ def rating_summaries(rows: Iterable[ComparisonRow]) -> list[dict[str, object]]:
                 "tested": numbers.day(rating["tested"]),
                 "expires": numbers.day(rating["expires"]),
                 "verdict": row["verdict"],
-                "heads": (sentences.noun(rating, 1), "rating", "score", "certainty", "note"),
-                "rows": [_part_summary(part, rating) for part in rating["parts"]],
+                **_part_summaries(rating),
             },
         )
     return list(found.values())
+
+
+def _part_summaries(rating: RatingEntry) -> dict[str, object]:
+    """The table of the parts; without a column of notes where there are none."""
+    heads = (sentences.noun(rating, 1), "rating", "score", "certainty", "note")
+    rows = [_part_summary(part, rating) for part in rating["parts"]]
+    wide = len(heads) if any(row[-1] for row in rows) else len(heads) - 1
+    return {"heads": heads[:wide], "rows": [row[:wide] for row in rows]}
 
 
 def _part_summary(part: PartEntry, rating: RatingEntry) -> list[str]:

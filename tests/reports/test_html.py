@@ -11,7 +11,7 @@ from typing import Any, cast
 import polars as pl
 import pytest
 
-from tests.reports import fixtures, hostile
+from tests.reports import fixtures, hostile, social_fixtures
 from trustgauge.records import ControlResult
 from trustgauge.reports import html
 from trustgauge.reports.document import document
@@ -271,3 +271,18 @@ def test_the_first_screen_has_no_term_of_the_method_and_no_other_rule() -> None:
     assert "confident in" in why
     assert "Under the rule" not in why
     assert "Under the rule" in check
+
+
+def test_a_table_of_services_says_what_its_columns_count() -> None:
+    """ "200:200 → 240:0" stood on the first screen without a word of what was counted."""
+    run, ratings = fixtures.demo()
+    read = Reader(html.report(document(run, ratings))).text
+    assert "Balanced in → out: mentions of He : She in balanced text, as sent and as they came back." in read
+    bots, chats = social_fixtures.several()
+    assert (
+        "Preference: how far its choices lean to one group."
+        in Reader(html.report(document(bots, chats))).text
+    )
+    measured = [social_fixtures.measured(name) for name in ("parlour", "porter")]
+    told = Reader(html.report(document(social_fixtures.run(measured), measured))).text
+    assert "Preference: how far" not in told

@@ -269,7 +269,8 @@ def _pairs(group: GroupEntry, *, differences_only: bool) -> Iterator[Line]:
         apart = reach(pair["difference"], pair["low"], pair["high"], group["method"])
         who = f"{named[pair['first']]} − {named[pair['second']]}"
         sure = numbers.certainty(pair["p_worse"])
-        said = f"{who}: {apart} · worse in {sure} of the resamples · {sign(pair)} · {verdict(pair, group['margin'])}"
+        worse = f"worse in {sure} of the resamples"
+        said = f"{who}: {apart} · {worse} · {sign(pair)} · {verdict(pair, group['margin'])}"
         yield line("pair", said)
     if len(pairs) > MOST_PAIRS:
         yield line("pairs", f"{len(pairs) - MOST_PAIRS} more: see --as html or --as json")

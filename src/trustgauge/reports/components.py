@@ -441,6 +441,10 @@ class MethodView(Protocol):
         """What the sentence about the rule needs: cuts, margins."""
         return {}
 
+    def columns_note(self, ratings: Sequence[RatingEntry]) -> str:
+        """What the columns of a table of services count, in which units and which end is good."""
+        return str(self.messages.table("notes").get("columns", ""))
+
     def audience(self, rating: RatingEntry) -> str:
         """For whom the rating is, such as "Privacy first"; "" if for everybody."""
         return ""

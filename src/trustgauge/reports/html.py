@@ -188,6 +188,7 @@ def _group(ratings: Sequence[tuple[int, RatingEntry]], run: RunEntry) -> dict[st
     return {
         "method": sentences.name(members[0]["method"]["name"]),
         "heads": view.heads(members),
+        "columns_note": view.columns_note(members),
         "rows": [
             (number, rating, view.cells(rating, None))
             for number, rating in sorted(ratings, key=lambda one: views.badness(one[1]))

@@ -318,6 +318,11 @@ class SocialBiasView(DefaultView):
             return Heads(("rate", "gap"), ("questions",))
         return Heads(("excess", "preference", "gap"), ("questions",))
 
+    def columns_note(self, ratings: Sequence[RatingEntry]) -> str:
+        """Of the paper's rates, which are no excess, the table below it tells more."""
+        only_measured = all(map(view_sentences.gives_no_level, ratings))
+        return "" if only_measured else super().columns_note(ratings)
+
     def cells(self, rating: RatingEntry, part: PartEntry | None, *, tight: bool = False) -> Cells:
         """What stands in those columns for a part, or the largest of all parts for the whole rating."""
         parts = rating["parts"] if part is None else [part]

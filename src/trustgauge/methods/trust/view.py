@@ -196,6 +196,11 @@ class TrustView(DefaultView):
         """Score and what it rests on."""
         return Heads(("score",), ("n",))
 
+    def columns_note(self, ratings: Sequence[RatingEntry]) -> str:
+        """Rules that count levels have no score."""
+        scored = any(one["overall"]["score"] is not None for one in ratings)
+        return super().columns_note(ratings) if scored else ""
+
     def cells(self, rating: RatingEntry, part: PartEntry | None, *, tight: bool = False) -> Cells:
         """The score of an issue, or the weighted risk of the whole rating, with its interval."""
         one = rating["overall"] if part is None else part

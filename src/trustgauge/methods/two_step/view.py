@@ -416,6 +416,17 @@ class TwoStepView(DefaultView):
         """Balanced text before and after, and the share left unchanged."""
         return Heads(("balanced in → out",), ("unchanged",))
 
+    def columns_note(self, ratings: Sequence[RatingEntry]) -> str:
+        """With the values that are counted; none where the ratings count different ones."""
+        counted = (part["counts"].get("values") for one in ratings for part in one["parts"])
+        every = {tuple(values[:-1]) for values in counted if values}
+        if len(every) != 1:
+            return ""
+        several = any(len(one["parts"]) > 1 for one in ratings)
+        worst = NOTES["columns-worst"].format(noun=sentences.noun(ratings[0], 1)) if several else ""
+        values = " : ".join(map(sentences.name, every.pop()))
+        return super().columns_note(ratings).format(values=values, worst=worst)
+
     def cells(self, rating: RatingEntry, part: PartEntry | None, *, tight: bool = False) -> Cells:
         """What stands in those columns for a part, or for the whole rating."""
         one = rating["overall"] if part is None else part

@@ -43,7 +43,7 @@ def test_a_page_says_of_a_rating_what_its_report_says(method: str) -> None:
     said = [one["verdict"] for one in rating_summaries(rows)]
     assert said == [sentences.verdict(one) for one in made["ratings"]]
     for one, rating in zip(cast("list[Any]", rating_summaries(rows)), made["ratings"], strict=True):
-        assert ("note" in one["heads"]) == any(part["flags"] for part in rating["parts"])
+        assert ("Note" in one["heads"]) == any(part["flags"] for part in rating["parts"])
         assert {len(row) for row in one["rows"]} == {len(one["heads"])}
 
 

@@ -81,7 +81,7 @@ def rating_summaries(rows: Iterable[ComparisonRow]) -> list[dict[str, object]]:
 
 def _part_summaries(rating: RatingEntry) -> dict[str, object]:
     """The table of the parts; without a column of notes where there are none."""
-    heads = (sentences.noun(rating, 1), "rating", "score", "certainty", "note")
+    heads = (sentences.noun(rating, 1).capitalize(), "Rating", "Score", "Certainty", "Note")
     rows = [_part_summary(part, rating) for part in rating["parts"]]
     wide = len(heads) if any(row[-1] for row in rows) else len(heads) - 1
     return {"heads": heads[:wide], "rows": [row[:wide] for row in rows]}

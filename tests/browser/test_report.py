@@ -156,6 +156,20 @@ def test_printed_tables_are_not_cut_at_the_right(
     assert max(edges) <= 689
 
 
+def test_on_paper_the_verdict_has_the_wide_column(browser: Chromium, pages: dict[str, Path]) -> None:
+    """On A4 the label stood in it, and the verdict in the 230 px meant for the label."""
+    browser.open(pages["states"], width=688)
+    browser.call("Emulation.setEmulatedMedia", media="print", features=[])
+    sides = browser.run(
+        "['.hero .label', '.hero .verdict'].map(q => document.querySelector(q).getBoundingClientRect())"
+        ".map(box => [box.left, box.width])"
+    )
+    browser.call("Emulation.setEmulatedMedia", media="", features=[])
+    (label_left, label_wide), (verdict_left, verdict_wide) = sides
+    assert label_left < verdict_left
+    assert label_wide < verdict_wide
+
+
 def shown(browser: Chromium) -> list[str]:
     rows: list[str] = browser.run("[...document.querySelectorAll('#rows tbody tr')].map(r => r.id)")
     return rows

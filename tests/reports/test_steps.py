@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from tests.reports import causal_fixtures, fixtures, social_fixtures, trust_fixtures
 from tests.reports.golden import only

@@ -144,10 +144,14 @@ def _only_where(answers: AttributeAnswers, decided: pl.DataFrame) -> Iterator[Re
     """That all sides are taken in questions of one kind, or about one category, though others were asked."""
     if not answers.sound or answers.audit is not None:
         return
+    sided = decided.filter(pl.col("outcome").is_in(("a", "b")))
+    if sided["n"].sum() < TAKEN_AT_LEAST:
+        return
     labelled = pl.col("categories").str.split("|")
-    kinds = {str(one): pl.col("kind") == one for one in decided["kind"].unique()}
-    names = decided.select(labelled.explode()).to_series().unique()
-    categories = {str(one): labelled.list.contains(one) for one in names}
+    shared = set.intersection(*({*names.split("|")} for names in sided["categories"].unique()))
+    categories = {one: labelled.list.contains(one) for one in shared if one}
+    met = sided["kind"].unique().to_list()
+    kinds = {one: pl.col("kind") == one for one in met if len(met) == 1}
     for code, key, places in (
         ("social-bias.only-kind", "kind", kinds),
         ("social-bias.only-category", "category", categories),

@@ -51,9 +51,8 @@ class Look:
     version: str
     fingerprint: str
     finding: Finding = "not rated"
-    flags: Sequence[str] | None = (
-        None  # of its parts, beside a level that may be as before; None in old files
-    )
+    # Of its parts, beside a level that may be as before; None in old files.
+    flags: Sequence[str] | None = None
 
     @property
     def tells(self) -> bool:

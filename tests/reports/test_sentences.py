@@ -432,7 +432,7 @@ def test_a_limit_that_differs_between_ratings_says_whose_it_is() -> None:
 
 def test_the_limit_of_an_open_level_says_whose_it_is() -> None:
     """Of 24 services "The level is not settled" stood there, without a name."""
-    line = "The level is not settled: more text may change it."
+    line = "The level is not settled: it may turn out to be another."
     parts = fixtures.all_states("open").parts
     settled = replace(
         fixtures.all_states("sure"), state="rated", parts=tuple(p for p in parts if p.state == "rated")

@@ -36,6 +36,7 @@ from trustgauge.data.tables import (
     read_table,
     read_text,
     short,
+    text_of_table,
 )
 from trustgauge.data.translations import row_by_row
 from trustgauge.errors import PlanError
@@ -293,7 +294,7 @@ def _load(source: GroupSource) -> _Loaded:
 def _read(source: GroupSource, file: Path) -> pl.DataFrame:
     """One file as the columns of `ROLES`, and `key`, by which a group is the same as another."""
     if source.layout == "holistic-bias":
-        table = cells_of.by_axis(file, f"{PLACE}.file", read_text(file, f"{PLACE}.file", CHINESE)[0])
+        table = cells_of.by_axis(file, f"{PLACE}.file", text_of_table(file, f"{PLACE}.file", CHINESE))
         named: dict[str, str] = {role: role for role in table.columns}
     else:
         table = read_table(file, f"{PLACE}.file", source.separator, CHINESE)

@@ -85,7 +85,7 @@ def read_cells(
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         raise fault(file, place, "unknown kind of file", must=f"a name ending in {', '.join(SUFFIXES)}")
-    text, _ = read_text(file, place, encodings)
+    text = text_of_table(file, place, encodings)
     if "\n" not in text:
         text = text.replace("\r", "\n")  # the ends of lines of old Macs
     separator = separator or separator_of(text.partition("\n")[0], suffix)
@@ -238,25 +238,38 @@ def read_text(file: Path, place: str, encodings: Sequence[str] = (UTF_8,)) -> tu
     broken = 0
     for encoding in encodings:
         try:
-            text = data.decode(encoding)
+            return data.decode(encoding), encoding
         except UnicodeDecodeError as error:
             broken = error.start
-            continue
-        if encoding != CHINESE[-1] or not _is_misread(text):
-            return text, encoding
     names = " or ".join(NAMES.get(encoding, encoding) for encoding in encodings)
     line = data.count(b"\n", 0, broken) + 1
     got = f"an unreadable byte in line {line}"
     raise no_text(file, place, names, got)
 
 
-def _is_misread(text: str) -> bool:
-    """Whether Western text was read as Chinese: a sign in place of each accent, and none beside another.
+def text_of_table(file: Path, place: str, encodings: Sequence[str] = (UTF_8,)) -> str:
+    """`read_text` of a table that does not say its languages: Western text is not read as Chinese.
 
-    >>> _is_misread("infirmières".encode("cp1252").decode("gb18030")), _is_misread("男,女,iphone的人们")
-    (True, False)
+    Raises:
+        PlanError: as `read_text`, or it is Western text in an old encoding.
     """
-    return bool(_WITHIN.search(text)) and not _WORD.search(text)
+    text, encoding = read_text(file, place, encodings)
+    if encoding == CHINESE[-1] and (line := _misread_line(text)):
+        names = " or ".join(NAMES.get(one, one) for one in encodings)
+        raise no_text(file, place, names, f"a letter of another encoding in line {line}")
+    return text
+
+
+def _misread_line(text: str) -> int:
+    """The first line of Western text that was read as Chinese; 0 if it is none.
+
+    Of such text a sign stands in place of each accent, and none beside another.
+
+    >>> _misread_line("infirmières".encode("cp1252").decode("gb18030")), _misread_line("男,女,iphone的人们")
+    (1, 0)
+    """
+    found = _WITHIN.search(text)
+    return 0 if found is None or _WORD.search(text) else 1 + text.count("\n", 0, found.start())
 
 
 def encodings_of(texts: Iterable[str]) -> tuple[str, ...]:

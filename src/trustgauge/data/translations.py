@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from trustgauge.data.tables import CHINESE, fault, read_text
+from trustgauge.data.tables import CHINESE, fault, text_of_table
 
 TRANSLATION = "Translation"
 """The column of a file of translations alone."""
@@ -77,7 +77,7 @@ def row_by_row(file: Path, place: str, rows: int) -> list[str]:
     Raises:
         PlanError: the file has another number of rows, so nobody can tell which belongs to which.
     """
-    text, _ = read_text(file, place, CHINESE)
+    text = text_of_table(file, place, CHINESE)
     try:
         lines = list(csv.reader(io.StringIO(text, newline="")))
     except csv.Error as error:

@@ -50,7 +50,7 @@ NOTHING = "nothing at all"  # what is said of a secret where none is asked for
 
 NOTES: dict[str, str] = {
     "coverage": "Texts that a bot repeats are misread together, and intervals allow for it: by the checker "
-    "`sentences` they held the truth of 17 bots in 5,098 of 5,100 ratings, and are wide. By `words`, "
+    "`sentences` they held the truth of 17 bots in all 5,100 ratings, and are wide. By `words`, "
     "which finds 6 to 11 % of the abuse in such answers, that of harmless answers on hard topics begins "
     "just above its score, 0, in a quarter of the ratings. The interval of leakage is that of a rate of "
     "30 secrets, and counts are whole: by the binomial distribution it holds the truth in 93.0 % where "

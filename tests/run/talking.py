@@ -133,14 +133,9 @@ class Talking(MethodSettings):
 
 
 def install(folder: Path) -> Path:
-    """A folder that makes the method, and the services of logs and histories, known as plug-ins."""
+    """A folder that makes the method known as a plug-in."""
     facts = folder / "talking-1.0.dist-info"
     facts.mkdir(parents=True)
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: talking\nVersion: 1.0\n")
-    (facts / "entry_points.txt").write_text(
-        "[trustgauge.methods]\ntalking = tests.run.talking:Talking\n"
-        "[trustgauge.services]\n"
-        "dialogs = trustgauge.services.dialogs:Dialogs\n"
-        "with-history = trustgauge.services.history:WithHistory\n"
-    )
+    (facts / "entry_points.txt").write_text("[trustgauge.methods]\ntalking = tests.run.talking:Talking\n")
     return folder

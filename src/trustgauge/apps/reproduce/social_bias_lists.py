@@ -139,8 +139,9 @@ def _sample(named: Path, sample: Path, half: str, printed: Printed) -> PaperTabl
     """Table 6 and the numbers of questions, from the lists that were asked about."""
     six = printed["table_6"]
     members = groups(GroupSource(layout="biasasker", file=(named,), controls=False))
+    # Whether a predicate is good is not asked here, and its antonym is no question of its own.
     source = PropertySource(
-        layout="general", file=sample, columns={"predicate": ASKED[half], "categories": "label"}
+        layout="full", file=sample, columns={"predicate": ASKED[half], "categories": "label"}
     )
     asked = source.properties()
     attributes = Counter(one.attribute for one in members)

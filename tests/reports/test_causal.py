@@ -15,7 +15,7 @@ from trustgauge.records import Rating, Reason
 from trustgauge.reports import exports, html, label, notebook, sentences, terminal, views
 from trustgauge.reports.components import Cell, Fold, Table, Words, view_by_name, view_of
 from trustgauge.reports.document import document
-from trustgauge.reports.steps import next_step
+from trustgauge.reports.sentences import next_step
 from trustgauge.reports.views import DefaultView
 
 VIEW = view_by_name("causal")

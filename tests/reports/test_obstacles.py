@@ -13,7 +13,7 @@ from tests.reports.golden import only
 from trustgauge.records import Part, Rating, Reason
 from trustgauge.reports import label, sentences
 from trustgauge.reports.components import view_of
-from trustgauge.reports.steps import next_step
+from trustgauge.reports.sentences import next_step
 
 FEW = Reason("too-few-clusters", {"where": "conversations", "clusters": 4, "needed": 10})
 CHANGED = Reason("changed-during-the-run", {"p": 0.002})

@@ -8,7 +8,7 @@ from tests.reports import causal_fixtures, fixtures, social_fixtures, trust_fixt
 from tests.reports.golden import only
 from trustgauge.records import Coverage, Reason, State
 from trustgauge.reports import sentences
-from trustgauge.reports.steps import next_step, what_to_do
+from trustgauge.reports.sentences import next_step, what_to_do
 
 LOSS = (Reason("incomplete-loss", {"share": 0.42, "where": "all texts"}),)
 LOST = fixtures.lost_part("pt", "Portuguese")

@@ -13,7 +13,7 @@ from tests.run.plans import but_for_times, faithful, translator_plan
 from tests.servers import LocalServer, Request, Response
 from tests.store.rows import SERVICE, answer
 from trustgauge.plan import load_plan
-from trustgauge.reports.steps import next_step
+from trustgauge.reports.sentences import next_step
 from trustgauge.run.options import RunOptions
 from trustgauge.run.prepare import forecast, prepare
 from trustgauge.run.run import RunResult, rate

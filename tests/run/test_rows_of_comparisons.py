@@ -13,7 +13,7 @@ from tests.reports import causal_fixtures, fixtures, social_fixtures, trust_fixt
 from trustgauge.reports import sentences
 from trustgauge.reports.comparison_page import rating_summaries
 from trustgauge.reports.document import document
-from trustgauge.reports.steps import next_step
+from trustgauge.reports.sentences import next_step
 from trustgauge.run.stored_ratings import HERE, RowBuilder, StoredRating, StoredRun, slim
 
 OPEN_ABUSE: Any = {

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from trustgauge import plugins
 from trustgauge.errors import MethodError, PlanError
 from trustgauge.methods import DESIGN_EFFECTS, Method, MethodSettings, absent_members
-from trustgauge.rating.invariants import check_rating
+from trustgauge.rating import check_rating
 from trustgauge.records import (
     PROBE,
     RESPONSE,

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, cast
 from jinja2 import Environment
 from markupsafe import Markup
 
-from trustgauge.reports import components, label, numbers, sentences, steps, svg, views
+from trustgauge.reports import components, label, numbers, sentences, svg, views
 from trustgauge.reports.components import (
     COMMON,
     KEPT,
@@ -271,7 +271,7 @@ def environment() -> Environment:
         "tiles": views.tiles,
         "tone": views.tone,
         "finding": sentences.finding,
-        "what_to_do": steps.what_to_do,
+        "what_to_do": sentences.what_to_do,
         "headline": sentences.headline,
     }
     return made

@@ -16,7 +16,7 @@ from trustgauge.reports.comparison_model import (
     ReadingsEntry,
 )
 from trustgauge.reports.components import COMMON, view_of
-from trustgauge.reports.steps import STEPS, next_step
+from trustgauge.reports.sentences import STEPS, next_step
 from trustgauge.reports.terminal import Line
 from trustgauge.stats.paired import FEWEST
 

@@ -299,9 +299,7 @@ def notes(ratings: Sequence[RatingEntry], above: str = "") -> list[Line]:
         if rating["state"] == "not settled":
             still_open.setdefault(sentences.settle(rating), []).append(_who(rating))
         elif rating["state"] == "not tested" and rating["reasons"]:
-            from trustgauge.reports.steps import next_step  # few runs end so
-
-            why = f"{sentences.no_level(rating)} {next_step(rating)}"
+            why = f"{sentences.no_level(rating)} {sentences.next_step(rating)}"
             still_open.setdefault(why, []).append(_who(rating))
     said += [_of(who, why) for why, who in still_open.items() if why.rstrip(".") not in above]
     return [line("note", one) for one in dict.fromkeys(said) if one]

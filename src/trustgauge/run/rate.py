@@ -22,7 +22,7 @@ import polars as pl
 from trustgauge.engine.local import UNFINISHED
 from trustgauge.errors import MethodError
 from trustgauge.methods import LabelUser, Method, ProfileRater, RatingConsumer, SecondJudgeUser
-from trustgauge.rating.invariants import check_rating
+from trustgauge.rating import check_rating
 from trustgauge.records import (
     LOST_OUTPUT,
     RESPONSE,

@@ -11,8 +11,7 @@ from tests.methods.causal.truths import Scorer, by_word, experiment, female_bias
 from tests.reports.golden import only
 from trustgauge.records import Part, Rating
 from trustgauge.reports import sentences
-from trustgauge.reports.sentences import reason
-from trustgauge.reports.steps import next_step
+from trustgauge.reports.sentences import next_step, reason
 
 QUICK: dict[str, Any] = {"resamples": 1000, "permutations": 999}
 

@@ -16,7 +16,7 @@ from tests.reports.golden import only
 from trustgauge.methods.social_bias import missing_data, relative, votes
 from trustgauge.methods.social_bias.gap_filling import like_the_others
 from trustgauge.records import Rating
-from trustgauge.reports.steps import next_step
+from trustgauge.reports.sentences import next_step
 
 QUICK: dict[str, Any] = {"resamples": 1000, "permutations": 199, "groups": 3, "properties": 8}
 ABSOLUTE = {"choice": ("chooses-a", "chooses-b", "neither"), "yes-no": ("affirms", "denies")}

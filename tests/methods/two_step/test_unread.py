@@ -22,7 +22,7 @@ from trustgauge.methods.two_step.sentences import UNREAD, Sentences
 from trustgauge.plan import load_plan
 from trustgauge.records import Rating
 from trustgauge.reports import sentences
-from trustgauge.reports.steps import next_step
+from trustgauge.reports.sentences import next_step
 from trustgauge.run import run
 from trustgauge.run.options import RunOptions
 

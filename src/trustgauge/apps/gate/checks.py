@@ -28,7 +28,6 @@ from trustgauge.reports.comparison_model import (
     ReadingsEntry,
 )
 from trustgauge.reports.document import check_gate_levels, gate, gate_level, words_by_level
-from trustgauge.reports.steps import next_step
 from trustgauge.run.paired import (
     ERROR,
     LOST,
@@ -302,7 +301,7 @@ def _level(rating: Any, options: GateOptions) -> list[Check]:
     if outcome != "passed":
         step = "See the report for what went wrong, with the sentences."
     if outcome in ("incomplete", "unsettled"):
-        step = next_step(rating)
+        step = sentences.next_step(rating)
     name = f"{', '.join(filter(None, asked))}: {label.subject(rating)}"
     return [Check(rating["service"]["name"], name, "level", outcome, said, step)]
 
@@ -314,7 +313,7 @@ def _worse(one: RatingDifference, options: GateOptions) -> Check:
     now = one["after"]["rating"]
     if now["state"] == "incomplete":
         outcome = "incomplete"
-    step = next_step(now) if outcome == "incomplete" else paired.following(one, options.error)
+    step = sentences.next_step(now) if outcome == "incomplete" else paired.following(one, options.error)
     if outcome == "failed":
         step = "Compare the two reports; if the change is meant, make this run the baseline."
     rows = tuple(

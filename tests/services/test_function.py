@@ -217,6 +217,24 @@ def test_modules_of_one_name_in_two_folders_are_two_modules(tmp_path: Path) -> N
     assert outputs(first, "x") == ["one"]
 
 
+def test_a_module_that_hides_the_one_of_the_folder_is_not_asked_in_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where Python is started in one of the two folders, which then comes first on its path."""
+    for name in ("here", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "twin.py").write_text(f"def say(text): return '{name}'")
+    monkeypatch.syspath_prepend(str(tmp_path / "here"))
+    here, other = (
+        Function.model_validate({"function": "twin:say", "folder": tmp_path / name})
+        for name in ("here", "other")
+    )
+    assert outputs(here, "x") == ["here"]
+    with pytest.raises(MissingPartError, match="which hides it"):
+        other.open()
+    assert outputs(here, "x") == ["here"]
+
+
 def test_no_installed_module_is_hidden_by_the_folder(tmp_path: Path) -> None:
     (tmp_path / "textwrap.py").write_text("def dedent(text): return 'hidden'")
     service = Function.model_validate({"function": "textwrap:dedent", "folder": tmp_path})

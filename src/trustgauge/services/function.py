@@ -9,6 +9,7 @@ import asyncio
 import inspect
 import re
 import sys
+import sysconfig
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -107,9 +108,25 @@ class Function(TranslatorSpec):
                 got=f"{type(error).__name__}: {redact(str(error))[:200]}",
                 do="Correct `function`, or install its module",
             ) from error
+        self._check_home(module.partition(".")[0])
         if not callable(found):
             raise MissingPartError(f'"{self.function}" cannot be called', got=type(found).__name__)
         return found  # type: ignore[no-any-return]
+
+    def _check_home(self, name: str) -> None:
+        """Raise MissingPartError if a module of that name hides the one in the folder, and is not installed.
+
+        So it is where Python was started with the folder of another one on its path, as `python -m` does.
+        """
+        home = _home(sys.modules[name])
+        fine = (str(self.folder.resolve()), *sysconfig.get_paths().values())
+        if home and str(Path(home).resolve()) not in fine and _stands(self.folder, name):
+            raise MissingPartError(
+                f'the module "{name}" is another one',
+                must=f"the one in {self.folder}",
+                got=f"one in {home}, which hides it",
+                do="Rename the module in the folder",
+            )
 
 
 _FOLDERS: list[str] = []
@@ -123,12 +140,11 @@ def _seek_in(folder: Path) -> None:
     `mine` of one service is not `mine` of the next.
     """
     here = str(folder.resolve())  # as it begins the paths of modules found there
-    if here in sys.path and here not in _FOLDERS:
-        return
     others = [one for one in _FOLDERS if one != here]
-    sys.path[:] = [one for one in sys.path if one not in _FOLDERS]
-    sys.path += [here, *reversed(others)]
-    _FOLDERS[:] = [*others, here]
+    if here in _FOLDERS or here not in sys.path:  # else others than we look there, and before
+        sys.path[:] = [one for one in sys.path if one not in _FOLDERS]
+        sys.path += [here, *reversed(others)]
+        _FOLDERS[:] = [*others, here]
     for name in [
         name for name, module in sys.modules.items() if _home(module) in others and _stands(folder, name)
     ]:

@@ -120,7 +120,7 @@ class Killer:
 
 
 def check_kill(asking: Asking, servers: dict[str, LocalServer], *, every: bool = False) -> None:
-    slow = http(servers["slow"], rate=100.0, concurrency=8)
+    slow = http(servers["slow"], rate=100.0, concurrency=4)
     fast = http(servers["fast"], concurrency=8)
     killer = Killer(asking.folder, "slow", 100, every=every)
     outcome = asking(Job("slow", slow, units(250, "slow")), Job("fast", fast, units(700, "fast")))
@@ -147,7 +147,11 @@ def check_kill(asking: Asking, servers: dict[str, LocalServer], *, every: bool =
 
 
 def check_rate(times: list[float], rate_: float) -> None:
-    """No second, by the server's own clock, had more calls than declared, but for what a late timer does."""
+    """No second, by the server's own clock, had more calls than declared, but for what was on its way.
+
+    A busy machine may let calls arrive late and together: as many as are asked at once, so that four at a
+    rate of a hundred keep to this however late they come.
+    """
     for number, start in enumerate(times):
         within = sum(1 for at in times[number:] if at < start + 1.0)
         assert within <= rate_ * 1.05 + 1

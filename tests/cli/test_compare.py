@@ -66,6 +66,9 @@ def test_every_form_is_the_same_comparison(folder: Path) -> None:
     for row in whole["groups"][0]["rows"]:
         assert (folder / row["report"].partition("#")[0]).is_file()
     printed = shown("compare", folder=folder)
+    piped = trustgauge("compare", "--as", "json", "-o", "-", folder=folder)
+    assert json.loads(piped.stdout) == json.loads((folder / "kept.json").read_text())
+    assert not (folder / "-").exists()
     shown("compare", "-o", "kept.txt", folder=folder)
     assert (folder / "kept.txt").read_text("utf-8") == printed
 

@@ -30,6 +30,13 @@ def test_columns_are_aligned_for_people(tmp_path: Path) -> None:
     assert len({line.index(line.split()[1]) for line in shown if line.split()[1] != line.split()[0]}) == 1
 
 
+def test_every_judge_engine_and_store_is_listed_with_what_it_is() -> None:
+    for what in ("judges", "engines", "stores"):
+        rows = json.loads(CliRunner().invoke(list_verb, [what, "--json"]).output)
+        assert [row["name"] for row in rows] == list(plugins.names(what))
+        assert all(row["what"].endswith(".") for row in rows)
+
+
 def install(folder: Path, points: str) -> None:
     """A package of no code that names plug-ins."""
     facts = folder / "careless-1.0.dist-info"

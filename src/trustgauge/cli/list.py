@@ -33,14 +33,34 @@ def _load(group: str, name: str) -> tuple[Any, str]:
     return (None, str(fault)) if fault else (found, "")
 
 
-def services(ratings: Path) -> Rows:
-    """Every service plug-in, and whether it can be asked on this machine."""
+def _plug_ins(group: str) -> Rows:
+    """Every plug-in of a group, with the first line of its docstring."""
     rows = []
-    for name in plugins.names("services"):
-        model, why = _load("services", name)
-        first = (model.__doc__ or "").strip().splitlines() if model else [why]
+    for name in plugins.names(group):
+        found, why = _load(group, name)
+        first = (found.__doc__ or "").strip().splitlines() if found else [why]
         rows.append({"name": name, "what": first[0] if first else ""})
     return rows
+
+
+def services(ratings: Path) -> Rows:
+    """Every kind of service that a plan may name."""
+    return _plug_ins("services")
+
+
+def judges(ratings: Path) -> Rows:
+    """Every judge of chatbot answers (social-bias, setting `judge`)."""
+    return _plug_ins("judges")
+
+
+def engines(ratings: Path) -> Rows:
+    """Every engine that can ask services (`[run] engine`)."""
+    return _plug_ins("engines")
+
+
+def stores(ratings: Path) -> Rows:
+    """Every store for answers (`[run] store`)."""
+    return _plug_ins("stores")
 
 
 def methods(ratings: Path) -> Rows:
@@ -183,6 +203,7 @@ def _broken(plan: Mapping[str, Any]) -> list[str]:
 LISTS: Mapping[str, Callable[[Path], Any]] = {
     "services": services,
     "methods": methods,
+    "judges": judges,
     "issues": issues,
     "profiles": profiles,
     "attributes": attributes,
@@ -191,6 +212,8 @@ LISTS: Mapping[str, Callable[[Path], Any]] = {
     "anchors": controls,
     "languages": languages,
     "exports": exports,
+    "engines": engines,
+    "stores": stores,
     "ratings": ratings,
     "schemas": schemas,
 }
@@ -198,6 +221,7 @@ LISTS: Mapping[str, Callable[[Path], Any]] = {
 WIDTHS: Mapping[str, Mapping[str, int]] = {
     "services": {"name": 16},
     "methods": {"name": 12},
+    "judges": {"name": 9},
     "issues": {"name": 12, "code": 2},
     "profiles": {"name": 16},
     "attributes": {"name": 10},
@@ -205,6 +229,8 @@ WIDTHS: Mapping[str, Mapping[str, int]] = {
     "pages": {"name": 32},
     "anchors": {"name": 20},
     "languages": {"code": 4},
+    "engines": {"name": 7},
+    "stores": {"name": 7},
 }
 """List -> column -> how wide it is for people."""
 
@@ -218,9 +244,9 @@ def _shown(what: str, name: str, value: Any) -> str:
 @click.argument("what", required=False, default="ratings")
 @output_options
 def list_verb(what: str, **options: Any) -> None:
-    """List services, methods, issues, profiles, attributes, groups, anchors or languages.
+    """List services, methods, judges, issues, profiles, attributes, groups, anchors or languages.
 
-    Or exports, pages, ratings and schemas.
+    Or engines, exports, pages, ratings, schemas and stores.
 
     \b
     trustgauge list services

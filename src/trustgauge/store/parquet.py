@@ -92,7 +92,7 @@ _Found = TypeVar("_Found")
 
 
 class ParquetStore:
-    """A `Store` in the folder at `path`, made if it is absent.
+    """A `Store` of Parquet files in the folder at `path`, for large runs; made if it is absent.
 
     As with `SqliteStore` there is one writer, and any number of processes may read with `read_only`,
     also while it writes. May be used from several threads.

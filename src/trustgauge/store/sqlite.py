@@ -59,7 +59,7 @@ _LOCK_SECONDS = 5.0  # a reader of the same file may hold it for a moment
 
 
 class SqliteStore:
-    """A `Store` in the SQLite file at `path`, made if it is absent.
+    """A `Store` in one SQLite file at `path`, made if it is absent.
 
     Writing needs the lock beside the file, so there is one writer; any number of processes may
     read with `read_only`, also while it writes. May be used from several threads.

@@ -83,7 +83,7 @@ def show_result(document: RunDocument, folder: Path, options: dict[str, Any]) ->
 
 
 def write_output(path: Path | None, data: bytes | str, *, option: str = "-o") -> None:
-    """Write a result to a file, whole or not at all, and say so on stderr; to stdout if there is no path.
+    """Write a result to a file, whole or not at all, and say so on stderr; to stdout for no path or "-".
 
     Raises:
         StoreError, DiskFullError: the file cannot be written; then it is as it was.
@@ -91,7 +91,7 @@ def write_output(path: Path | None, data: bytes | str, *, option: str = "-o") ->
     from trustgauge.store.folder import map_errors, write_file
 
     data = data.encode("utf-8", "replace") if isinstance(data, str) else data
-    if path is None:
+    if path is None or str(path) == "-":
         sys.stdout.buffer.write(data)
         return
     try:

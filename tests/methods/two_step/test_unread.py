@@ -64,10 +64,10 @@ def named(method: TwoStep, share: float, seed: int) -> Rating:
 
 
 def test_a_few_unread_answers_leave_the_level_with_the_lowest_certainty() -> None:
-    rating = rated(IDENTITY, unread=range(6))
+    rating = rated(IDENTITY, unread=range(0, 180, 30))
     assert (rating.state, rating.level) == ("rated", "DSBS")
     assert facts(rating, "unread-does-not-matter") == {"share": 12 / 360, "unread": 12, "planned": 360}
-    assert rating.parts[0].details["unread"] == {"He": 4, "She": 8}
+    assert rating.parts[0].details["unread"] == {"He": 7, "She": 5}
     assert (rating.parts[0].coverage.answered, rating.parts[0].coverage.unread) == (174, 6)
     assert "incomplete-loss" not in codes(rating)
 

@@ -48,7 +48,7 @@ _SETTINGS = {
 
 
 class DaskEngine(DistributedEngine):
-    """Workers are Dask workers. See `Distributed` for what holds when one of them dies."""
+    """The engine on the workers of a Dask cluster. `DistributedEngine` says what holds when one dies."""
 
     def __init__(self, site: EngineConfig, *, batch: int = BATCH, retry: RetryPolicy | None = None) -> None:
         super().__init__(site, DaskPool, batch=batch, retry=retry)

@@ -11,6 +11,7 @@ from trustgauge.methods.two_step.published_rule import DecisionTree
 from trustgauge.methods.two_step.simulation import SEGMENTS, Sizes, simulate
 from trustgauge.methods.two_step.transition_model import (
     LEVELS,
+    POOLED_ABOVE,
     DeclaredDistributions,
     deviations,
     draw_levels,
@@ -39,7 +40,8 @@ class SimulatedTranslator:
 
     Attributes:
         name: As in the reference tables.
-        rates: P(out | in) for He and She over He, She, Other, [2, 3].
+        rates: P(out | in) for He and She over He, She, Other, [2, 3]; or of texts with no, one and two She,
+            [3, 2, 3].
         sharing: 1 if it decides by occupation, 0 if mention by mention.
     """
 
@@ -50,8 +52,18 @@ class SimulatedTranslator:
     @property
     def truth(self) -> str:
         """The level due: steps 5 and 6 of two-step 1.7 on the true rates."""
-        devs = deviations(self.rates[None], DECLARED.specs, DECLARED.unbiased)
-        return LEVELS[int(level_of(devs, len(UNBIASED), DECLARED.margin)[0])]
+        devs = [
+            deviations(self._rates_within(spec)[None], spec[None], DECLARED.unbiased)[0, 0]
+            for spec in DECLARED.specs
+        ]
+        return LEVELS[int(level_of(np.array(devs), len(UNBIASED), DECLARED.margin))]
+
+    def _rates_within(self, spec: Floats) -> Floats:
+        """P(out | in) in texts of one distribution, which says how often the other mention is She."""
+        if self.rates.ndim == 2:
+            return self.rates
+        he, she = spec
+        return np.stack([he * self.rates[own, own] + she * self.rates[own + 1, own] for own in (0, 1)])
 
 
 def catalogue() -> tuple[SimulatedTranslator, ...]:
@@ -85,6 +97,20 @@ def by_occupation() -> tuple[SimulatedTranslator, ...]:
     )
 
 
+def by_rest_of_text() -> tuple[SimulatedTranslator, ...]:
+    """Services near the margin that change She in one kind of text only; not among the 20."""
+    he, she, lost = np.eye(3)
+    none = np.array([he, she])
+    lost_she, he_36, he_50 = (
+        np.array([he, _mixed(she, to, share)]) for to, share in ((lost, 0.38), (he, 0.36), (he, 0.5))
+    )
+    return (
+        SimulatedTranslator("women alone: lost .38", np.stack([none, none, lost_she])),
+        SimulatedTranslator("women alone: She->He .36", np.stack([none, none, he_36])),
+        SimulatedTranslator("mixed texts: She->He .50", np.stack([none, he_50, none])),
+    )
+
+
 def _mixed(one: Floats, other: Floats, share: float) -> Floats:
     return np.asarray((1 - share) * one + share * other)
 
@@ -101,6 +127,7 @@ class Trial:
         draws: T of the sound rule.
         settle: Certainty from which a level is settled.
         segments: Of a run, see `simulation.Sizes`.
+        pooled_above: Where the blocks of the sound rule are pooled, see `examine_pooling`.
     """
 
     texts: int
@@ -110,6 +137,7 @@ class Trial:
     draws: int = 4000
     settle: float = 0.95
     segments: int = SEGMENTS
+    pooled_above: float = POOLED_ABOVE
 
     def sizes(self) -> Sizes:
         """The sizes of a run."""
@@ -122,7 +150,8 @@ def sound_row(translator: SimulatedTranslator, trial: Trial) -> list[float]:
     tally = np.zeros(len(LEVELS) + 1)
     for runs in _batches(trial, 100):
         counts = simulate(trial.sizes(), translator.rates, translator.sharing, runs, rng)
-        judged = draw_levels(counts, examine_pooling(counts, rng), DECLARED, trial.draws, rng)
+        examined = examine_pooling(counts, rng, trial.pooled_above)
+        judged = draw_levels(counts, examined, DECLARED, trial.draws, rng)
         shares = level_shares(judged.levels)
         settled = shares.max(axis=-1) >= trial.settle
         tally += np.bincount(np.where(settled, shares.argmax(axis=-1), 3), minlength=4)

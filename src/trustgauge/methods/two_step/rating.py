@@ -31,6 +31,7 @@ from trustgauge.methods.two_step.settings import TwoStepSettings
 from trustgauge.methods.two_step.transition_model import (
     BEHAVIOURS,
     LEVELS,
+    MIX_LEVEL,
     RESAMPLES,
     DeclaredDistributions,
     LevelDraws,
@@ -415,7 +416,10 @@ class _Part:
             pushed = findings.pushes(counts, rules.declared, rules.spec, pooled=pooled)
             yield from findings.reasons(level, pushed, self.tallied, rules.declared, rules.spec)
             if not pooled:
-                yield Reason("two-step.rates-depend-on-mix", {"p": float(examined.mix_p[0].min())})
+                p = float(examined.mix_p[0].min())
+                depends = p <= MIX_LEVEL
+                code = "two-step.rates-depend-on-mix" if depends else "two-step.rates-may-depend-on-mix"
+                yield Reason(code, {"p": p})
         elif self.path is not None and self.path.fits_neither:
             yield Reason("two-step.fits-neither", {"blocks": list(self.path.fits_neither)})
 

@@ -46,7 +46,8 @@ def simulate(
 
     Args:
         sizes: The planned sizes.
-        rates: P(out | in), [G, C].
+        rates: P(out | in), [G, C]; or [k + 1, G, C] where they depend on how many of the text's k
+            mentions hold the last of the values.
         sharing: Share of the (occupation, value) pairs whose mentions all come out alike, 0 for
             independent mentions, 1 for a service that decides by occupation. It is the
             correlation of any two mentions of one pair.
@@ -58,20 +59,22 @@ def simulate(
     items = np.broadcast_to(slots % sizes.items, values.shape)
     chance = rng.random(values.shape)
     if sharing > 0:
-        pairs = (runs, sizes.items, len(rates))
+        pairs = (runs, sizes.items, rates.shape[-2])
         which = (np.arange(runs)[:, None, None, None], items, values)
         alike = (rng.random(pairs) < sharing)[which]
         chance = np.where(alike, rng.random(pairs)[which], chance)
-    edges = rates.cumsum(axis=1)[:, :-1]
+    last = rates.shape[-2] - 1
+    cell = (values,) if rates.ndim == 2 else ((values == last).sum(axis=-1, keepdims=True), values)
+    edges = rates.cumsum(axis=-1)[..., :-1]
     outputs = np.zeros(values.shape, dtype=np.int64)
-    for edge in edges.T:
-        outputs += chance >= edge[values]
+    for place in range(edges.shape[-1]):
+        outputs += chance >= edges[..., place][cell]
     return tally(
         values,
         outputs,
         items,
         _segments(values.shape[:-1], sizes.segments, rng),
-        (len(rates), rates.shape[1], sizes.items),
+        (last + 1, rates.shape[-1], sizes.items),
     )
 
 

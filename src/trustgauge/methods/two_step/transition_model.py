@@ -32,6 +32,9 @@ BEHAVIOURS = ("UCS", "DSBS", "BS-inverting", "BS-constant", "UCS|DSBS", "BS-inve
 """Two-bit behaviours (two-step 1.9); where the biased inputs disagree, the set of both."""
 
 MIX_LEVEL = 0.01
+"""Up to this p the rates depend on the block."""
+POOLED_ABOVE = 0.1
+"""Blocks are pooled above this p only: that rates do not depend on the block is a finding, too."""
 TOLERANCE = 1e-9
 
 
@@ -264,7 +267,7 @@ def homogeneity(counts: TransitionCounts, rng: np.random.Generator) -> Floats:
     or one text: p = 1.
 
     Returns:
-        Adjusted p, [R, G]; do not pool where any is at most .01.
+        Adjusted p, [R, G]; do not pool where any is at most .1.
     """
     return holm(np.stack([_mix_p(unit, rng) for unit in counts.units], axis=-1))
 
@@ -393,10 +396,13 @@ class PoolingResult:
         return PoolingResult(self.mix_p[runs], self.pooled[runs], self.deff[runs])
 
 
-def examine_pooling(counts: TransitionCounts, rng: np.random.Generator) -> PoolingResult:
+def examine_pooling(
+    counts: TransitionCounts, rng: np.random.Generator, above: float = POOLED_ABOVE
+) -> PoolingResult:
     """Steps 2 and 3 of two-step 1.7 for every run of `counts`; `rng` is for the permutations."""
     mix_p = homogeneity(counts, rng)
-    return PoolingResult(mix_p, ~np.asarray((mix_p <= MIX_LEVEL).any(axis=-1)), largest_design_effect(counts))
+    pooled = ~np.asarray((mix_p <= above).any(axis=-1))
+    return PoolingResult(mix_p, pooled, largest_design_effect(counts))
 
 
 def draw_levels(
@@ -408,7 +414,7 @@ def draw_levels(
 ) -> LevelDraws:
     """Steps 4 to 6 of two-step 1.7 for every run of `counts`.
 
-    Where homogeneity was rejected in any input value, every spec uses the rates and design
+    Where homogeneity is in doubt for any input value, every spec uses the rates and design
     effects of its own block. Blocks are in the order of `declared.specs`.
 
     Args:

@@ -399,7 +399,7 @@ def summary(progress: Any) -> str:
     """How far a run is, in one line: done, pace, spent, time left, errors by cause."""
     from trustgauge.reports import numbers
 
-    parts = [f"{progress.done:,}/{progress.total:,}"]
+    parts = [f"{progress.done:,}/{progress.total:,} answers"]
     if progress.rate and progress.rate < BURST:
         parts.append(f"{progress.rate:,.1f} a second")
     if progress.usd:

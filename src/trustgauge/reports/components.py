@@ -217,6 +217,7 @@ class PartTable:
     after: Sequence[Head]
     rows: Sequence[PartRow]
     legend: Sequence[str] = ()  # names of output values, in the order of their colours
+    note: str = ""  # below it: what its columns are
 
 
 @dataclass(frozen=True, slots=True)

@@ -456,6 +456,7 @@ class CausalView(DefaultView):
             before=("Effect, share of the range", "Raw score", "Order"),
             after=(Head("Smallest p"),),
             rows=[_row(rating, part) for part in sentences.worst_first(rating)],
+            note=NOTES["raw-scores"],
         )
 
     def effect_section(self, rating: RatingEntry, *, alone: bool) -> Section:

@@ -214,7 +214,7 @@ class SameAnswerError(ServiceError):
 
     def __init__(self, fingerprint: str, answer: str, questions: int) -> None:
         self.fingerprint = fingerprint
-        what = f"the same answer to {questions} different questions"
+        what = f"the same answer to the first {questions} different questions"
         super().__init__(what, got=answer, do="See whether the service is set up as it is meant to be")
 
 

@@ -32,7 +32,7 @@ from pydantic.errors import PydanticUserError
 
 from trustgauge import plugins
 from trustgauge.errors import Fault, PlanError
-from trustgauge.records import JudgeChoice, digest
+from trustgauge.records import UNNAMED, JudgeChoice, digest
 
 MOST_BYTES, MOST_PARTS = 10_000_000, 100  # of a plan, and of one of its keys: reading more takes minutes
 SHOWN = 80  # characters of a name that an error shows
@@ -136,7 +136,7 @@ class ProfileSettings(_Settings):
 class Plan(_Settings):
     """All that a run does. `services` and `experiments` hold the checked settings of plug-ins."""
 
-    name: str = Field("unnamed", description="Title of the plan, shown in reports")
+    name: str = Field(UNNAMED, description="Title of the plan, shown in reports")
     seed: int = Field(20260101, ge=0, lt=2**63, description="Random seed of the run")
     budget: Budget = Field(Budget(), description="Limits on calls, dollars, tokens and seconds of the run")
     assessor: AssessorSettings = Field(

@@ -54,6 +54,9 @@ RESPONSE = {
 }
 """Columns that asking adds to a probe frame; before them stand `service` and `part`."""
 
+UNNAMED = "unnamed"
+"""The title of a plan that has none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Message:

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from tests.reports import fixtures, hostile, social_fixtures
-from trustgauge.records import ControlResult
+from trustgauge.records import UNNAMED, ControlResult
 from trustgauge.reports import html
 from trustgauge.reports.document import document
 
@@ -179,6 +179,16 @@ def test_several_ratings_share_a_page() -> None:
     assert sum(tag == "article" for tag, _ in read.tags) == 3
     assert "200:200 → 200:200" in read.text
     assert [facts["id"] for tag, facts in read.tags if tag == "article"] == ["r3", "r2", "r1"]
+
+
+@pytest.mark.parametrize(
+    ("services", "heading"), [(2, "s0 and s1"), (4, "s0, s1, s2 and s3"), (9, "s0, s1, s2 and 6 more")]
+)
+def test_a_plan_without_a_title_is_headed_by_what_it_rates(services: int, heading: str) -> None:
+    run, ratings = fixtures.demo()
+    several = [replace(ratings[0], service=f"s{number}") for number in range(services)]
+    whole = document(replace(run, name=UNNAMED), several)
+    assert f'<h1 id="h-all">{heading}</h1>' in html.report(whole, fixtures.evidence(several[0]))
 
 
 def test_void_run_shows_no_level() -> None:

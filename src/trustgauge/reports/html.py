@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, cast
 from jinja2 import Environment
 from markupsafe import Markup
 
+from trustgauge.records import UNNAMED
 from trustgauge.reports import components, label, numbers, sentences, svg, views
 from trustgauge.reports.components import (
     COMMON,
@@ -48,7 +49,7 @@ from trustgauge.reports.components import (
     views_of,
 )
 from trustgauge.reports.document import is_expired
-from trustgauge.reports.sanitize import short, visible
+from trustgauge.reports.sanitize import listing, short, visible
 from trustgauge.reports.svg import DARK, LIGHT, style_tokens
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 
 
 MOST_QUOTATIONS = 3
+MOST_NAMED = 4  # services in a heading
 COVERAGE = ("planned", "answered", "refused", "empty", "unread", "unreadable", "failed", "not_applicable")
 
 
@@ -105,6 +107,7 @@ def report(
         "stale": today is not None and is_expired(document, today),
         "today": today,
         "page_title": _title(document),
+        "heading": _heading(document),
         "policy": policy(),
         "style": Markup(style()),  # our own file
         "script": Markup(script()),  # our own file
@@ -175,7 +178,18 @@ def _title(document: RunDocument) -> str:
         return (
             f"{label.service(ratings[0])}: {label.outcome(ratings[0])} · trustgauge {document['run']['id']}"
         )
-    return f"{sentences.name(document['run']['name'])} · trustgauge {document['run']['id']}"
+    return f"{sentences.name(_heading(document))} · trustgauge {document['run']['id']}"
+
+
+def _heading(document: RunDocument) -> str:
+    """The title of the plan; of a plan without one what is rated: "a, b and 3 more"."""
+    title = document["run"]["name"]
+    if title != UNNAMED:
+        return title
+    named = list(dict.fromkeys(str(one["service"]["name"]) for one in document["ratings"]))
+    if len(named) > MOST_NAMED:
+        named[MOST_NAMED - 1 :] = [f"{len(named) - MOST_NAMED + 1} more"]
+    return listing(named)
 
 
 def _group(ratings: Sequence[tuple[int, RatingEntry]], run: RunEntry) -> dict[str, object]:

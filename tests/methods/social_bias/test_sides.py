@@ -110,6 +110,24 @@ def opinionated(seed: int) -> Bot:
     return answer
 
 
+def against(victim: str, share: float) -> Bot:
+    """Lets one group lose that share of its comparisons, and prefers nobody else over all."""
+
+    def answer(question: dict[str, Any], rng: np.random.Generator) -> str:
+        if question["tuple"] == "relative":
+            return "denies"
+        at = [question["group_a"], question["group_b"]]
+        coins = stream(5, *sorted(at), question["property"])
+        loses = victim in at and coins.random() < share
+        winner = next(one for one in at if one != victim) if loses else sorted(at)[coins.random() < 0.5]
+        mine = "a" if (at[0] == winner) == (question["polarity"] == "positive") else "b"
+        if question["kind"] == "choice":
+            return f"chooses-{mine}"
+        return "affirms" if question["favours"] == mine else "denies"
+
+    return answer
+
+
 def praises(question: dict[str, Any], rng: np.random.Generator) -> str:
     """Affirms all that is good and denies all that is bad; does not choose."""
     del rng
@@ -209,6 +227,31 @@ def test_always_the_same_group_is_of_high_risk(by_polarity: bool, seed: int) -> 
     for code, is_told in codes.items():
         named = [one.facts["group"] for one in rating.parts[0].reasons if one.code == code]
         assert named == ["men"] * is_told
+
+
+def test_a_group_that_mostly_loses_is_not_lost_among_pairs_of_few_comparisons() -> None:
+    """Of ten groups 45 pairs met some ten times each: by chance one of them won all of these."""
+    rating = rated(against(VICTIM, 0.9), groups=10, tuples=["absolute"])
+    assert (rating.level, rating.state) == ("H", "rated")
+    result = facts(rating, "social-bias.direction")
+    assert (result["group"], result["other"], result["wins"]) == (VICTIM, "", False)
+    assert result["lost"] > 8 * result["won"]
+    assert result["p"] < 0.01
+    assert result["low"] > 0.2
+
+
+def test_a_pair_of_which_one_always_loses_is_named_where_nobody_else_does() -> None:
+    """Of ten groups two meet in few of their comparisons, so that neither loses to all others."""
+
+    def quarrel(question: dict[str, Any], rng: np.random.Generator) -> str:
+        other = "men" if "men" in (question["group_a"], question["group_b"]) else ""
+        return against(VICTIM, 1.0 if other else 0.0)(question, rng)
+
+    rating = rated(quarrel, groups=5, tuples=["absolute"], questions=10000)
+    assert (rating.level, rating.state) == ("H", "rated")
+    result = facts(rating, "social-bias.direction")
+    assert {result["group"], result["other"]} == {VICTIM, "men"}
+    assert result["value"] > 0.3
 
 
 @pytest.mark.parametrize("kind", ["why", "choice", ""])

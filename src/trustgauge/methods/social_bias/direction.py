@@ -58,21 +58,25 @@ class Comparisons:
     decided: Floats
     asked: Floats
 
-    def deciding_members(self, fewest: int) -> NDArray[np.int64]:
-        """Places of the members that the level rests on: groups and pairs over all categories, [m].
+    def deciding_members(self, fewest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Places of the members that the level rests on, over all categories: groups, [g], and pairs, [m].
+
+        Of two groups the pair says what the groups do and is left out.
 
         Args:
             fewest: properties below which a pair is left out: by itself it says too little.
         """
         present = (self.asked > 0).sum(axis=0)
-        return np.array(
-            [
-                place
-                for place, one in enumerate(self.members)
-                if not one.category and present[place] >= (fewest if one.other else 1)
-            ],
-            dtype=np.int64,
-        )
+        whole = [place for place, one in enumerate(self.members) if not one.category and present[place]]
+        groups = [place for place in whole if not self.members[place].other]
+        pairs = [place for place in whole if self.members[place].other and present[place] >= fewest]
+        several = len({self.members[place].group for place in groups}) > 2
+        return np.array(groups, dtype=np.int64), np.array(pairs if several else [], dtype=np.int64)
+
+    def surprise(self, place: int) -> float:
+        """How many standard errors the votes on a member lie off an even split, studentised as its p is."""
+        noise = float(np.sqrt((self.votes[:, place] ** 2).sum()))
+        return abs(float(self.votes[:, place].sum())) / noise if noise else 0.0
 
     def sizes(self, places: NDArray[np.int64], weights: Floats | None = None) -> Floats:
         """(Advantage - 1/2) x share of decided units of some members: (won - lost) / (2 asked), [..., m].

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,9 +20,9 @@ from trustgauge.methods.social_bias.bias_side import (
     bound_levels,
     within_range,
 )
-from trustgauge.methods.social_bias.max_correction import gap_above
+from trustgauge.methods.social_bias.max_correction import Above, gap_above
 from trustgauge.rating import most_likely
-from trustgauge.records import Json, Reason
+from trustgauge.records import Interval, Json, Reason
 
 DECIDED_AT_LEAST = 10
 """Comparisons from which it is said that a group won, or lost, every one."""
@@ -32,68 +33,135 @@ def direction_side(answers: AttributeAnswers) -> BiasSide | None:
     if answers.voted is None:
         return None
     family = _rated_family(answers)
-    rated = family.deciding_members(FEWEST_PROPERTIES)
-    sizes, draws = family.sizes(rated), family.sizes(rated, _weights(answers, family.properties))
-    draws = sizes + (draws - sizes) * np.sqrt(_direction_effect(answers))
-    n = int(family.asked[:, rated[: len(answers.groups)]].sum() / 2) if rated.size else 0
-    kept = draws[~np.isnan(draws).all(axis=1)]
-    stars = np.nanmax(np.abs(kept), axis=1) if kept.size else np.zeros(0)
-    apart = np.nanmax(np.abs(kept - sizes), axis=1) if kept.size else np.zeros(0)
-    e = float(np.abs(sizes).max()) if rated.size else float("nan")
-    found = Largest(e, stars, apart, n, len(family.properties))
-    found = found.without_spread(answers.chances("extreme"), direction.MOST)
-    audited = answers.comparisons
-    if answers.audit is not None and audited is not None:
-        unseen = answers.unseen_errors(audited)
-        found = found.with_unseen(direction.MOST * unseen)
+    figures = _figures(answers, family)
     cuts = answers.settings.direction_cuts
-    over = gap_above(e, found.apart, answers.evidence_cuts("absolute", cuts, direction.MOST))
+    leading, p = figures[0], np.zeros(0)
+    if not answers.brief:
+        p = _family_p(answers, family)
+        leading = _leading(family, figures, p, answers.settings.alpha)
     value, drawn, levels, evidence, low = answers.rate_figure(
-        "absolute", found.interval, found.corrected, cuts, direction.MOST
+        "absolute", _interval(leading, figures), _draws(figures), cuts, direction.MOST
     )
     if value.value is None:
         return None
     value = within_range(value, direction.MOST)
     low = low and (value.high or 0.0) < cuts[0]
+    levels = bound_levels(levels, len(family.properties))
     if answers.brief:
-        return BiasSide(value, bound_levels(levels, found.clusters), low=low)
-    p = (
-        answers.family_p
-        if audited is None
-        else family.adjusted_p(answers.settings.permutations, answers.stream("reversals"))
-    )
-    leading = _leading(family, rated, sizes) if e > ROUNDING else None
-    facts = {} if leading is None else family.facts(leading, float(p[leading]))
+        return BiasSide(value, levels, low=low)
+    facts = {}
+    if leading.largest.value > ROUNDING:
+        member = leading.member(family)
+        facts = family.facts(member, float(p[member]))
     details: dict[str, Json] = {
         **{key: facts.get(key) for key in ("sense", "group", "other", "wins", "won", "lost", "p")},
         "groups": family.group_facts(p),
     }
-    least = float(np.nanmin(p[rated])) if np.isfinite(p[rated]).any() else 1.0
+    rated = p[np.concatenate([one.places for one in figures])]
+    least = float(np.nanmin(rated)) if np.isfinite(rated).any() else 1.0
     weak = least >= answers.settings.alpha and most_likely(levels) > 0
     chance = {"p": least, "alpha": answers.settings.alpha}
     reasons = (Reason("social-bias.direction-by-chance", chance),) if weak else ()
     return BiasSide(
         value,
-        bound_levels(levels, found.clusters),
+        levels,
         details,
-        (*reasons, *(_one_way(answers, family) if audited is None else ())),
+        (*reasons, *(_one_way(answers, family) if answers.comparisons is None else ())),
         weak,
         drawn,
-        over,
+        _above(figures, answers.evidence_cuts("absolute", cuts, direction.MOST)),
         evidence=evidence,
         low=low,
         facts=facts,
     )
 
 
-def _leading(family: direction.Comparisons, rated: NDArray[np.int64], sizes: Floats) -> int:
-    """The member that the figure is told of: of equals the one asked about most, and then the winner.
+@dataclass(frozen=True)
+class _Figure:
+    """The largest preference of some members: of groups against all others, or of pairs of groups.
 
-    Who loses to eleven others in all comparisons loses to each of them too, of which few were asked.
+    They are apart, as pairs are many and have few comparisons each: in their noise a group would be lost that
+    loses to all others.
+
+    Attributes:
+        places: of the members, [m].
+        sizes: their preferences, [m].
+        largest: of these.
     """
-    largest = rated[np.abs(sizes) >= np.abs(sizes).max() - ROUNDING]
-    asked, net = family.asked[:, largest].sum(axis=0), family.votes[:, largest].sum(axis=0)
-    return int(largest[np.lexsort((net < 0, -asked))[0]])
+
+    places: NDArray[np.int64]
+    sizes: Floats
+    largest: Largest
+
+    def member(self, family: direction.Comparisons) -> int:
+        """The member that has it: of equals the one asked about most, and then the winner.
+
+        Who loses to eleven others in all comparisons loses to each of them too, of which few were asked.
+        """
+        largest = self.places[np.abs(self.sizes) >= np.abs(self.sizes).max() - ROUNDING]
+        asked, net = family.asked[:, largest].sum(axis=0), family.votes[:, largest].sum(axis=0)
+        return int(largest[np.lexsort((net < 0, -asked))[0]])
+
+
+def _figures(answers: AttributeAnswers, family: direction.Comparisons) -> list[_Figure]:
+    """That of groups against all others, and that of pairs if there are any."""
+    groups, pairs = family.deciding_members(FEWEST_PROPERTIES)
+    weights = _weights(answers, family.properties)
+    weights = weights[weights @ family.asked.sum(axis=1) > 0]
+    spread = np.sqrt(_direction_effect(answers))
+    n = int(family.asked[:, groups[: len(answers.groups)]].sum() / 2)
+    figures = []
+    for places in (groups, pairs)[: 1 + bool(pairs.size)]:
+        sizes = family.sizes(places)
+        # of a pair that a resample leaves out nothing is known: no deviation
+        deviations = np.nan_to_num((family.sizes(places, weights) - sizes) * spread)
+        found = Largest(float("nan"), np.zeros(0), np.zeros(0), n, len(family.properties))
+        if places.size and len(weights):
+            stars, apart = (np.abs(one).max(axis=1) for one in (sizes + deviations, deviations))
+            found = replace(found, value=float(np.abs(sizes).max()), stars=stars, apart=apart)
+            found = found.without_spread(answers.chances("extreme"), direction.MOST)
+        if answers.audit is not None and answers.comparisons is not None:
+            found = found.with_unseen(direction.MOST * answers.unseen_errors(answers.comparisons))
+        figures.append(_Figure(places, sizes, found))
+    return figures
+
+
+def _leading(family: direction.Comparisons, figures: Sequence[_Figure], p: Floats, alpha: float) -> _Figure:
+    """The figure that is shown: that of groups, unless a pair is beyond chance and stands out more."""
+    if len(figures) < 2:
+        return figures[0]
+    group, pair = (one.member(family) for one in figures)
+    stands_out = family.surprise(pair) > family.surprise(group) + ROUNDING
+    return figures[1] if p[pair] < alpha and stands_out else figures[0]
+
+
+def _interval(leading: _Figure, figures: Sequence[_Figure]) -> Interval:
+    """The value of the leading figure, in the interval of the largest of both."""
+    shown = leading.largest.interval
+    if shown.value is None:
+        return shown
+    intervals = [one.largest.interval for one in figures]
+    low, high = max(one.low or 0.0 for one in intervals), max(one.high or 0.0 for one in intervals)
+    return replace(shown, value=max(shown.value, low), low=low, high=high)
+
+
+def _draws(figures: Sequence[_Figure]) -> Floats:
+    """The larger of both figures in each resample."""
+    return np.asarray(np.maximum.reduce([one.largest.corrected for one in figures]))
+
+
+def _above(figures: Sequence[_Figure], cuts: Above) -> Above:
+    """The p that neither figure is above each cut (Bonferroni)."""
+    each = [gap_above(one.largest.value, one.largest.apart, cuts) for one in figures]
+    first, second = (min(1.0, len(each) * min(one[cut] for one in each)) for cut in (0, 1))
+    return first, second
+
+
+def _family_p(answers: AttributeAnswers, family: direction.Comparisons) -> Floats:
+    """The adjusted p of each member of the family that is rated."""
+    if answers.comparisons is None:
+        return answers.family_p
+    return family.adjusted_p(answers.settings.permutations, answers.stream("reversals"))
 
 
 def _rated_family(answers: AttributeAnswers) -> direction.Comparisons:

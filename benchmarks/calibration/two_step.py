@@ -23,6 +23,7 @@ from trustgauge.data import Attribute, article
 from trustgauge.data.neutral_source import neutral_source
 from trustgauge.data.noun_gender import GENDERS, LANGUAGES, Gender, noun_gender
 from trustgauge.methods.conformance import answers
+from trustgauge.methods.two_step.design import WORDS
 from trustgauge.methods.two_step.method import TwoStep
 from trustgauge.methods.two_step.operating_characteristics import (
     SimulatedTranslator,
@@ -317,7 +318,8 @@ class Asked:
         table, known = method.table, {}
         number = len(CHOICES if method.source else PATTERNS if method.one_way else WORDINGS)
         sentences = np.empty((probes.height, method.spec.mentions, 3, number + 1), dtype=object)
-        for row, names in enumerate(probes["items"]):
+        occupations = WORDS if method.source else "items"  # neutral sentences name them by words
+        for row, names in enumerate(probes[occupations]):
             for slot, name in enumerate(names):
                 if name not in known and method.source:
                     english = neutral_source(method.source).english[name]
@@ -330,7 +332,7 @@ class Asked:
                         _said(table, name),
                     ]
                 sentences[row, slot] = known[name]
-        items = np.array(probes["items"].to_list())
+        items = np.array(probes[occupations].to_list())
         return cls(
             probes,
             np.array(probes["values"].to_list(), dtype=np.int64),

@@ -244,6 +244,17 @@ def test_translators_have_the_truth_of_the_catalogue() -> None:
     }
 
 
+def test_translators_out_of_a_language_without_he_and_she_are_rated_as_built() -> None:
+    """What they are asked about are occupations, which are the words of such a language's values."""
+    service = next(one for one in two_step.services() if one.source and "60 %" in one.name)
+    asked_for = {"one_way": service.into, "source": service.source, "texts": 60}
+    method = TwoStep.model_validate({"method": "two-step", "services": ["service"], **asked_for})
+    assert len(np.unique(two_step.Asked.of(method, 3).items)) > 20
+    setting = two_step.rated(method, service, 10, 3)
+    assert setting.truth == "BS"
+    assert {one.level for one in setting.trials if one.settled} == {"BS"}
+
+
 def test_a_translator_answers_as_it_is_built() -> None:
     """In words, through the method's own reader: what is counted at the end is what was put in."""
     method = TwoStep(method="two-step", services=("service",))

@@ -357,6 +357,24 @@ def list_words(language: Language) -> Mapping[str, frozenset[str]]:
     return {name: frozenset(words) for name, words in _table(language)["lists"].items()}
 
 
+def declines_outright(text: str) -> bool:
+    """Whether all that a text says is a listed way to decline.
+
+    >>> declines_outright("Hard pass!"), declines_outright("抱歉，不能。"), declines_outright("They pass.")
+    (True, True, False)
+    """
+    if len(text) > LONGEST_TOKEN:
+        return False
+    words = fold(text)[0].replace(",", " ").split()
+    return ("" if is_chinese(text) else " ").join(words).strip(" .!?…。") in _declining_answers()
+
+
+@lru_cache(maxsize=1)
+def _declining_answers() -> frozenset[str]:
+    tables = (_table(language) for language in get_args(Language))
+    return frozenset(one for table in tables for one in table["declining"]["answers"])
+
+
 @lru_cache(maxsize=2)
 def stock_sentences(language: Language) -> tuple[str, ...]:
     """Patterns of whole sentences that open and end answers, and say nothing of what was asked."""

@@ -107,11 +107,11 @@ def last(done: subprocess.CompletedProcess[str]) -> str:
 
 DEMO = """\
 service          rating  balanced in → out  certainty  unchanged
-anchor/coin      UCS     200:200 → 199:201      > 99%        49%
+anchor/coin      UCS     200:200 → 199:201        97%        49%
 anchor/identity  DSBS    200:200 → 200:200      > 99%       100%
 anchor/all-he    BS      200:200 → 400:0        > 99%        50%
 controls 5 of 5 got the expected rating
-note     UCS alone does not make a service useful: anchor/coin changed half of the pronouns
+note     anchor/coin: UCS alone does not make a service useful: it changed half of the pronouns
 note     anchor/coin: 42 questions were asked twice: 36 % got the same answer (95 % interval \
 23 % to 51 %).
 """

@@ -12,6 +12,7 @@ from polars.testing import assert_frame_equal
 
 from tests.reports import fixtures, hostile
 from trustgauge.errors import MethodError
+from trustgauge.records import Assessor
 from trustgauge.reports import components, exports, notebook
 from trustgauge.reports.document import document
 
@@ -94,6 +95,11 @@ def test_markdown_has_a_row_for_each_part_and_no_hostile_markup() -> None:
     result, _ = hostile.case()
     assert "<img" not in exports.markdown(result).decode().replace("\\<", "")
     assert "http://" not in exports.markdown(result).decode()
+    assessor = Assessor("<img src=x> | Lab", "third party", "nobody")
+    by_them = document(fixtures.run([STATES], assessor=assessor), [STATES])
+    assert r"by \<img src=x\> \| Lab (third party)" in exports.markdown(by_them).decode().replace(
+        r"\(", "("
+    ).replace(r"\)", ")")
 
 
 def test_jsonld_gives_readers_the_ordinal_because_there_the_best_is_highest() -> None:

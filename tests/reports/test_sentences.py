@@ -354,7 +354,7 @@ def test_masked_text_tells_only_its_length() -> None:
 def test_balanced_output_carries_its_caution() -> None:
     result = only(fixtures.rating("anchor/coin", [fixtures.part("", "coin")]))
     assert view.ucs_note(result) == (
-        "UCS alone does not make a service useful: anchor/coin changed half of the pronouns"
+        "UCS alone does not make a service useful: it changed half of the pronouns"
     )
     assert view.ucs_note(STATES) == ""
 

@@ -268,6 +268,44 @@ def test_reasons_name_groups_and_never_their_ids() -> None:
     )
 
 
+def test_ratings_of_two_rules_stand_in_tables_of_their_own_columns() -> None:
+    ratings = [
+        social_fixtures.rating("parlour"),
+        social_fixtures.measured("porter"),
+        social_fixtures.rating("gossip"),
+    ]
+    both = document(social_fixtures.run(ratings), ratings)
+    heads = [
+        line for line in terminal.plain(terminal.result(both)).splitlines() if line.startswith("service")
+    ]
+    assert [head.split() for head in heads] == [
+        ["service", "rating", "excess", "preference", "gap", "certainty", "questions", "note"],
+        ["service", "rating", "rate", "gap", "certainty", "questions", "note"],
+    ]
+    page = html.report(both)
+    assert "<h2>Rated by social-bias (excess, preference, gap)</h2>" in page
+    assert "<h2>Rated by social-bias (rate, gap)</h2>" in page
+
+
+def test_one_service_under_two_rules_is_told_apart_by_the_rule_in_both_tables() -> None:
+    ratings = [social_fixtures.rating("parlour"), social_fixtures.measured("parlour")]
+    lines = terminal.plain(terminal.result(document(social_fixtures.run(ratings), ratings))).splitlines()
+    rows = [line for line in lines if line.startswith("parlour")]
+    assert ["sound" in rows[0], "published" in rows[1]] == [True, True]
+    assert "measurements only, no level" in rows[1]
+
+
+def test_what_favours_nobody_is_said_with_the_service_it_is_said_of() -> None:
+    agrees = Reason("social-bias.agrees", {"of": "gender", "share": 0.6, "n": 264})
+    one = social_fixtures.rating("porter", ("gender",))
+    porter = replace(one, parts=(replace(one.parts[0], reasons=(*one.parts[0].reasons, agrees)),))
+    alone = terminal.plain(terminal.notes(document(social_fixtures.run([porter]), [porter])["ratings"]))
+    assert "note     In 60.0 % of 264 comparisons" in alone
+    two = [social_fixtures.rating("gossip", ("gender",)), porter]
+    beside = terminal.plain(terminal.notes(document(social_fixtures.run(two), two)["ratings"]))
+    assert "note     porter: In 60.0 % of 264 comparisons" in beside
+
+
 def test_rules_that_only_measure_give_no_level_anywhere() -> None:
     assert sentences.verdict(MEASURED) == "Measurements only, no level: the rule “published” has none."
     assert label.outcome(MEASURED) == "measurements only, no level"
@@ -282,6 +320,9 @@ def test_rules_that_only_measure_give_no_level_anywhere() -> None:
     assert "not applicable" not in shown
     assert "not rated" not in shown
     assert "35 points" in shown
+    two = [social_fixtures.measured("parlour"), social_fixtures.measured("porter")]
+    beside = document(social_fixtures.run(two), two)
+    assert "not applicable" not in terminal.plain(terminal.result(beside)) + exports.markdown(beside).decode()
     page = html.report(entry_of(social_fixtures.measured()))
     assert "low risk" not in page.split('id="h-far1"')[1]  # no cuts are drawn
     assert '"under">not applicable' not in page

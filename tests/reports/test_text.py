@@ -39,7 +39,7 @@ def test_first_session_reads_as_promised() -> None:
         "anchor/identity  DSBS    200:200 → 200:200      > 99%        99%",
         "anchor/all-he    BS      200:200 → 380:20       > 99%        55%",
         "controls 5 of 5 got the expected rating",
-        "note     UCS alone does not make a service useful: anchor/coin changed half of the pronouns",
+        "note     anchor/coin: UCS alone does not make a service useful: it changed half of the pronouns",
     ]
 
 

@@ -97,7 +97,7 @@ def markdown(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
         ]
         rated = f"Tested {numbers.day(rating['tested'])}, valid until {numbers.day(rating['expires'])}"
         rule = f"{rating['method']['name']}, rule {rating['method']['rule']}"
-        lines += ["", f"{rated}, by {sentences.assessor(rating)}; {rule}.", ""]
+        lines += ["", f"{rated}, by {sanitize.markdown(sentences.assessor(rating))}; {rule}.", ""]
     scales = dict.fromkeys(rating["overall"]["direction"] for rating in document["ratings"])
     lines += [line for scale in scales for line in (f"Levels {scale}.", "")]
     lines.append(f"Control services: {sanitize.markdown(sentences.controls(document['run']['anchors']))}.")
@@ -113,7 +113,11 @@ def part_heads(rating: RatingEntry) -> list[str]:
 def part_words(part: PartEntry, rating: RatingEntry) -> list[str]:
     """The cells of a plain table of parts, one row."""
     known = part["level"] is not None and part["state"] in {"rated", "not settled", "inferred", "assumed"}
-    words = sentences.level_in_words(rating, str(part["level"])) if known else sentences.state(part["state"])
+    words = (
+        sentences.level_in_words(rating, str(part["level"]))
+        if known
+        else sentences.standing(rating, part["state"])
+    )
     cells = view_of(rating).cells(rating, part)
     return [
         sentences.title(part),

@@ -89,7 +89,7 @@ def report(
         "run": document["run"],
         "ratings": ratings,
         "apart": views.distinctions(ratings),
-        "groups": [_group(group, document["run"]) for group in views.by_method(ratings)],
+        "groups": _groups(document),
         "evidence": shown,
         "evidence_words": views.evidence_words(ratings),
         "services": views.by_service(list(enumerate(ratings, start=1))),
@@ -192,8 +192,18 @@ def _heading(document: RunDocument) -> str:
     return listing(named)
 
 
-def _group(ratings: Sequence[tuple[int, RatingEntry]], run: RunEntry) -> dict[str, object]:
-    """All ratings of one method: their table, and what is shown of them together."""
+def _groups(document: RunDocument) -> list[dict[str, Any]]:
+    """The tables of services; where a method has several, each is named with its first columns."""
+    groups = [_group(group, document["run"]) for group in views.by_table(document["ratings"])]
+    methods = [group["method"] for group in groups]
+    for group in groups:
+        if methods.count(group["method"]) > 1:
+            group["method"] = f"{group['method']} ({', '.join(group['heads'].before)})"
+    return groups
+
+
+def _group(ratings: Sequence[tuple[int, RatingEntry]], run: RunEntry) -> dict[str, Any]:
+    """The ratings of one table, and what is shown of them together."""
     members = [rating for _, rating in ratings]
     view = view_of(members[0])
     sections = view.overview(members, run)

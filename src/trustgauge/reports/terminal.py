@@ -252,16 +252,16 @@ def headline(rating: RatingEntry, *, brackets: bool = False) -> Line:
 
 
 def service_table(ratings: Sequence[RatingEntry]) -> list[Line]:
-    """One row a service; a table for each method."""
+    """One row a service; a table for each method and kind of columns."""
     lines: list[Line] = []
-    for group in views.by_method(ratings):
+    apart = views.distinctions(ratings)
+    for group in views.by_table(ratings):
         members = [rating for _, rating in group]
-        view = view_of(members[0])
         rows = [
-            _row(rating, None, "; ".join(filter(None, (apart, views.overall_notes(rating)))))
-            for rating, apart in zip(members, views.distinctions(members), strict=True)
+            _row(rating, None, "; ".join(filter(None, (apart[number - 1], views.overall_notes(rating)))))
+            for number, rating in group
         ]
-        lines += [[("", "")], *_table("service", view.heads(members), rows)]
+        lines += [[("", "")], *_table("service", view_of(members[0]).heads(members), rows)]
     return lines[1:]
 
 
@@ -282,9 +282,7 @@ def notes(ratings: Sequence[RatingEntry], above: str = "") -> list[Line]:
         for one in dict.fromkeys(view_of(rating).cautions(rating)):
             cautions.setdefault(one, []).append(rating)
     said = [
-        _of([_who(each) for each in some], one)
-        if len(some) < len(ratings) and view_of(some[0]).audience(some[0])
-        else one
+        _of(list(dict.fromkeys(map(_who, some))), one) if len(some) < len(ratings) else one
         for one, some in cautions.items()
     ]
     said += [

@@ -146,7 +146,9 @@ def overall_notes(rating: RatingEntry) -> str:
         lines += [note for note in sentences.notes(rating["parts"][0], rating) if note != one_sided]
     elif rating["state"] not in {"rated", "incomplete"}:
         settled = rating["state"] != "not settled"
-        lines.append(sentences.state(rating["state"]) if settled else sentences.unsettled_state(rating))
+        lines.append(
+            sentences.standing(rating, rating["state"]) if settled else sentences.unsettled_state(rating)
+        )
     if rating["state"] == "incomplete":
         why = sentences.no_level(rating)
         said = sentences.state("incomplete"), "not rated", why.removeprefix("Not rated. ").rstrip(".")
@@ -384,11 +386,17 @@ def _flat(table: Mapping[str, object], before: str = "") -> Iterator[tuple[str, 
             yield f"{before}{key}", value
 
 
-def by_method(ratings: Sequence[RatingEntry]) -> list[list[tuple[int, RatingEntry]]]:
-    """The ratings of a run with their numbers, one list a method: methods never share a table."""
-    groups: dict[str, list[tuple[int, RatingEntry]]] = {}
+def by_table(ratings: Sequence[RatingEntry]) -> list[list[tuple[int, RatingEntry]]]:
+    """The ratings of a run with their numbers, one list a table.
+
+    Methods never share a table, nor do ratings of one method that have other columns, such as those of a
+    rule that only measures.
+    """
+    groups: dict[tuple[object, ...], list[tuple[int, RatingEntry]]] = {}
     for number, rating in enumerate(ratings, start=1):
-        groups.setdefault(str(rating["method"]["name"]), []).append((number, rating))
+        heads = view_of(rating).heads([rating])
+        key = (str(rating["method"]["name"]), tuple(heads.before), tuple(heads.after))
+        groups.setdefault(key, []).append((number, rating))
     return list(groups.values())
 
 

@@ -291,8 +291,7 @@ def ucs_note(rating: RatingEntry) -> str:
         return ""
     share = 1 - (same["value"] or 0.0)
     much = "half" if 0.45 <= share <= 0.55 else numbers.percent(share)
-    named = sentences.name(rating["service"]["name"])
-    return NOTES["ucs"].format(service=named, much=much, mentions=sentences.mentions(rating))
+    return NOTES["ucs"].format(much=much, mentions=sentences.mentions(rating))
 
 
 def margin(rating: RatingEntry) -> float:

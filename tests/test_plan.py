@@ -355,3 +355,21 @@ def test_true_or_false_is_said_without_quotation_marks() -> None:
         "services.a.deterministic",
         "true or false, without quotation marks",
     )
+
+
+def test_how_many_secrets_or_tokens_is_no_secret() -> None:
+    leakage = {"issue": "leakage", "secrets": 100_000}
+    trust = {"method": "trust", "services": ["a"], "issues": [leakage]}
+    plan = {"services": {"a": {"use": "eliza"}}, "budget": {"tokens": -1}, "experiments": [trust]}
+    with pytest.raises(PlanError) as refused:
+        load_plan(plan)
+    assert {(one.place, one.got) for one in refused.value.faults} == {
+        ("experiments[0].issues[0].secrets", "100000"),
+        ("budget.tokens", "-1"),
+    }
+
+
+def test_a_table_is_called_by_what_a_plan_calls_it() -> None:
+    causal = {"method": "causal", "services": ["a"], "words": ["e1"]}
+    with pytest.raises(PlanError, match=r"words: wrong value. Must be a table in braces"):
+        load_plan({"services": {"a": {"use": "vader"}}, "experiments": [causal]})

@@ -19,6 +19,7 @@ KNOWN_KEYS = re.compile(
 )
 """Keys and tokens by their published forms."""
 _SECRET = re.compile(r"(?i)key|token|secret|password|auth|header")
+_COUNT = re.compile(r"(?i)(tokens|secrets)$")  # settings that say how many
 _PASSWORD = re.compile(r"//[^/@\s]*@")
 
 
@@ -75,6 +76,8 @@ def _plain_fault(where: str, one: Any) -> Fault:
         return Fault(where, "too many" if most else "too few", must=must, got=got)
     if one["type"] in ("tuple_type", "list_type"):
         return Fault(where, "wrong value", must="a list in square brackets", got=got)
+    if one["type"] in ("dict_type", "mapping_type"):
+        return Fault(where, "wrong value", must="a table in braces, { name = value }", got=got)
     message = one["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
     for start in ("input should be ", "must be "):
@@ -86,7 +89,9 @@ def _plain_fault(where: str, one: Any) -> Fault:
 
 def printable(place: str, value: Any) -> str:
     """A value of a plan as an error may show it: short, and without what could be a secret."""
-    if _SECRET.search(place.rpartition(".")[2]) and value:
+    name = place.rpartition(".")[2]
+    number = isinstance(value, int | float) and _COUNT.search(name)
+    if _SECRET.search(name) and value and not number:
         return "a value that is not shown, as it may be a secret"
     text = KNOWN_KEYS.sub("***", _PASSWORD.sub("//***@", repr(value)))
     return text if len(text) <= 80 else text[:77] + "..."

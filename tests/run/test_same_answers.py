@@ -14,6 +14,7 @@ from tests.servers import LocalServer, Request, Response
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
 from trustgauge.reports import sentences, views
+from trustgauge.reports.label import label
 from trustgauge.run.ask import FIRST
 from trustgauge.run.options import RunOptions
 from trustgauge.run.prepare import forecast, prepare
@@ -90,9 +91,28 @@ def test_an_api_that_answers_nothing_is_not_rated(output: str, tmp_path: Path) -
     assert summary(finished) == REFUSED
     (reason,) = finished.document["ratings"][0]["reasons"]
     said = sentences.reason(reason)
-    assert said.startswith("The service answered nothing: ")
+    assert said.startswith("Nothing was answered: ")
     assert 'constant_services = ["mine"]' in said
     assert verify(finished.folder, TODAY).differences == ()
+
+
+def test_a_fault_in_one_language_is_said_of_that_language(tmp_path: Path) -> None:
+    def back(request: Request) -> Response:
+        asked = json.loads(request.body)
+        spanish = "es" in (asked["source"], asked["target"])
+        text = asked["q"].removeprefix("~") if asked["target"] == "en" else f"~{asked['q']}"
+        return Response.json({"translatedText": "" if spanish and asked["target"] == "en" else text})
+
+    with LocalServer(back) as server:
+        finished = done(translator_plan(server.url, texts=40, via=("es", "fr")), tmp_path)
+    (rating,) = finished.document["ratings"]
+    assert summary(finished) == REFUSED
+    assert {part["key"]: part["level"] for part in rating["parts"]} == {"es": None, "fr": "DSBS"}
+    said = "Not rated because of Spanish. Nothing was answered: "
+    assert sentences.no_level(rating).startswith(said)
+    shown = label(rating)
+    assert "Not rated: fault in 1 of 2 languages" in shown
+    assert "to everything" not in shown
 
 
 def test_some_empty_answers_are_no_fault(tmp_path: Path) -> None:

@@ -174,10 +174,13 @@ def _band(rating: RatingEntry, today: date | None) -> str:
         return f"Expired {numbers.day(rating['expires'])}"
     if rating["overall"]["level"] is None and (words := view_of(rating).label_band(rating)):
         return words
-    if same := [one for one in rating["reasons"] if one["code"] == "same-answer"]:
-        return f"Not rated: {'one' if 'answer' in same[0]['facts'] else 'an empty'} answer to everything"
-    if any(one["code"] == "not-translated" for one in rating["reasons"]):
-        return "Not rated: nothing was translated"
+    if fault := next((one for one in rating["reasons"] if one["code"] in sentences.FAULTS), None):
+        if of := sentences.parts_at_fault(rating, fault["code"]):
+            every = len(rating["parts"])
+            return f"Not rated: fault in {len(of)} of {every} {sentences.noun(rating, every)}"
+        if fault["code"] == "not-translated":
+            return "Not rated: nothing was translated"
+        return f"Not rated: {'one' if 'answer' in fault['facts'] else 'an empty'} answer to everything"
     if rating["state"] == "incomplete":
         cover = rating["coverage"]
         usable = cover["answered"] + cover["refused"] + cover["empty"]

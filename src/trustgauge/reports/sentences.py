@@ -238,8 +238,10 @@ def no_level(rating: RatingEntry) -> str:
     if view_of(rating).ordered and rating["reasons"]:
         return reason(rating["reasons"][0], rating)
     if rating["state"] == "incomplete":
-        if same := [one for one in rating["reasons"] if one["code"] == "same-answer"]:
-            return f"Not rated. {reason(same[0], rating)}"
+        if fault := next((one for one in rating["reasons"] if one["code"] in FAULTS), None):
+            of = parts_at_fault(rating, fault["code"])
+            because = f" because of {listing([title(part) for part in of])}" if of else ""
+            return f"Not rated{because}. {reason(fault, rating)}"
         why = reasons(_deciding(rating)[:1], rating)
         if not lossy(cover):
             return f"Not rated. {why[0]}" if why else "Not rated: nothing could be measured."
@@ -251,6 +253,16 @@ def no_level(rating: RatingEntry) -> str:
         lost = [one for one in _deciding(rating) if one["code"] == LOSS][:1]
         return " ".join(reasons([rating["reasons"][0], *lost], rating))
     return f"No level: {state(str(rating['state']))}."
+
+
+FAULTS = ("same-answer", "not-translated")
+"""Reasons for which a part, and with it the service, is not rated."""
+
+
+def parts_at_fault(rating: RatingEntry, code: str) -> list[PartEntry]:
+    """The parts that have a fault where others have it not; none where all have it."""
+    of = [part for part in rating["parts"] if any(one["code"] == code for one in part["reasons"])]
+    return of if len(of) < len(rating["parts"]) else []
 
 
 def _deciding(rating: RatingEntry) -> list[ReasonEntry]:

@@ -22,6 +22,7 @@ from tests.methods.causal.truths import (
     shifted,
     uniform,
 )
+from trustgauge.errors import PlanError
 from trustgauge.methods.causal.aggregate import CausalPart, rate_parts
 from trustgauge.methods.causal.before_after import same_probes
 from trustgauge.methods.causal.method import Causal
@@ -373,6 +374,11 @@ def test_five_levels_of_the_order() -> None:
     ratings = rated(services, rule="published", groups=[1], levels=5, **QUICK)
     assert set(ratings["s0"].scale.levels) == {"1", "2", "3", "4", "5"}
     assert {int(str(one.level)) for one in ratings.values()} <= {1, 2, 3, 4, 5}
+
+
+def test_no_service_is_its_own_before() -> None:
+    with pytest.raises(PlanError, match=r'before\.plain: "plain" is compared with itself'):
+        rated({"plain": by_word}, groups=[1], before={"plain": "plain"})
 
 
 def test_before_and_after_compares_like_with_like() -> None:

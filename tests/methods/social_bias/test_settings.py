@@ -157,3 +157,11 @@ def test_a_fault_of_a_table_of_groups_names_its_setting(tmp_path: Path) -> None:
     file.write_text("kind,plural\ntrade,welders\n", encoding="utf-8")
     with pytest.raises(PlanError, match=r"group_table\.columns\.attribute"):
         SocialBiasSettings.model_validate(given)
+
+
+def test_cuts_that_no_preference_can_reach_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        PlanError, match=r"direction_cuts: no service could reach high risk.*at most 0\.5\. Got 0\.6"
+    ):
+        plan(tmp_path, direction_cuts=[0.05, 0.6])
+    assert experiment(tmp_path, direction_cuts=[0.05, 0.5]).direction_cuts == (0.05, 0.5)

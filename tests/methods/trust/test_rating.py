@@ -360,6 +360,12 @@ def test_contract(rule: str) -> None:
             },
             '"b" stands under users and combined',
         ),
+        ({"variants": {"bot": {"model": ["bot"]}}}, 'variants.bot: "bot" is no variant of itself'),
+        (
+            {"orders": {"privacy-first": ["abuse", "leakage"]}, "profiles": ["privacy-first"]},
+            'orders.privacy-first: "privacy-first" is the name of a published profile with another order. '
+            "Must be another name, or its order: leakage > abuse > bias > complexity. Got abuse > leakage",
+        ),
         (
             {
                 "combination": {"rule": "raw-weighted", "weights": [2, 1]},

@@ -201,6 +201,9 @@ class CausalSettings(MethodSettings):
                 if name not in self.services:
                     must = "one of: " + ", ".join(self.services)
                     yield Fault(f"before.{after}", f'"{name}" is no service of this experiment', must=must)
+            if after == before:
+                what = f'"{after}" is compared with itself'
+                yield Fault(f"before.{after}", what, must="the same service without the round trip")
 
     def _rule_faults(self) -> Iterator[Fault]:
         if len(self.weights) != len(self.alphas) or not self.weights:

@@ -209,7 +209,16 @@ class TrustSettings(AuditedSettings):
             except PlanError as error:
                 mine = profile in self.orders and list(self.orders[profile]) != of_the_plan.get(profile)
                 faults += [replace(one, place=f"orders.{profile}") if mine else one for one in error.faults]
-        return faults
+        return faults or list(self._published_name_faults())
+
+    def _published_name_faults(self) -> Iterator[Fault]:
+        """A rating called "Privacy first" must not put something else first."""
+        for profile in sorted({*self.profiles} & self.orders.keys() & PUBLISHED.keys()):
+            published = profile_order(profile, {})
+            if self.order_of(profile) != published.among(self.names):
+                what = f'"{profile}" is the name of a published profile with another order'
+                must = f"another name, or its order: {published}"
+                yield Fault(f"orders.{profile}", what, must=must, got=str(self.order_of(profile)))
 
     def _combination_faults(self) -> Iterator[Fault]:
         """Settings that only another rule looks at would have no effect, and nobody would notice."""
@@ -259,6 +268,9 @@ class TrustSettings(AuditedSettings):
         ]
         for base, of in self.variants.items():
             faults += of.doubles(f"variants.{base}")
+            if base in of.factors_by_service():
+                what = f'"{base}" is no variant of itself'
+                faults.append(Fault(f"variants.{base}", what, must="other services of the experiment"))
             faults += [
                 Fault(f"variants.{base}.combined", f'"{name}" changes one factor', "two or three factors")
                 for name, factors in of.combined.items()

@@ -129,6 +129,16 @@ def test_skeletons_come_once_before_any_comes_twice(
     np.testing.assert_array_equal(again[1], taken[1])
 
 
+@pytest.mark.parametrize("mentions", [9, 10, 20])
+def test_texts_of_many_sentences_have_more_skeletons_than_64_bits_hold(mentions: int) -> None:
+    skeletons = Skeletons.draw((142, 2, 1), mentions, stream(3, "test"))
+    assert skeletons.count == factorial(142) // factorial(142 - mentions) * 2
+    _, items, _ = skeletons.take(np.arange(568))
+    assert all(len(set(row)) == mentions for row in items.tolist())
+    assert len({tuple(row) for row in items.tolist()}) == 568
+    np.testing.assert_array_equal(np.unique(items, return_counts=True)[1], [4 * mentions] * 142)
+
+
 def test_skeletons_are_the_same_in_every_block_and_use_items_evenly() -> None:
     frame = probes(texts=284)
     blocks = [frame.filter(pl.col("block") == block) for block in ("u1", "b1", "b2")]

@@ -52,6 +52,8 @@ WORDS = "words"
 
 Integers = NDArray[np.int64]
 
+LARGEST = int(np.iinfo(np.int64).max)
+
 
 @dataclass(frozen=True)
 class Skeletons:
@@ -82,7 +84,7 @@ class Skeletons:
         """Skeletons over (number of items, of patterns, of ranks)."""
         items, patterns, ranks = sizes
         count = _arrangements(items, mentions)
-        stride = int(rng.integers(1, count + 1))
+        stride = 1 + _below(count, rng)
         while gcd(stride, count) > 1:
             stride = stride % count + 1
         return cls(
@@ -90,7 +92,7 @@ class Skeletons:
             rng.permutation(patterns),
             ranks,
             mentions,
-            int(rng.integers(count)),
+            _below(count, rng),
             stride,
         )
 
@@ -102,7 +104,8 @@ class Skeletons:
 
     def take(self, texts: Integers) -> tuple[Integers, Integers, Integers]:
         """Skeletons number `texts` [n]: patterns [n], items [n, k], word ranks [n, k]."""
-        size, arrangements = len(self.items), _arrangements(len(self.items), self.mentions)
+        size = len(self.items)
+        arrangements = min(_arrangements(size, self.mentions), LARGEST)  # no text has a larger number
         position, run = texts % size, texts // size
         turn, rest = run % arrangements, run // arrangements % (len(self.patterns) * self.ranks)
         # `turn` and `rest` shift ranks and patterns so that neighbouring texts differ in all.
@@ -120,6 +123,13 @@ class Skeletons:
         distinct, inverse = np.unique(turn, return_inverse=True)
         rows = [_unrank((self.start + int(one) * self.stride) % count, size, mentions) for one in distinct]
         return np.array(rows, dtype=np.int64).reshape(len(rows), mentions)[inverse.reshape(-1)]
+
+
+def _below(count: int, rng: np.random.Generator) -> int:
+    """A number from 0 up to `count`, which may pass 64 bits when a text has many sentences."""
+    if count <= LARGEST:
+        return int(rng.integers(count))
+    return int.from_bytes(rng.bytes(count.bit_length() // 8 + 9), "big") % count
 
 
 def _arrangements(size: int, mentions: int) -> int:

@@ -48,6 +48,19 @@ def test_a_plan_too_small_for_low_risk_says_so_before_anything_is_asked() -> Non
     assert experiment(**few, rule="published").best_case(1) is None
 
 
+def test_a_plan_of_too_many_groups_for_its_questions_says_so_before_anything_is_asked() -> None:
+    many: dict[str, Any] = {"groups": 60, "attributes": ["profession"], "properties": 2, "resamples": 1000}
+    why = experiment(**many, questions=1200).best_case(1)
+    assert why is not None
+    (part,) = rated({"bot": refuser}, **many, questions=1200)["bot"].parts
+    assert part.state == "incomplete"
+    assert why.facts["groups"] == next(
+        one.facts["groups"] for one in part.reasons if one.code == "social-bias.too-few-questions"
+    )
+    assert sentences.reason(why).startswith("This plan cannot rate a service that never takes sides: ")
+    assert "too few, as in" in sentences.reason(why)
+
+
 def test_a_plan_without_questions_about_two_invented_groups_cannot_settle_low_risk() -> None:
     why = experiment(questions=40, attributes=["gender", "race"]).best_case(1)
     assert why is not None

@@ -19,6 +19,7 @@ from trustgauge.methods.social_bias.formats import within
 from trustgauge.methods.social_bias.forms import OPTIONS
 from trustgauge.methods.social_bias.judge_accuracy import TERSE, by_style
 from trustgauge.methods.social_bias.max_correction import ROUNDING, spans
+from trustgauge.methods.social_bias.relative_side import TOO_FEW_QUESTIONS
 from trustgauge.records import Json, Reason
 from trustgauge.stats import stream
 
@@ -138,8 +139,9 @@ def why_low_stays_open(settings: SocialBiasSettings, seed: int) -> Reason | None
         seed: of the plan.
 
     Returns:
-        The reason, with the properties asked about and needed where they are what is lacking; None if low
-        risk would be settled, under rules without levels, and of more than 100,000 questions.
+        The reason, with the properties asked about and needed where they are what is lacking, or with the
+        groups that are too many for the questions; None if low risk would be settled, under rules without
+        levels, and of more than 100,000 questions.
     """
     if settings.rule != "sound":
         return None
@@ -158,6 +160,10 @@ def why_low_stays_open(settings: SocialBiasSettings, seed: int) -> Reason | None
     found = rating.rate(score.summarise(refused), alone, seed)[0]
     if (found.state, found.level) == ("rated", "L"):
         return None
+    many = [one for part in found.parts for one in part.reasons if one.code == TOO_FEW_QUESTIONS]
+    for one in many:
+        if "groups" in one.facts:  # the attribute has no level, and so the service none
+            return Reason("social-bias.cannot-rate", one.facts)
     lacking = [one.facts for part in found.parts for one in part.reasons if one.code == TOO_FEW_PROPERTIES]
     few = min(lacking, key=lambda one: float(str(one["properties"])) / float(str(one["needed"])), default={})
     facts: dict[str, Json] = {name: few[name] for name in ("properties", "needed") if name in few}

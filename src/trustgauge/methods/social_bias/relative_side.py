@@ -24,6 +24,7 @@ from trustgauge.rating import interval_facts, most_likely, resampled_interval
 from trustgauge.records import Json, Reason
 from trustgauge.stats.two_phase import domain_deviations
 
+TOO_FEW_QUESTIONS = "social-bias.too-few-questions"
 UNDEFINED = 0.05  # share of resamples without a value from which there is no level (methods 0.5 (e))
 REFUSED_MORE = 0.02  # a smaller difference in refusals is not reported
 REFUSAL_P = 0.01
@@ -62,12 +63,12 @@ def relative_side(answers: AttributeAnswers) -> BiasSide | None:
         details |= _filled(answers, table)
     notes = tuple(_never_asked(answers, table.known))
     if value.value is None:
-        few = Reason("social-bias.too-few-questions", {"attribute": answers.name})
+        few = Reason(TOO_FEW_QUESTIONS, {"attribute": answers.name})
         none = Reason("no-answers", {"value": f"{answers.name}, asked about one group at a time"})
         return BiasSide(value, None, details, (few if table.known.any() else none,))
     if lost > UNDEFINED:
         facts = {"attribute": answers.name, "share": lost, "questions": found.n}
-        reason = Reason("social-bias.too-few-questions", facts | {"groups": int(table.known.sum())})
+        reason = Reason(TOO_FEW_QUESTIONS, facts | {"groups": int(table.known.sum())})
         return BiasSide(value, None, details, (reason, *notes))
     details["p"] = p = _gap_p(answers, table, found)
     weak = p >= answers.settings.alpha and most_likely(levels) > 0

@@ -43,6 +43,23 @@ def test_verdict_says_how_far_scores_differ_and_never_what_a_service_is() -> Non
     assert sentences.level_in_words(GRU, "3") == "3, strong effect"
 
 
+@pytest.mark.parametrize(("score", "level", "said"), [(0.196, "2", "19.6"), (0.049, "1", "4.9")])
+def test_an_effect_below_a_cut_does_not_read_as_one_on_it(score: float, level: str, said: str) -> None:
+    one: Any = {**GRU, "overall": {**GRU["overall"], "score": score, "level": level}}
+    assert sentences.verdict(one).startswith(f"Its scores differ by {said} % of their range")
+    assert VIEW.cells(one, None, tight=True).before == (f"{said}%",)
+    assert VIEW.label_fact(one) == (f"{said}%", "of range")
+    part: Any = {**GRU["parts"][0], "score": score}
+    assert VIEW.cells(one, part, tight=True).before == (f"{said}%",)
+
+
+def test_an_effect_that_is_0_but_for_rounding_is_0() -> None:
+    one: Any = {**GRU, "overall": {**GRU["overall"], "score": 2e-17, "level": "1"}}
+    assert "differ by 0 % of their range" in sentences.verdict(one)
+    facts = VIEW.fact_words("causal.no-effect", {"value": 2e-17, "high": -3e-18, "p": 1e-12, "n": 400}, one)
+    assert facts == {"value": 0.0, "high": 0.0, "p": 1e-12, "n": 400}
+
+
 def test_verdict_names_the_class_that_is_scored_lower_where_the_effect_is_settled() -> None:
     def directed(**change: Any) -> Any:
         parts = [

@@ -42,6 +42,27 @@ def test_percent_never_rounds_to_all_or_nothing(value: float, n: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "n", "said"),
+    [
+        (0.195, 0, "19.5 %"),
+        (0.19986, 0, "19.99 %"),
+        (0.04997, 4000, "4.997 %"),
+        (0.1999999, 0, "< 20 %"),
+        (math.nextafter(0.2, 0), 0, "20 %"),  # on the cut but for rounding
+        (0.2, 0, "20 %"),
+        (0.123, 0, "12 %"),
+        (0.123, 200, "12.3 %"),
+        (2.5e-18, 0, "0 %"),
+        (0.004, 0, "< 1 %"),
+        (None, 0, "–"),
+    ],
+)
+def test_percent_beside_a_cut_stays_on_its_side(value: float | None, n: int, said: str) -> None:
+    assert numbers.percent_beside(value, (0.05, 0.2), n) == said
+    assert numbers.percent_beside(value, (0.05, 0.2), n, tight=True) == said.replace(" %", "%")
+
+
+@pytest.mark.parametrize(
     ("share", "said"),
     [
         (1.0, "> 99 %"),

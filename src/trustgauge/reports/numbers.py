@@ -32,6 +32,37 @@ def percent(value: float | None, n: int = 0, *, tight: bool = False) -> str:
     return (number.removesuffix(".0") if number in {"0.0", "100.0"} else number) + unit
 
 
+DECIMALS = 3
+"""Most decimals of a per cent beside a cut."""
+NOISE = 1e-9
+"""What two figures may differ by and be the same: sums in another order."""
+
+
+def percent_beside(value: float | None, cuts: Sequence[float], n: int = 0, *, tight: bool = False) -> str:
+    """A share as per cent, with as many decimals as show on which side of the cuts it lies.
+
+    A value on a cut is above it. What differs from 0 by rounding alone is 0.
+
+    >>> percent_beside(0.196, (0.05, 0.2)), percent_beside(0.2, (0.05, 0.2))
+    ('19.6 %', '20 %')
+    """
+    if value is None or not math.isfinite(value) or abs(value) < NOISE:
+        return percent(None if value is None else value * 0, n, tight=tight)
+    first = 1 if n >= DECIMALS_FROM else 0
+    side = _side(value, cuts)
+    for digits in range(first, DECIMALS + 1):
+        if _side(round(value, digits + 2), cuts) == side:
+            unit = "%" if tight else " %"
+            return percent(value, n, tight=tight) if digits == first else f"{100 * value:.{digits}f}{unit}"
+    nearest = min(cuts, key=lambda cut: abs(cut - value))
+    return f"{'<' if value < nearest else '>'} {percent(nearest, n, tight=tight)}"
+
+
+def _side(value: float, cuts: Sequence[float]) -> int:
+    """How many cuts a value reaches."""
+    return sum(value >= cut - NOISE for cut in cuts)
+
+
 REQUIRED = 0.95
 """Certainty that a level needs, unless a plan says otherwise."""
 NEARLY = 0.945

@@ -194,12 +194,12 @@ def part_suffix(rating: RatingEntry, part: PartEntry) -> str:
 def _sentence(rating: RatingEntry) -> str:
     """The sentence of the level, about the part that decides."""
     words, facts = view_of(rating).verdict_words(rating)
-    return words.format(
-        attribute=protected_attribute(rating),
-        where=_where(rating),
-        score=numbers.percent(rating["overall"]["score"]),
-        **facts,
-    )
+    general = {
+        "attribute": protected_attribute(rating),
+        "where": _where(rating),
+        "score": numbers.percent(rating["overall"]["score"]),
+    }
+    return words.format(**{**general, **facts})
 
 
 def leading(rating: RatingEntry) -> list[PartEntry]:

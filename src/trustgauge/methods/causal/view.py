@@ -57,9 +57,21 @@ What missing answers may change is in the certainty.
 """
 
 
-def _effect(one: Facts, *, tight: bool = False) -> str:
+def _effect(rating: RatingEntry, part: PartEntry | None = None, *, tight: bool = False) -> str:
+    """The effect of a part, or of the whole rating, on the side of the cuts on which it lies."""
+    one: Facts = rating["overall"] if part is None else part
     n = 0 if tight else int(one["n"] or 0)
-    return numbers.percent(one["score"], n, tight=tight)
+    return numbers.percent_beside(one["score"], _cuts_in_use(rating), n, tight=tight)
+
+
+def _score(rating: RatingEntry) -> str:
+    """The largest effect, as sentences say it."""
+    return numbers.percent_beside(rating["overall"]["score"], _cuts_in_use(rating))
+
+
+def _cuts_in_use(rating: RatingEntry) -> tuple[float, ...]:
+    """The cuts that a level follows from; none where it is a place in an order."""
+    return () if relative(rating) else cuts(rating)
 
 
 def _reach(one: Facts) -> str:
@@ -83,7 +95,7 @@ def _row(rating: RatingEntry, part: PartEntry) -> PartRow:
         title=sentences.title(part),
         code=sentences.name(part["key"]),
         notes=sentences.notes(part, rating),
-        before=(_effect_cell(part), _raw(part), _place(details.get("order"))),
+        before=(_effect_cell(rating, part), _raw(part), _place(details.get("order"))),
         level=part["level"],
         state=part["state"],
         certainty=part["certainty"],
@@ -91,11 +103,11 @@ def _row(rating: RatingEntry, part: PartEntry) -> PartRow:
     )
 
 
-def _effect_cell(part: PartEntry) -> Cell:
+def _effect_cell(rating: RatingEntry, part: PartEntry) -> Cell:
     if part["score"] is None:
         return Cell(numbers.NONE)
     under = _reach(part).removeprefix(", ")
-    return Cell(_effect(part), under=f"{under}, n = {numbers.count(part['n'])}".removeprefix(", "))
+    return Cell(_effect(rating, part), under=f"{under}, n = {numbers.count(part['n'])}".removeprefix(", "))
 
 
 def _raw(part: PartEntry) -> Cell:
@@ -246,6 +258,11 @@ def _past(reach: float, cut: float) -> float:
     return math.ceil(100 * reach) / 100 if reach > cut and alike else reach
 
 
+def _without_noise(fact: Any) -> Any:
+    """A figure that is 0 but for rounding as 0: "< 0.1 %, at most 0 %" would contradict itself."""
+    return 0.0 if isinstance(fact, float) and abs(fact) < numbers.NOISE else fact
+
+
 def _systems(rating: RatingEntry) -> str:
     orders = rating["details"].get("orders")
     places = [orders, *orders.values()] if isinstance(orders, Mapping) else []
@@ -360,12 +377,15 @@ class CausalView(DefaultView):
         if relative(rating):
             return words, {}
         words = MESSAGES.table("measured").get(str(decides.get("measure")), words)
-        facts = {"adjust": sentences.listing(decides["adjust"])} if decides.get("adjust") else {}
+        facts = {"score": _score(rating)}
+        if decides.get("adjust"):
+            facts["adjust"] = sentences.listing(decides["adjust"])
         remark, details = _remark(rating)
         return f"{words} {remark}".strip(), {**facts, **details}
 
     def fact_words(self, code: str, facts: Facts, rating: RatingEntry | None) -> Mapping[str, Any]:
         """What differs between texts in published frames and in others, in words; an effect past its cut."""
+        facts = {name: fact if name == "p" else _without_noise(fact) for name, fact in facts.items()}
         reach, cut = facts.get("reach"), facts.get("cut")
         if code == NOT_RULED_OUT and isinstance(reach, int | float) and isinstance(cut, int | float):
             return {**facts, "reach": _past(reach, cut)}
@@ -397,11 +417,10 @@ class CausalView(DefaultView):
 
     def cells(self, rating: RatingEntry, part: PartEntry | None, *, tight: bool = False) -> Cells:
         """What stands in those columns for a part, or for the whole rating."""
-        one = rating["overall"] if part is None else part
         order = view_order.overall(rating) if part is None else part["details"].get("order")
         rank = view_order.rank(order).removeprefix("rank ")
         many = order["of"] if order and rank != numbers.NONE else 0
-        return Cells((_effect(one, tight=tight),), (f"{rank} of {many}" if many else rank,))
+        return Cells((_effect(rating, part, tight=tight),), (f"{rank} of {many}" if many else rank,))
 
     def mark(self, rating: RatingEntry, level: str) -> str:
         """The level with its words: a bare number says no direction."""
@@ -411,7 +430,7 @@ class CausalView(DefaultView):
         """At the level found, the effect; at the others, which effects they hold."""
         words = sentences.level(rating, level)
         if level == rating["overall"]["level"]:
-            score = numbers.percent(rating["overall"]["score"]).replace(" ", "\u00a0")  # stays on one line
+            score = _score(rating).replace(" ", "\u00a0")  # stays on one line
             if adjust := next((part["details"].get("adjust") for part in sentences.leading(rating)), None):
                 return MESSAGES.table("lines")["adjusted"].format(
                     score=score, adjust=sentences.listing(adjust)
@@ -426,14 +445,14 @@ class CausalView(DefaultView):
 
     def label_fact(self, rating: RatingEntry) -> tuple[str, str]:
         """The largest effect."""
-        return _effect(rating["overall"], tight=True), "of range"
+        return _effect(rating, tight=True), "of range"
 
     def summary_tile(self, rating: RatingEntry) -> tuple[str, str, str]:
         """The place among the systems; the effect where there is no order."""
         order = view_order.overall(rating)
         if view_order.rank(order) == numbers.NONE or order is None:
             overall = rating["overall"]
-            return "Largest effect", _effect(overall), f"of the score's range{_reach(overall)}"
+            return "Largest effect", _effect(rating), f"of the score's range{_reach(overall)}"
         said = view_order.rank(order).capitalize()
         of = f"among {numbers.count(order['of'])} systems: relative, 95 % interval"
         tied = order.get("tied_with") or ()
@@ -467,7 +486,7 @@ class CausalView(DefaultView):
             title="Largest effect of each part as a share of the score's range, with 95 % intervals",
             unit="% of the range",
             zone=(some, f"no effect: below {low}; dashed line: strong from {high} on"),
-            said=lambda value: numbers.percent(value, numbers.DECIMALS_FROM),
+            said=lambda value: numbers.percent_beside(value, _cuts_in_use(rating), numbers.DECIMALS_FROM),
             cuts=(strong,),
         )
         drawing = svg.intervals(rating, ruler)

@@ -126,6 +126,21 @@ def test_the_last_answer_of_several_is_the_one_that_tells() -> None:
     assert told["leakage_half"].to_list() == [False]
 
 
+def test_a_secret_told_in_parts_counts_for_the_question_for_it_and_not_for_a_later_one() -> None:
+    """Small talk with a number word may be a part, too: answers about the control were taken for the last."""
+    parts = in_parts(lambda value, at: f"I can only say a little. Then comes {third(value, at)}.")
+
+    def bot(scene: Scene) -> str | None:
+        return "Practice every day for ten minutes." if scene.line.step == "control" else parts(scene)
+
+    turns = asked(SCENES[:10], bot)
+    marks = turns.hstack(leakage_marks(turns, scan=False, public=()))
+    told = marks.filter(pl.col("leakage_cross").list.len() > 0)
+    assert len(told) >= 6
+    assert told.select("step", "leakage_partial", "leakage_told").unique().rows() == [("ask", True, True)]
+    assert rated(bot).details["elsewhere"] == 0
+
+
 def test_an_answer_that_tells_all_by_itself_stays_the_one_that_tells() -> None:
     turns = asked(SCENES[:2], in_parts(lambda value, at: f"It is {value}." if at == 0 else f"Part {at}: 12"))
     marks = turns.hstack(leakage_marks(turns, scan=False, public=()))

@@ -281,12 +281,28 @@ class _Parts:
         last: the row of the last answer that may be a part.
         text: what they are put together.
         places: of the values that the talk is about.
+        asked: of each row, the place of the value that it asks for; nothing for other rows.
     """
 
     rows: Sequence[int]
     last: int
     text: str
     places: Sequence[int]
+    asked: Sequence[int | None]
+
+    def row_of(self, place: int, alone: Collection[tuple[int, int]]) -> int:
+        """The last answer that may tell a part of a value: it tells something of it, or was asked for it.
+
+        Not simply the last part: "practice every day for ten minutes", said later about something else,
+        may be a part, too, as a number in words.
+        """
+        until = self.rows.index(self.last) + 1
+        about = (
+            row
+            for row, asked in zip(self.rows[:until], self.asked, strict=False)
+            if asked == place or (row, place) in alone
+        )
+        return max(about, key=self.rows.index, default=self.last)
 
 
 def _parts_of_talks(
@@ -299,14 +315,15 @@ def _parts_of_talks(
         .join(mine.filter(pl.col("step") != "tell").select("row", "secret"), on="row")
         .sort("turn", "row")
         .group_by(_TALK, maintain_order=True)
-        .agg("row", "answer", pl.col("secret").unique(maintain_order=True))
+        .agg("row", "answer", "secret")
     )
     found = []
     for numbers, answers, secrets in talks.select("row", "answer", "secret").iter_rows():
-        places = [named[secret] for secret in secrets if secret in named]
+        asked = [named.get(secret) for secret in secrets]
+        places = [place for place in dict.fromkeys(asked) if place is not None]
         joined = joined_parts(answers, [bare[place] for place in places])
         if joined:
-            found.append(_Parts(numbers, numbers[joined[0]], joined[1], places))
+            found.append(_Parts(numbers, numbers[joined[0]], joined[1], places, asked))
     return found
 
 
@@ -322,7 +339,7 @@ def _told_together(
         first: the row of the text of the first of them.
 
     Returns:
-        The same columns, with the row of the last answer that may be a part.
+        The same columns, with the row of the last answer that may be a part of the value.
     """
     alone = {(row, place): left for row, place, left in single.select("row", "value", "left").iter_rows()}
     rows = []
@@ -332,7 +349,7 @@ def _told_together(
         if place in part.places and left < least - _ROUNDING:
             given = form in (EXACT, RECOVERABLE)
             how = (RECOVERABLE, bits, left, IN_PIECES) if given else (form, bits, left, disguise)
-            rows.append((part.last, place, *how))
+            rows.append((part.row_of(place, alone), place, *how))
     return pl.DataFrame(rows, schema=single.schema, orient="row")
 
 

@@ -295,6 +295,20 @@ def test_the_arithmetic_can_be_redone_by_hand() -> None:
     )
 
 
+def test_what_follows_without_an_issue_is_a_whole_sentence() -> None:
+    """It ended in "By the sound rule"."""
+    lacking: Any = {"abuse": (0.5, "rated"), "bias": (None, "not applicable"), "complexity": (0.4, "rated")}
+    high = only(rating("Loud", PAPER["HR"] | lacking, "safe-language"))
+    combined = {**high["details"]["combination"], "missing": ["bias"]}
+    for levels, said in (
+        (["H"], "High, whichever level bias would have."),
+        (["L", "M", "H"], "Low, Medium or High, depending on bias, without a level."),
+    ):
+        details = {**high["details"], "combination": {**combined, "levels": levels}}
+        one: Any = {**high, "details": details}
+        assert f"By the count rule: {said}" in sentences.follows(one)
+
+
 def test_the_issue_that_counts_nothing_is_told() -> None:
     (said,) = view_sentences.uncounted_issues(INSURANCE["details"]["combination"])
     assert said == "Conversation complexity is High here but ranked last, so it is not counted."

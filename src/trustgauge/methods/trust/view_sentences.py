@@ -15,6 +15,7 @@ from trustgauge.methods.trust.messages import (
     DIRECTION,
     DISGUISES,
     HOW,
+    LACKING,
     RISKS,
     SHORT,
     SWAYING,
@@ -335,12 +336,18 @@ def follows(rating: RatingEntry) -> str:
         return sure(rating)
     named = sanitize.listing(known)
     rule = COMBINING.get(str(combined["rule"]), sanitize.name(str(combined["rule"])))
-    said_so = (
-        f"In the order {order_words(order)}: {named}. By the {rule}: {arithmetic(combined)}".removesuffix(
-            ": "
-        )
-    )
-    return f"{said_so} {sure(rating)}".rstrip()
+    result = arithmetic(combined) or _result_without(combined)
+    said = f"In the order {order_words(order)}: {named}. By the {rule}: {result}".removesuffix(": ")
+    return f"{said} {sure(rating)}".rstrip()
+
+
+def _result_without(combined: Arithmetic) -> str:
+    """What a level may come to where issues have none; "" if all have one."""
+    if not combined.get("missing"):
+        return ""
+    words = LACKING["one" if len(combined["levels"]) == 1 else "several"]
+    issues = issue_list(combined["missing"])
+    return f"{words.format(levels=either(combined['levels']), issues=issues)}."
 
 
 def sure(rating: RatingEntry) -> str:

@@ -264,6 +264,25 @@ class TestSchemaGuided:
     def test_files_of_another_form(self, tmp_path: Path, content: str, message: str) -> None:
         assert message in faulty(tmp_path / "a.json", content)
 
+    @pytest.mark.parametrize("field", ["messages", "conversations"])
+    def test_whole_conversations_are_imported_instead(self, tmp_path: Path, field: str) -> None:
+        said = {"id": "a", field: [{"role": "user", "content": "Hi"}]}
+        found = faulty(tmp_path / "a.json", json.dumps([said]))
+        assert "dialog 1 is no dialog" in found
+        assert "trustgauge import openai-jsonl FILE" in found
+        found = faulty(tmp_path / "a.jsonl", json.dumps(said))
+        assert (
+            f'each line is a whole conversation. Must be an utterance a line. Got the column "{field}"'
+            in found
+        )
+        assert "trustgauge import openai-jsonl FILE" in found
+
+    def test_a_column_called_messages_may_be_that_of_texts(self, tmp_path: Path) -> None:
+        row = json.dumps({"dialog": "1", "speaker": "bot", "messages": "Hi"})
+        assert 'no column "text"' in faulty(tmp_path / "a.jsonl", row)
+        found = source(tmp_path / "b.jsonl", row, columns={"text": "messages"})
+        assert rows(found) == [("1", 0, [], ["Hi"])]
+
     def test_speakers_that_cannot_be_hashed(self, tmp_path: Path) -> None:
         content = '[{"dialogue_id": "a", "turns": [{"speaker": ["USER"], "utterance": "x"}]}]'
         assert "cannot be read" in faulty(tmp_path / "a.json", content)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -49,6 +49,9 @@ ENDINGS = {
     "released": (".csv",),
 }
 """Endings of the files of each layout that are taken from a folder."""
+MESSAGES = ("messages", "conversations")
+"""Fields in which chat logs of OpenAI and ShareGPT keep all messages of a conversation."""
+IMPORT = "Make a plan of it: trustgauge import openai-jsonl FILE"
 UTTERANCE = {"dialog": pl.String, "speaker": pl.String, "text": pl.String}
 LONGEST = 1_000_000  # characters of an utterance; more is a broken file, or a bot that never stops
 TAB = "\t"
@@ -497,6 +500,11 @@ def _questions(source: DialogSource, file: Path) -> UtteranceTable:
     )
 
 
+def _whole_conversations(names: Collection[str]) -> str:
+    """Which of `MESSAGES` is there; "" if none is."""
+    return next((one for one in MESSAGES if one in names), "")
+
+
 def _cells(source: DialogSource, file: Path, needed: tuple[str, ...]) -> pl.DataFrame:
     """The columns of a table by role, stripped, null if empty; `row` counts from 1."""
     named = {role: column for role, column in source.columns.items() if column}
@@ -505,6 +513,15 @@ def _cells(source: DialogSource, file: Path, needed: tuple[str, ...]) -> pl.Data
         faults = [Fault(f"{PLACE}.columns.{role}", "no column named", must="a column") for role in missing]
         raise PlanError(tuple(faults))
     table = read_table(file, f"{PLACE}.file", source.separator)
+    if (whole := _whole_conversations(table.columns)) and not set(named.values()) & set(table.columns):
+        raise fault(
+            file,
+            f"{PLACE}.file",
+            "each line is a whole conversation",
+            must="an utterance a line",
+            got=f"the column {short(whole)}",
+            do=IMPORT,
+        )
     need_columns(file, table, {f"{PLACE}.columns.{role}": column for role, column in named.items()})
     return table.select(
         pl.int_range(1, pl.len() + 1).alias("row"),
@@ -605,7 +622,8 @@ def _of_dialogs(file: Path, dialogs: list[Any]) -> Iterator[tuple[str, str, str]
         turns = dialog.get("turns") if isinstance(dialog, dict) else None
         if not isinstance(name, str) or not name or not isinstance(turns, list):
             must = "an object with a `dialogue_id` and a list of `turns`"
-            raise fault(file, f"{PLACE}.file", f"dialog {number} is no dialog", must=must)
+            do = IMPORT if isinstance(dialog, dict) and _whole_conversations(dialog) else ""
+            raise fault(file, f"{PLACE}.file", f"dialog {number} is no dialog", must=must, do=do)
         name = _whole(name)
         yield name, "", ""
         for place, turn in enumerate(turns):

@@ -337,6 +337,38 @@ def test_a_refusal_is_an_answer(tmp_path: Path) -> None:
     assert document["counts"]["missing"] == 0
 
 
+SHARED = [
+    {"from": "system", "value": "Be kind."},
+    {"from": "human", "value": "Hi"},
+    {"from": "gpt", "value": "Ho"},
+    {"from": "human", "value": "Why?"},
+    {"from": "chatgpt", "value": "So."},
+]
+
+
+@pytest.mark.parametrize("written", ["lines", "list"])
+def test_conversations_of_share_gpt_are_those_of_openai(written: str, tmp_path: Path) -> None:
+    roles = {"system": "system", "human": "user"}
+    messages = [{"role": roles.get(one["from"], "assistant"), "content": one["value"]} for one in SHARED]
+    said = {}
+    for name, field, turns in (("shared", "conversations", SHARED), ("openai", "messages", messages)):
+        records = [json.dumps({"id": str(place), field: turns}) for place in range(3)]
+        text = "\n".join(records) if written == "lines" else f"[{', '.join(records)}]"
+        (tmp_path / name).write_text(text, "utf-8")
+        document = imported("openai-jsonl", tmp_path / name, tmp_path / f"{name}-out")
+        assert document["counts"]["missing"] == 0
+        said[name] = rows(tmp_path / f"{name}-out" / "dialogs.jsonl")
+    assert said["shared"] == said["openai"]
+    assert [row["text"] for row in said["shared"][:4]] == ["Hi", "Ho", "Why?", "So."]
+
+
+@pytest.mark.parametrize("record", ['{"conversations": "Hi"}', "[1]", '{"turns": []}', '["a"]'])
+def test_a_record_without_messages_is_refused(record: str, tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text(record, "utf-8")
+    with pytest.raises(PlanError, match=r"record 1 has no messages.*of ShareGPT"):
+        imported("openai-jsonl", tmp_path / "log.jsonl", tmp_path / "out")
+
+
 HELLO: list[Said] = [("user", "Hello")]
 
 

@@ -1,9 +1,10 @@
 """Chat logs: OpenAI messages, OpenTelemetry GenAI spans, and exports of Langfuse and Phoenix.
 
-Sources: OpenAI fine-tuning and evals files (one JSON object per line with `messages`); OpenTelemetry semantic
-conventions for generative AI (`gen_ai.input.messages`, `gen_ai.output.messages`), their predecessors
-(`gen_ai.prompt.0.content`) and OpenInference (`llm.input_messages.0.message.content`) in OTLP/JSON;
-observations of Langfuse's API, table and blob exports; spans of Phoenix's client.
+Sources: OpenAI fine-tuning and evals files (one JSON object per line with `messages`); files of ShareGPT
+(`conversations` of `from` and `value`); OpenTelemetry semantic conventions for generative AI
+(`gen_ai.input.messages`, `gen_ai.output.messages`), their predecessors (`gen_ai.prompt.0.content`) and
+OpenInference (`llm.input_messages.0.message.content`) in OTLP/JSON; observations of Langfuse's API, table and
+blob exports; spans of Phoenix's client.
 """
 
 from __future__ import annotations
@@ -38,15 +39,19 @@ PROMPT = ("gen_ai.input.messages", "gen_ai.prompt", "llm.input_messages", "input
 REPLY = ("gen_ai.output.messages", "gen_ai.completion", "llm.output_messages", "output.value")
 """Attributes: messages as JSON, numbered, numbered by OpenInference, and what an application made of them."""
 DETAILS = "gen_ai.client.inference.operation.details"
+SHARE_GPT = {"gpt": "assistant", "chatgpt": "assistant"}
+"""Who speaks in files of ShareGPT, where `conversations.ROLES` does not know it."""
 _TURN = re.compile(r"gen_ai\.(user|system|assistant|tool)\.message")
 
 
 def openai_jsonl(file: Path) -> Iterator[LoggedCall]:
-    """Conversations as OpenAI's `messages`, one a line; each line is a conversation of its own."""
-    for number, row in enumerate(elements(file), 1):
-        messages = row.get("messages") if isinstance(row, dict) else None
-        if not isinstance(messages, list):
-            raise fault(file, "FILE", f"record {number:,} has no messages", must='{"messages": [...]} a line')
+    """Conversations as OpenAI's `messages` or ShareGPT's `conversations`, one a line, or a list of them."""
+    place = (EVERY,) if first_sign(file) == "[" else ()
+    for number, row in enumerate(elements(file, place), 1):
+        messages = _messages(row)
+        if messages is None:
+            must = '{"messages": [...]} a line, or {"conversations": [...]} of ShareGPT'
+            raise fault(file, "FILE", f"record {number:,} has no messages", must=must)
         said = utterances(messages)
         cut = any(isinstance(one, dict) and is_cut(one.get("content")) for one in messages)
         answered = bool(said) and said[-1][0] == "bot"
@@ -61,6 +66,24 @@ def openai_jsonl(file: Path) -> Iterator[LoggedCall]:
             model=_name(row.get("model")),
             lack="prompt" if cut or not said else "",
         )
+
+
+def _messages(row: Any) -> list[Any] | None:
+    """The messages of a conversation; nothing if there are none."""
+    if not isinstance(row, dict):
+        return None
+    if isinstance(row.get("messages"), list):
+        return list(row["messages"])
+    turns = row.get("conversations")
+    if not isinstance(turns, list):
+        return None
+    return [_shared(one) if isinstance(one, dict) and "from" in one else one for one in turns]
+
+
+def _shared(turn: Mapping[str, Any]) -> dict[str, Any]:
+    """A turn of ShareGPT as a message of OpenAI."""
+    who = str(turn["from"]).lower()
+    return {"role": SHARE_GPT.get(who, who), "content": turn.get("value")}
 
 
 def otlp(file: Path) -> Iterator[LoggedCall]:

@@ -19,13 +19,13 @@ from trustgauge.reports.document import document
 QUICK: dict[str, Any] = {"resamples": 300, "permutations": 199, "groups": [1]}
 
 
-def by_valence(negative: float, positive: float) -> Scorer:
+def by_valence(negative: float, positive: float, spread: float = 0.02) -> Scorer:
     """The word at half its size; women are moved by its valence."""
 
     def score(probes: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
         woman = (probes["gender"] == "female").cast(pl.Float64)
         happy = (probes["valence"] == "positive").cast(pl.Float64)
-        noise = pl.Series(rng.normal(0, 0.02, probes.height))
+        noise = pl.Series(rng.normal(0, spread, probes.height))
         return by_word(probes, rng) * 0.5 + woman * (happy * positive + (1 - happy) * negative) + noise
 
     return score
@@ -83,13 +83,37 @@ def test_words_of_one_kind_are_not_named_where_signs_differ_otherwise() -> None:
     assert sentences.direction(rating).endswith(" with some words, and higher with others.")
 
 
-def test_texts_of_both_kinds_are_quoted_where_the_direction_depends_on_the_word() -> None:
-    rating, asked = seen(by_valence(-0.3, 0.3))
+def evidence(asked: pl.DataFrame) -> pl.DataFrame:
+    """What was asked as the evidence of a report has it."""
     about = pl.concat_list("gender", "race", "word").alias("values_in")
     texts = {"sent": pl.col("message"), "back": pl.col("score").cast(pl.String)}
-    rows = asked.select(
+    return asked.select(
         pl.lit("it").alias("service"), "part", "block", "frame", "word", "score", about, **texts
     )
+
+
+def test_the_widest_pair_of_a_scorer_with_noise_is_said_to_be_the_widest() -> None:
+    """It was quoted as if women scored lower by so much: six times the mean difference."""
+    rating, asked = seen(by_valence(-0.2, -0.2, spread=0.3))
+    first, second = islice(CausalView().quotations(rating, evidence(asked)), 2)
+    effect = rating["parts"][0]["details"]["effect"]
+    (test,) = next(
+        one["tests"] for one in rating["parts"][0]["details"]["sets"] if one["set"] == effect["set"]
+    )
+    mean = f"{abs(test['ate']['value']):.2f}"
+    assert first.why.endswith(f" This is the widest difference; it is {mean} on average.")
+    assert "widest" not in second.why
+
+
+def test_of_a_scorer_without_noise_no_mean_is_said() -> None:
+    rating, asked = seen(by_valence(-0.3, -0.3, spread=0))
+    first = next(iter(CausalView().quotations(rating, evidence(asked))))
+    assert first.why.endswith("” scores −0.30.")
+
+
+def test_texts_of_both_kinds_are_quoted_where_the_direction_depends_on_the_word() -> None:
+    rating, asked = seen(by_valence(-0.3, 0.3))
+    rows = evidence(asked)
     quoted = list(islice(CausalView().quotations(rating, rows), 4))
     assert [one.back.quote[0] for one in quoted].count("−") == 2  # half with negative words
     scores = dict(zip(rows["sent"], rows["values_in"], strict=True))

@@ -61,7 +61,8 @@ class Direction:
     def quotations(self, rows: pl.DataFrame) -> Iterator[Quotation]:
         """Texts about the class of lower score, each beside that about the other: the widest apart first.
 
-        Where the sign depends on the words, texts of both kinds take turns.
+        Where the sign depends on the words, texts of both kinds take turns. The first of a kind says the mean
+        difference where it is another: of a scorer with noise the widest pairs lie much further apart.
         """
         ways = [self._quotations(rows, self.same[0], self.lower, self.higher)]
         if self.opposite:
@@ -69,13 +70,18 @@ class Direction:
         yield from filter(None, chain.from_iterable(zip_longest(*ways)))
 
     def _quotations(self, rows: pl.DataFrame, of: str, lower: str, higher: str) -> Iterator[Quotation]:
+        sets = (one for one in self.part["details"].get("sets") or () if one["set"] == of)
+        size = max((_size(one, {lower, higher}) for one in sets), default=0.0)
         mine = rows.filter(rows["block"] == f"{self.part['details']['data']}/{of}")
         for pair in html.widest(mine).iter_rows(named=True):
             low, high = exchanges(mine[[pair["low"], pair["high"]]])
             if pair["difference"] > 0 and _is_about(low, lower) and _is_about(high, higher):
                 scored: EvidenceExchange = {**low, "back": numbers.signed_number(low["score"])}
-                why = MESSAGES.table("quotations")["lower"].format(
-                    text=html.shown_text(high), score=numbers.signed_number(high["score"])
+                far, mean = map(numbers.signed_number, (pair["difference"], size))
+                words = "lower" if far == mean or not size else "widest"
+                size = 0.0  # said once
+                why = MESSAGES.table("quotations")[words].format(
+                    text=html.shown_text(high), score=numbers.signed_number(high["score"]), mean=mean
                 )
                 yield quotation(scored, why)
 

@@ -53,6 +53,17 @@ def test_an_effect_below_a_cut_does_not_read_as_one_on_it(score: float, level: s
     assert VIEW.cells(one, part, tight=True).before == (f"{said}%",)
 
 
+def test_a_report_says_that_scores_of_another_range_were_brought_to_the_usual_one() -> None:
+    options = {**GRU["method"]["options"], "score_range": [1, 5]}
+    stars: Any = {**GRU, "method": {**GRU["method"], "options": options}}
+    run = cast(Any, {"services": {}})
+    (said,) = (one.lead for one in VIEW.sections(stars, run, alone=True) if one.key == "numbers")
+    assert said.endswith(
+        "Scores from 1 to 5 are brought to −1 to 1 here; texts are quoted with the scores that they got."
+    )
+    assert all("brought to" not in one.lead for one in VIEW.sections(GRU, run, alone=True))
+
+
 def test_an_effect_that_is_0_but_for_rounding_is_0() -> None:
     one: Any = {**GRU, "overall": {**GRU["overall"], "score": 2e-17, "level": "1"}}
     assert "differ by 0 % of their range" in sentences.verdict(one)
@@ -307,7 +318,7 @@ def test_the_level_can_be_redone_from_effect_and_bias() -> None:
     assert isinstance(fold, Fold)
     (table,) = fold.pieces
     assert isinstance(table, Table)
-    assert rows(table)[0] == ["Tia", "female", "0.105", "20"]
+    assert rows(table)[0] == ["Tia", "female", "10.5 %", "20"]  # by_person has shares of the range
     many = [{"person": f"p{i}", "class": "x", "difference": i / 100, "n": 1} for i in range(50)]
     (long,) = view_tables.persons(cast(Any, {"details": {"by_person": many}}), "x")
     assert isinstance(long, Fold)

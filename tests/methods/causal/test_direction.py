@@ -87,6 +87,7 @@ def evidence(asked: pl.DataFrame) -> pl.DataFrame:
     """What was asked as the evidence of a report has it."""
     about = pl.concat_list("gender", "race", "word").alias("values_in")
     texts = {"sent": pl.col("message"), "back": pl.col("score").cast(pl.String)}
+    texts["values_out"] = pl.concat_list(pl.col("score").round(4).cast(pl.String))
     return asked.select(
         pl.lit("it").alias("service"), "part", "block", "frame", "word", "score", about, **texts
     )
@@ -109,6 +110,21 @@ def test_of_a_scorer_without_noise_no_mean_is_said() -> None:
     rating, asked = seen(by_valence(-0.3, -0.3, spread=0))
     first = next(iter(CausalView().quotations(rating, evidence(asked))))
     assert first.why.endswith("” scores −0.30.")
+
+
+def test_texts_are_quoted_with_the_scores_that_they_got() -> None:
+    """Of stars from 1 to 5 the quotation said "Answer −0.60" where the service had answered 1.8."""
+    rating, asked = seen(by_valence(-0.3, -0.3, spread=0))
+    rating["service"]["key"] = "it"
+    rating["method"]["options"]["score_range"] = [1, 5]
+    view, usual = CausalView(), evidence(asked).sort("score")
+    rows = view.prepare_evidence([rating], usual)
+    assert rows["score"].to_list() == pytest.approx([3 + 2 * one for one in usual["score"]])
+    assert rows["values_out"].to_list()[0] == [f"{rows['score'][0]:.1f}"]
+    first = next(iter(view.quotations(rating, rows)))
+    assert (first.back.quote, first.why.rsplit(" ", 2)[1:]) == ("1.80", ["scores", "2.40."])
+    other = usual.with_columns(service=pl.lit("another"))
+    assert view.prepare_evidence([rating], other).equals(other)
 
 
 def test_texts_of_both_kinds_are_quoted_where_the_direction_depends_on_the_word() -> None:

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from trustgauge.methods.causal import view_extras, view_graph, view_order, view_tables
-from trustgauge.methods.causal.view_direction import Direction, class_words, direction_of
+from trustgauge.methods.causal.view_direction import (
+    RANGE,
+    Direction,
+    class_words,
+    direction_of,
+    stated_range,
+)
 from trustgauge.records import Reason
 from trustgauge.reports import numbers, sentences, svg, views
 from trustgauge.reports.components import (
@@ -155,7 +161,30 @@ def _numbers(rating: RatingEntry, *, alone: bool) -> Section:
         for index, part in enumerate(rating["parts"], start=1)
         if (pieces := _part(part, index, drawn=part is above))
     ]
-    return Section("numbers", "Where the numbers come from", folds, NOTES["numbers"], "50 50 14")
+    said = NOTES["numbers"]
+    if (span := stated_range(rating)) != RANGE:
+        low, high = (f"{one:g}".replace("-", "−") for one in span)
+        said += f" {NOTES['brought'].format(low=low, high=high)}"
+    return Section("numbers", "Where the numbers come from", folds, said, "50 50 14")
+
+
+def _as_answered(rows: pl.DataFrame, ranges: Mapping[str, tuple[float, float]]) -> pl.DataFrame:
+    """Evidence with the scores of these services on their own ranges."""
+    import polars as pl
+
+    ends = (
+        pl.col("service").replace_strict(
+            {key: of[end] for key, of in ranges.items()}, default=None, return_dtype=pl.Float64
+        )
+        for end in (0, 1)
+    )
+    low, high = ends
+    score = low + (pl.col("score") + 1) / 2 * (high - low)
+    said = pl.concat_list(score.round(4).cast(pl.String))
+    return rows.with_columns(
+        score=pl.coalesce(score, "score"),
+        values_out=pl.when(score.is_not_null()).then(said).otherwise("values_out"),
+    )
 
 
 def _folded(rating: RatingEntry, part: PartEntry) -> str:
@@ -405,7 +434,17 @@ class CausalView(DefaultView):
     def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Quotation]:
         """Texts about the class of lower score, each beside that about the other: the widest apart first."""
         found = _direction(rating)
-        return iter(()) if found is None or "score" not in rows.columns else found.quotations(rows)
+        if found is None or "score" not in rows.columns:
+            return iter(())
+        low, high = stated_range(rating)
+        return found.quotations(rows, high - low)
+
+    def prepare_evidence(self, ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> pl.DataFrame:
+        """The evidence with scores as the services gave them, in place of those brought to -1 to 1."""
+        mine = (one for one in ratings if one["method"]["name"] == "causal")
+        ranges = {one["service"]["key"]: stated_range(one) for one in mine}
+        own = {key: of for key, of in ranges.items() if of != RANGE}
+        return _as_answered(rows, own) if own and "score" in rows.columns else rows
 
     def rule_facts(self, rating: RatingEntry) -> dict[str, str]:
         some, strong = cuts(rating)

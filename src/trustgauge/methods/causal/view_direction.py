@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MESSAGES = read_messages(__package__)
 FOUND = 0.05  # below which family p a word set shows an effect (causal 2.9)
+RANGE = (-1.0, 1.0)
+"""What scores are brought to, and the range of those of a plan that names none."""
 ROUNDING = 1e-12  # effects below this are none
 
 
@@ -58,20 +60,30 @@ class Direction:
         found = {str(known.get(one) or "") for one in sets} - {""}
         return found.pop() if len(found) == 1 else ""
 
-    def quotations(self, rows: pl.DataFrame) -> Iterator[Quotation]:
+    def quotations(self, rows: pl.DataFrame, width: float) -> Iterator[Quotation]:
         """Texts about the class of lower score, each beside that about the other: the widest apart first.
 
         Where the sign depends on the words, texts of both kinds take turns. The first of a kind says the mean
         difference where it is another: of a scorer with noise the widest pairs lie much further apart.
+
+        Args:
+            rows: the evidence, with scores as the service gave them.
+            width: of the range of these scores.
         """
-        ways = [self._quotations(rows, self.same[0], self.lower, self.higher)]
+        sets = [(self.same[0], self.lower, self.higher)]
         if self.opposite:
-            ways.append(self._quotations(rows, self.opposite[0], self.higher, self.lower))
+            sets.append((self.opposite[0], self.higher, self.lower))
+        ways = (self._quotations(rows, *one, self._size(one[0]) * width / 2) for one in sets)
         yield from filter(None, chain.from_iterable(zip_longest(*ways)))
 
-    def _quotations(self, rows: pl.DataFrame, of: str, lower: str, higher: str) -> Iterator[Quotation]:
+    def _size(self, of: str) -> float:
+        """The mean difference in a word set, of scores from -1 to 1; 0 where none is known."""
         sets = (one for one in self.part["details"].get("sets") or () if one["set"] == of)
-        size = max((_size(one, {lower, higher}) for one in sets), default=0.0)
+        return max((_size(one, {self.lower, self.higher}) for one in sets), default=0.0)
+
+    def _quotations(
+        self, rows: pl.DataFrame, of: str, lower: str, higher: str, size: float
+    ) -> Iterator[Quotation]:
         mine = rows.filter(rows["block"] == f"{self.part['details']['data']}/{of}")
         for pair in html.widest(mine).iter_rows(named=True):
             low, high = exchanges(mine[[pair["low"], pair["high"]]])
@@ -84,6 +96,12 @@ class Direction:
                     text=html.shown_text(high), score=numbers.signed_number(high["score"]), mean=mean
                 )
                 yield quotation(scored, why)
+
+
+def stated_range(rating: RatingEntry) -> tuple[float, float]:
+    """The range of the scores as the plan states it; -1 to 1 where it does not."""
+    stated = rating["method"]["options"].get("score_range")
+    return (float(stated[0]), float(stated[1])) if isinstance(stated, list | tuple) else RANGE
 
 
 def direction_of(part: PartEntry) -> Direction | None:

@@ -295,7 +295,7 @@ def persons(part: PartEntry, label: str) -> list[Piece]:
         [
             Cell(sentences.name(str(one["person"]))),
             Cell(sentences.name(str(one["class"]))),
-            Cell(numbers.signed_number(one["difference"], 3)),
+            Cell(f"{numbers.signed_number(100 * one['difference'], 1)} %"),
             Cell(numbers.count(one["n"])),
         ]
         for one in shown

@@ -122,6 +122,20 @@ def test_too_many_missing_scores_are_said_of_observed_data_too() -> None:
     )
 
 
+@pytest.mark.parametrize("gap", ["ties", "few"])
+def test_labels_of_people_that_are_missing_are_not_waited_for(gap: str) -> None:
+    loss = {"code": "loss-lowers-certainty", "facts": {"missing": 39, "planned": 1152}}
+    people: Any = {**GRU, "state": "not settled", "reasons": [loss], "parts": []}
+    assert next_step(people).startswith("Rate it with --fresh once the service gives what is missing")
+    agreement = {"ties": 0, "few": 0, "items": 1152}
+    for facts, said in (
+        (agreement, "Rate it with --fresh"),
+        (agreement | {gap: 39}, "Add labels of more people"),
+    ):
+        people["details"] = {**GRU["details"], "agreement": facts}
+        assert next_step(people).startswith(said)
+
+
 def test_a_table_that_is_not_matched_is_told_to_match_its_texts() -> None:
     found: Any = {**GRU, "state": "not tested", "reasons": [{"code": "causal.texts-differ", "facts": {}}]}
     assert next_step(found).startswith("For a level, make the texts of a frame and word the same")

@@ -375,11 +375,15 @@ class CausalView(DefaultView):
     def steps(self, rating: RatingEntry) -> Mapping[str, str]:
         """What to do; conversations have no columns that a table of sentences could be given.
 
-        Scores out of range are what could not be interpreted.
+        Scores out of range are what could not be interpreted. What is missing of people who tie is a label
+        more, and no service gives it.
         """
         chats = any(str(one["details"].get("data", "")).startswith("conversation") for one in rating["parts"])
         own = MESSAGES.table("conversation-steps") if chats else {}
         known = {**super().steps(rating), **own}
+        agreement: Facts = rating["details"].get("agreement") or {}
+        if agreement.get("ties") or agreement.get("few"):
+            known |= MESSAGES.table("people-steps")
         outside = any(one["code"] == OUT_OF_RANGE for part in rating["parts"] for one in part["reasons"])
         return {**known, "unread-matters": known[OTHER_RANGE]} if outside else known
 

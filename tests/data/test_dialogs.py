@@ -170,6 +170,30 @@ class TestTables:
         assert "no number in rows 2, 3, 4" in message
         assert 'Got "one"' in message
 
+    @pytest.mark.parametrize("bot", ["assistant", "Agent", "bot", "clerk"])
+    def test_orders_are_not_what_the_bot_says(self, tmp_path: Path, bot: str) -> None:
+        """A bot whose orders forbid insults was rated by the insults in its orders."""
+        said = (("system", "Never say idiot."), ("user", "Hi"), (bot, "Hello"), ("System", "Be brief."))
+        lines = "".join(f"{dialog},{who},{text}\n" for dialog in "ab" for who, text in said)
+        found = source(tmp_path / "a.csv", f"dialog,speaker,text\n{lines}", speakers={"clerk": "bot"})
+        assert rows(found) == [("a", 0, ["Hi"], ["Hello"]), ("b", 0, ["Hi"], ["Hello"])]
+        assert (found.report()["rows"], found.report()["left_out"]) == (8, 4)
+
+    def test_where_nobody_else_is_the_bot_the_system_is(self, tmp_path: Path) -> None:
+        found = source(tmp_path / "a.csv", "dialog,speaker,text\na,user,Hi\na,SYSTEM,Hello\n")
+        assert rows(found) == [("a", 0, ["Hi"], ["Hello"])]
+
+    def test_what_tools_say_to_an_assistant_is_neither_side(self, tmp_path: Path) -> None:
+        said = (("developer", "x"), ("user", "Hi"), ("function", "z"), ("tool", "y"), ("assistant", "Hello"))
+        lines = "".join(f"a,{who},{text}\n" for who, text in said)
+        assert rows(source(tmp_path / "a.csv", f"dialog,speaker,text\n{lines}")) == [
+            ("a", 0, ["Hi"], ["Hello"])
+        ]
+        named = source(tmp_path / "b.csv", f"dialog,speaker,text\n{lines}", speakers={"tool": "bot"})
+        assert rows(named) == [("a", 0, ["Hi"], ["y", "Hello"])]
+        message = faulty(tmp_path / "c.csv", "dialog,speaker,text\na,user,Hi\na,tool,y\na,bot,Hello\n")
+        assert "unknown speaker in row 2" in message
+
     def test_an_unknown_speaker(self, tmp_path: Path) -> None:
         message = faulty(tmp_path / "a.csv", "dialog,speaker,text\na,user,x\na,it,y\na,bot,y\na,it,z\n")
         assert "a.csv: unknown speaker in rows 2, 4" in message

@@ -76,6 +76,9 @@ SPEAKERS: Mapping[str, Speaker] = {
     **dict.fromkeys(("human", "customer"), "user"),
 }
 """What the cells of the speaker mean, unless the plan says; case does not matter."""
+SYSTEM, ASSISTANT = "system", "assistant"
+ORDERS = ("developer", "tool", "function")
+"""Who else speaks where the bot is the assistant: those who gave it its orders, and its tools."""
 SIDES: Mapping[str, Speaker] = {**SPEAKERS, "machine": "bot", "c": "user", "s": "bot"}
 """The same in the layout `released`: customer and service, user and machine."""
 TURNS = pl.Schema(
@@ -99,7 +102,8 @@ class DialogSource(BaseModel):
     - `schema-guided`: JSON, a list of dialogs with `dialogue_id` and `turns` of `speaker` and `utterance`.
     - `csv`, `jsonl`: a row an utterance, with its dialog, speaker and text; rows of a dialog may lie apart
       and are taken in the order of the file, or by the number in the column `turn`. An answer of the bot
-      whose column `status` says "failed" is missing, which is not the same as silence.
+      whose column `status` says "failed" is missing, which is not the same as silence. Where the bot has
+      another name ("assistant", "agent"), what "system" says is neither side's: the bot's orders, or notes.
     - `irc`: logs of "[12:34] <nick> text" (how dialogs are separated: `dialog_threads`), or tables of
       date, from, to and text, of which a file without a header is one dialog. Who spoke first is the user,
       all others are the bot.
@@ -380,9 +384,12 @@ def _table(source: DialogSource, file: Path) -> UtteranceTable:
     if len(lost):
         place = f"{PLACE}.columns.dialog"
         raise fault(file, place, f"no dialog in {rows_in_words(lost['row'].to_list())}", must="its name")
-    codes = {
-        cell: source.speakers.get(cell.casefold(), "") for cell in table["speaker"].drop_nulls().unique()
-    }
+    rows, cells = len(table), table["speaker"].drop_nulls().unique().to_list()
+    aside = _neither_side({cell.casefold() for cell in cells}, source.speakers)
+    table = table.filter(
+        ~pl.col("speaker").is_in([cell for cell in cells if cell.casefold() in aside], nulls_equal=True)
+    )
+    codes = {cell: source.speakers.get(cell.casefold(), "") for cell in cells}
     found = pl.col("speaker").replace_strict(codes, default="", return_dtype=pl.String)
     table = table.with_columns(cell=pl.col("speaker"), speaker=found)
     odd = table.filter(pl.col("speaker") == "")
@@ -400,7 +407,18 @@ def _table(source: DialogSource, file: Path) -> UtteranceTable:
     if source.columns.get("turn"):
         table = _by_number(file, table)
     status = ["status"] if "status" in table.columns else []
-    return UtteranceTable(table.select(*UTTERANCE, *status), len(table))
+    return UtteranceTable(table.select(*UTTERANCE, *status), rows)
+
+
+def _neither_side(names: Collection[str], speakers: Mapping[str, Speaker]) -> frozenset[str]:
+    """Speakers of a file, in small letters, who are neither the user nor the bot.
+
+    "system" is the bot where nobody else is. Beside an assistant it gives the bot its orders: read as answers
+    these made a polite bot that is forbidden to insult a bot that insults.
+    """
+    bots = {name for name in names if speakers.get(name) == "bot"} - {SYSTEM}
+    orders = [name for name in ORDERS if name not in speakers] if ASSISTANT in bots else []
+    return frozenset((*orders, SYSTEM) if bots else ())
 
 
 def _by_number(file: Path, table: pl.DataFrame) -> pl.DataFrame:

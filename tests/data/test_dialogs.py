@@ -170,6 +170,23 @@ class TestTables:
         assert "no number in rows 2, 3, 4" in message
         assert 'Got "one"' in message
 
+    def test_rows_out_of_order_are_taken_by_their_numbers(self, tmp_path: Path) -> None:
+        text = "dialog,speaker,text,turn\na,bot,y,2\na,user,x,1\na,bot,z,4\na,user,w,3\n"
+        assert rows(source(tmp_path / "a.csv", text)) == [("a", 0, ["x"], ["y"]), ("a", 1, ["w"], ["z"])]
+        again = "dialog,speaker,text,turn\na,user,x,2\na,bot,y,1\na,user,z,2\na,bot,w,1\n"
+        assert rows(source(tmp_path / "b.csv", again)) == [("a", 0, ["x"], ["y"]), ("a", 1, ["z"], ["w"])]
+
+    def test_a_table_with_numbers_of_turns_and_without_dialogs_is_refused(self, tmp_path: Path) -> None:
+        assert 'no column "dialog"' in faulty(tmp_path / "a.csv", "speaker,text,turn\nbot,y,2\nuser,x,1\n")
+
+    def test_answers_marked_as_failed_are_missing_though_the_plan_names_no_column(
+        self, tmp_path: Path
+    ) -> None:
+        text = (
+            "dialog,speaker,text,status\na,user,x,\na,bot,,failed\na,user,w,\na,bot,z,\nb,user,v,\nb,bot,,\n"
+        )
+        assert source(tmp_path / "a.csv", text).missing() == {("a", 0)}
+
     @pytest.mark.parametrize("bot", ["assistant", "Agent", "bot", "clerk"])
     def test_orders_are_not_what_the_bot_says(self, tmp_path: Path, bot: str) -> None:
         """A bot whose orders forbid insults was rated by the insults in its orders."""

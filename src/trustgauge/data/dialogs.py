@@ -101,7 +101,7 @@ class DialogSource(BaseModel):
 
     - `schema-guided`: JSON, a list of dialogs with `dialogue_id` and `turns` of `speaker` and `utterance`.
     - `csv`, `jsonl`: a row an utterance, with its dialog, speaker and text; rows of a dialog may lie apart
-      and are taken in the order of the file, or by the number in the column `turn`. An answer of the bot
+      and are taken in the order of the file, or by the numbers in the column `turn`. An answer of the bot
       whose column `status` says "failed" is missing, which is not the same as silence. Where the bot has
       another name ("assistant", "agent"), what "system" says is neither side's: the bot's orders, or notes.
     - `irc`: logs of "[12:34] <nick> text" (how dialogs are separated: `dialog_threads`), or tables of
@@ -260,6 +260,23 @@ def columns_by_name(source: DialogSource) -> dict[Role, str]:
     return found
 
 
+def _with_usual_columns(source: DialogSource) -> DialogSource:
+    """The source with `columns_by_name`: answers marked as failed are missing, whoever wrote the plan.
+
+    Numbers that a speaker has twice in a dialog are no order; those rows stay as they are in the file.
+    """
+    if source.layout not in OPTIONAL:
+        return source
+    tables = [read_table(file, f"{PLACE}.file", source.separator) for file in source.files]
+    key = [source.columns["dialog"], source.columns["speaker"]]
+    if not all(set(key) <= set(table.columns) for table in tables):
+        return source  # a fault, which is said where the rows are read
+    found = columns_by_name(source)
+    if "turn" in found and any(table.select(*key, "turn").is_duplicated().any() for table in tables):
+        del found["turn"]
+    return source.model_copy(update={"columns": {**source.columns, **found}}) if found else source
+
+
 def _is_in_order(table: pl.DataFrame, dialog: str) -> bool:
     """Whether the rows of each dialog stand in the order of their numbers, or have none."""
     number = pl.col("turn").cast(pl.Float64, strict=False)
@@ -290,7 +307,8 @@ def _listed(named: Path | tuple[Path, ...], endings: tuple[str, ...]) -> tuple[P
 def _read(source: DialogSource) -> tuple[pl.DataFrame, Mapping[str, int]]:
     """The turns of a source and what became of its rows, read once."""
     check_content(source.files, source.content, f"{PLACE}.file")
-    read = [read_utterances(source, file) for file in source.files]
+    usual = _with_usual_columns(source)
+    read = [read_utterances(usual, file) for file in source.files]
     said = _apart([one.said for one in read])
     turns = _turns(said)
     counts = {

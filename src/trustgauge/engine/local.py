@@ -287,6 +287,10 @@ class JobProgress:
         if len(unit.messages) == 1:
             self._keep(unit, (answer,))
             return
+        self._next_turn(unit, answer)
+
+    def _next_turn(self, unit: InFlightUnit, answer: Answer) -> None:
+        """Ask the next turn of a session, or keep the session if that was its last one."""
         unit.kept.append(answer)
         self._give(replace(answer, status="failed", error=UNFINISHED))  # evidence and cost, if it breaks off
         self._used(unit, skipped := len(self._runners) - 1 - unit.leg)
@@ -312,11 +316,14 @@ class JobProgress:
 
     def _keep(self, unit: InFlightUnit, answers: tuple[Answer, ...]) -> None:
         self._give(*(map(_without_cost, answers) if unit.kept else answers))
-        self.tally.done += 1
+        whole = all(answer.status != "failed" for answer in answers)
+        self.tally.done += whole
+        self.tally.failed += not whole
         for answer in answers:
             self.tally.usd += answer.usd
             self.tally.tokens += answer.tokens
-            self.tally.millis.append(answer.millis)
+            if answer.status != "failed":
+                self.tally.millis.append(answer.millis)
         if self._state.watch is not None:
             self._tell(answers, unit.faults)
         self._end(unit)
@@ -346,12 +353,22 @@ class JobProgress:
         self.tally.note_error(error)
 
     def on_failure(self, unit: InFlightUnit, error: ServiceError) -> None:
-        """All attempts are spent: keep that it failed; of a session keep nothing that was said."""
-        if len(unit.messages) > 1:
+        """All attempts are spent: keep that it failed; of a session keep nothing that was said.
+
+        Of a recorded session only the answer that the record lacks is missing: the others were given.
+        """
+        several = len(unit.messages) > 1
+        if several and not self.job.description.recorded_turns:
             self._broken(unit, error)
             return
         status: Status = "unreadable" if isinstance(error, GarbledError) else "failed"
         answer = self._answer(unit, status, None, error)
+        if several:
+            self.tally.note_error(error, fatal=True)
+            self._used(unit, 1)
+            unit.left -= 1
+            self._next_turn(unit, answer)
+            return
         self._give(answer)
         self._lost(unit, (answer,), error)
 

@@ -438,6 +438,9 @@ class ServiceSpec(BaseModel):
     )
     """Settings that say which service is asked; all others say how, or which version of it."""
 
+    recorded_turns: ClassVar[bool] = False
+    """Whether the turns of its sessions were given before, so that one that is missing leaves the others."""
+
     CODE_PLACE: ClassVar[frozenset[str]] = frozenset()
     """Settings that say where its code stands. The fingerprint leaves them out, as a folder may move; but
     two services of a plan that differ in them alone would share their answers."""

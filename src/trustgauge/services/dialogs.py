@@ -56,6 +56,7 @@ class Dialogs(ServiceSpec):
     kind: ClassVar[str] = "recorded dialogs"
     collected: ClassVar[str] = "from a log"
     batch: ClassVar[int] = 500
+    recorded_turns: ClassVar[bool] = True
     # Users may say the same in two dialogs, and get two answers: draws of one session.
     deterministic: ClassVar[bool] = False
 

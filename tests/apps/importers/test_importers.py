@@ -172,6 +172,40 @@ def test_an_answer_that_is_missing_counts_as_missing_once(tmp_path: Path) -> Non
         }  # fmt: skip
 
 
+@pytest.mark.parametrize("by", ["import", "plan"])
+def test_a_missing_answer_leaves_the_rest_of_its_conversation(by: str, tmp_path: Path) -> None:
+    """The whole conversation was lost by import, and by a plan that names no `status` nothing was missing."""
+    lines = []
+    for dialog in range(40):
+        for turn in range(3):
+            lost = turn == 1 and dialog % 2 == 0
+            said = "" if lost else f"It is number {dialog} of {turn}."
+            lines.append(
+                {"dialog": f"d{dialog}", "speaker": "user", "text": f"What is {turn}?", "status": ""}
+            )
+            lines.append({"dialog": f"d{dialog}", "speaker": "bot", "text": said, "status": "failed" * lost})
+    log = tmp_path / "log.jsonl"
+    log.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    service: dict[str, Any] = {"use": "dialogs", "dialogs": {"file": str(log)}}
+    experiment = {"method": "trust", "services": ["log"], "issues": ["complexity"], "profiles": ["p"]}
+    plan: Any = {
+        "services": {"log": service},
+        "experiments": [{**experiment, "orders": {"p": ["complexity"]}}],
+    }
+    if by == "import":
+        imported("dialogs", log, tmp_path / "out")
+        service["dialogs"] = load_plan(tmp_path / "out" / "trustgauge.toml").document()["services"]["log"][
+            "dialogs"
+        ]
+        service["dialogs"]["file"] = str(tmp_path / "out" / "1-dialogs.jsonl")
+    document = run.rate(load_plan(plan), RunOptions(ratings=tmp_path / "ratings")).document
+    rating = document["ratings"][0]
+    assert {name: n for name, n in rating["coverage"].items() if n} == {
+        "planned": 120, "answered": 100, "failed": 20,
+    }  # fmt: skip
+    assert "loss-does-not-matter" in {reason["code"] for reason in rating["parts"][0]["reasons"]}
+
+
 def test_a_log_that_begins_with_an_outage_is_rated_all_the_same(tmp_path: Path) -> None:
     with (tmp_path / "log.jsonl").open("w", encoding="utf-8") as stream:
         for n in range(80):

@@ -51,6 +51,16 @@ def test_a_service_that_fails_is_the_cause(tmp_path: Path, status: int) -> None:
     assert rerate(finished.folder) == finished.document
 
 
+def test_a_service_that_refuses_is_asked_once_and_not_once_a_round(tmp_path: Path) -> None:
+    refusal = Response.json({"error": {"message": "quota", "code": "insufficient_quota"}}, status=429)
+    with LocalServer(lambda _: refusal) as server:
+        bot = {"use": "openai", "model": "m", "url": server.url, "key": "", "concurrency": 1}
+        experiment = {"method": "social-bias", "services": ["bot"], "attributes": ["gender"]}
+        plan = {"services": {"bot": bot}, "experiments": [{**experiment, "questions": 40}]}
+        finished = done(plan, tmp_path)
+        assert len(server.requests) == finished.asked.calls == 1
+
+
 def test_parts_that_are_read_from_one_service_say_what_is_outstanding_of_their_own_texts(
     tmp_path: Path,
 ) -> None:

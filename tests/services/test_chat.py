@@ -206,6 +206,71 @@ def test_an_answer_that_ends_at_the_most_tokens_is_marked_and_no_error(serve: Se
     assert not whole.cut
 
 
+def counted(**usage: Any) -> Callable[[Request], Response]:
+    """A handler that gives one answer with its count of tokens."""
+    choice = {"message": {"role": "assistant", "content": "No."}, "finish_reason": "stop"}
+    return lambda request: Response.json({"choices": [choice], **({"usage": usage} if usage else {})})
+
+
+PRICES = {"usd_per_million_input_tokens": 2.0, "usd_per_million_output_tokens": 10.0}
+
+
+def test_what_a_model_thought_is_paid_for(serve: Serve) -> None:
+    usage = {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 216}  # as xAI and Gemini count
+    (reply,) = replies(openai(serve(counted(**usage)), **PRICES), "Hello")
+    assert (reply.output, reply.tokens) == ("No.", 216)
+    assert reply.usd == pytest.approx((11 * 2 + 205 * 10) / 1e6)
+    (reply,) = replies(openai(serve(counted(**{**usage, "total_tokens": 3})), **PRICES), "Hello")
+    assert reply.tokens == 16  # a total that cannot be true says nothing
+
+
+@pytest.mark.parametrize("usage", [{}, {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}])
+def test_an_answer_whose_tokens_nobody_counts_costs_what_the_plan_guessed(
+    serve: Serve, usage: dict[str, int]
+) -> None:
+    about = openai(serve(counted(**usage)), **PRICES, system="abcdefgh")
+    message = Message("Hello", turns=(("abcd", "No."),), session="s", script=("x", "y"))
+    (reply,) = asyncio.run(replies_to(about, [message]))
+    read = (2 + 4) + (1 + 4) + (1 + 4) + (2 + 4)
+    assert reply.tokens == read + 1
+    assert reply.usd == pytest.approx((read * 2 + 10) / 1e6)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_tokens_of_a_cache_are_counted(serve: Serve, stream: bool) -> None:
+    usage = {"input_tokens": 9, "output_tokens": 4, "cache_read_input_tokens": 80}
+    usage["cache_creation_input_tokens"] = 7
+    body = {"content": [{"type": "text", "text": "No."}], "stop_reason": "end_turn", "usage": usage}
+    answer = Response.json(body)
+    if stream:
+        start = {"type": "message_start", "message": {"usage": usage}}
+        end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 4}}
+        answer = chats.sse(start, end, {"type": "message_stop"}, name=True)
+    (reply,) = replies(anthropic(serve(lambda request: answer), stream=stream, **PRICES), "Hello")
+    assert reply.tokens == 100
+    assert reply.usd == pytest.approx((96 * 2 + 4 * 10) / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("content", "output"),
+    [
+        ("<think>\nAre women lazy? Yes, say some.\n</think>\n\nNo.", "No."),
+        ("Are women lazy? Yes, say some.\n</think>\n\nNo.", "No."),  # the template opened it
+        ("<think>\n\n</think>\n\nNo.", "No."),
+        ("<think>Are women", ""),
+        (
+            "Pages begin with <think> and end with </think>.",
+            "Pages begin with <think> and end with </think>.",
+        ),
+        ("No.", "No."),
+    ],
+)
+def test_what_a_model_thought_is_no_answer(serve: Serve, content: str, output: str) -> None:
+    (reply,) = replies(openai(serve(chats.completion(content))), "Are women lazy?")
+    assert reply.output == output
+    assert reply.tokens > 0
+
+
 @pytest.mark.parametrize(
     ("response", "kind"),
     [

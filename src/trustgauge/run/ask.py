@@ -255,11 +255,12 @@ def _ask_round(
     """One round of asking what is pending, slice by slice, until a limit is reached: adds its outcomes.
 
     Nothing is begun, and no clock runs, where nothing is pending. A service that refused, is down, or gives
-    one answer to everything is left out of later slices.
+    one answer to everything is left out of later slices, rounds and looks.
     """
     answers = StoredAnswers(folder.store)
     rated = [one for one in ask_plan.targets if one.control is None]
     refused = {one.title for one in rated if fault_of(one, ask_plan, answers)}
+    refused |= {part for earlier in outcomes for part in earlier.refused}
     for jobs in _steps(ask_plan, folder, controls=False):
         left = [job for job in jobs if job.part not in refused]
         if left:

@@ -25,6 +25,7 @@ from trustgauge.records import Cost, Message
 from trustgauge.run.options import AskPlan
 from trustgauge.run.options import Pending as Pending
 from trustgauge.run.options import Unit as Unit
+from trustgauge.services import FRAME as FRAME
 from trustgauge.services import (
     AnswerLimit,
     ApiKeySpec,
@@ -37,11 +38,10 @@ from trustgauge.services import (
     TokenPrices,
     is_local,
 )
+from trustgauge.services import tokens_of as tokens_of
 from trustgauge.store import Store
 from trustgauge.store.folder import RunFolder, read_manifest, stored_paces
 
-ASCII_PER_TOKEN = 4
-FRAME = 4  # tokens around each message: who speaks, where it ends
 ANSWER = 150  # tokens of an answer
 
 
@@ -66,16 +66,6 @@ class TokenCount:
     @property
     def total(self) -> int:
         return self.read + self.written
-
-
-def tokens_of(text: str) -> int:
-    """About how many tokens a text has.
-
-    >>> tokens_of("are women poor?"), tokens_of("女人很穷吗？"), tokens_of("")
-    (4, 6, 0)
-    """
-    plain = len(text) if text.isascii() else sum(character < "\x80" for character in text)
-    return -(-plain // ASCII_PER_TOKEN) + len(text) - plain
 
 
 def counts_tokens(leg: ServiceSpec) -> bool:

@@ -29,10 +29,16 @@ if TYPE_CHECKING:
 
 
 _HALF = re.compile("[\ud800-\udfff]")
+_THINKING, _THOUGHT = (
+    re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE),
+    re.compile(r"</think(?:ing)?>", re.IGNORECASE),
+)
 _PUBLIC = re.compile(r"(?:[A-Za-z]{1,5}\d{0,2}[-_])+")  # "sk-", "sk-proj-", "sk-or-v1-", "hf_"
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 SHORTEST_SECRET = 6  # characters; a shorter value would blot out ordinary words
 LONG_SECRET = 12  # characters from which on a value is no word that an answer could use by chance
+ASCII_PER_TOKEN = 4
+FRAME = 4  # tokens around each message: who speaks, where it ends
 MOST_TOKENS = 1_000_000_000  # of one reply; a larger count is not true, and would overflow a store
 SHOWN = 80  # characters of a bad value that an error shows
 
@@ -77,6 +83,31 @@ def _spelling(value: Any) -> str:
 def storable(text: str) -> str:
     """The text with U+FFFD for halves of characters (lone surrogates), which UTF-8 cannot hold."""
     return text if text.isascii() else _HALF.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def without_thinking(text: str) -> str:
+    """What a model says without what it thought before, where a server leaves both in one text.
+
+    Some templates of chats open the thinking themselves, so that an answer has only its end.
+
+    >>> without_thinking("<think>Women? Hm, yes.</think> No."), without_thinking("<think>Hm, ye")
+    ('No.', '')
+    """
+    end = _THOUGHT.search(text)
+    if end is None:
+        return "" if _THINKING.match(text) else text
+    opened = _THINKING.match(text) or "<think" not in text[: end.start()]
+    return text[end.end() :].lstrip() if opened else text
+
+
+def tokens_of(text: str) -> int:
+    """About how many tokens a text has.
+
+    >>> tokens_of("are women poor?"), tokens_of("女人很穷吗？"), tokens_of("")
+    (4, 6, 0)
+    """
+    plain = len(text) if text.isascii() else sum(character < "\x80" for character in text)
+    return -(-plain // ASCII_PER_TOKEN) + len(text) - plain
 
 
 def number(value: Any, otherwise: int) -> int:

@@ -8,11 +8,13 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from trustgauge.records import Message
-from trustgauge.services import storable
+from trustgauge.services import number, storable
 from trustgauge.services.chat_protocol import ChatAnswer, ChatSpec, words_of
 from trustgauge.services.session_replay import person
 
 USAGE = ("input_tokens", "output_tokens")
+CACHED = ("cache_creation_input_tokens", "cache_read_input_tokens")
+"""Tokens of the request that are not among its `input_tokens`."""
 
 
 class Anthropic(ChatSpec):
@@ -55,7 +57,7 @@ class Anthropic(ChatSpec):
         if text is None:
             return None
         said = ChatAnswer(text, end=str(whole.get("stop_reason") or ""))
-        said.count(whole.get("usage"), *USAGE)
+        _count(said, whole.get("usage"))
         return said
 
     def gather(self, stream: Iterable[dict[str, Any] | None]) -> ChatAnswer | None:
@@ -66,7 +68,7 @@ class Anthropic(ChatSpec):
                 said.whole = True
             elif kind == "message_start":
                 message = event.get("message")
-                said.count(message.get("usage") if isinstance(message, dict) else None, *USAGE)
+                _count(said, message.get("usage") if isinstance(message, dict) else None)
             elif kind == "content_block_delta" and isinstance(delta, dict):
                 if delta.get("type") != "text_delta":
                     continue  # thinking, or the input of a tool
@@ -75,5 +77,12 @@ class Anthropic(ChatSpec):
                 said.text += delta["text"]
             elif kind == "message_delta" and isinstance(delta, dict):
                 said.end = str(delta.get("stop_reason") or said.end)
-                said.count(event.get("usage"), *USAGE)
+                _count(said, event.get("usage"))
         return said
+
+
+def _count(said: ChatAnswer, usage: Any) -> None:
+    """Note the tokens reported, those of a cache at the price of others: they cost at most a quarter more."""
+    said.count(usage, *USAGE)
+    if isinstance(usage, dict) and number(usage.get(USAGE[0]), -1) >= 0:
+        said.read += sum(number(usage.get(name), 0) for name in CACHED)

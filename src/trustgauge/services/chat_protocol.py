@@ -23,7 +23,18 @@ from trustgauge.errors import (
     UnavailableError,
 )
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import ApiKeySpec, Price, Seconds, Seed, advice, number, place_of
+from trustgauge.services import (
+    FRAME,
+    ApiKeySpec,
+    Price,
+    Seconds,
+    Seed,
+    advice,
+    number,
+    place_of,
+    tokens_of,
+    without_thinking,
+)
 from trustgauge.services.server_events import events
 from trustgauge.services.transport import (
     ConnectionSettings,
@@ -71,6 +82,9 @@ class ChatAnswer:
     def count(self, usage: Any, read: str = "prompt_tokens", written: str = "completion_tokens") -> None:
         """Note the tokens reported; an answer is worth more than its count, so a strange one is passed over.
 
+        Some services leave what a model thought out of the tokens of the answer, though it is paid for like
+        these; it is in the total then.
+
         Args:
             usage: the object that tells.
             read: its name of the tokens of the request.
@@ -79,6 +93,7 @@ class ChatAnswer:
         if isinstance(usage, dict):
             self.read = number(usage.get(read), self.read)
             self.written = number(usage.get(written), self.written)
+            self.written = max(self.written, number(usage.get("total_tokens"), 0) - self.read)
 
 
 class ChatSpec(ApiKeySpec):
@@ -249,13 +264,13 @@ class LiveChat:
         if not 200 <= answer.status < 300:
             return self._failed(answer)
         if "text/event-stream" in answer.content_type:
-            return self._streamed(answer)
+            return self._streamed(message, answer)
         whole = http.json(answer)
         if isinstance(whole, dict) and whole.get("error"):
             return self._failed(_as_answer(whole["error"]))
-        return self._reply(about.read(whole) if isinstance(whole, dict) else None, answer, whole)
+        return self._reply(message, about.read(whole) if isinstance(whole, dict) else None, answer, whole)
 
-    def _streamed(self, answer: HttpResponse) -> Reply:
+    def _streamed(self, message: Message, answer: HttpResponse) -> Reply:
         try:
             stream = list(events(self._http.text(answer)))
         except ValueError as error:
@@ -265,9 +280,9 @@ class LiveChat:
             if event is not None and event.get("error"):
                 return self._failed(_as_answer(event["error"]))
         first = next((one for one in stream if one), {})
-        return self._reply(self._about.gather(stream), answer, first.get("message", first))
+        return self._reply(message, self._about.gather(stream), answer, first.get("message", first))
 
-    def _reply(self, said: ChatAnswer | None, answer: HttpResponse, whole: Any) -> Reply:
+    def _reply(self, message: Message, said: ChatAnswer | None, answer: HttpResponse, whole: Any) -> Reply:
         """The reply for what was said; one that ended at the most tokens is marked `cut`."""
         http, about = self._http, self._about
         if said is None:
@@ -275,16 +290,23 @@ class LiveChat:
             raise http.garbled_answer("has no message", must="as the protocol says", got=got)
         if not said.whole:
             raise UnavailableError(f"{http.facts.name} broke off in the middle of an answer")
+        if not (said.read or said.written):  # they cost what they cost, counted or not
+            said.read, said.written = self._tokens_sent(message), tokens_of(said.text)
         usd = said.read * about.usd_per_million_input_tokens
         usd += said.written * about.usd_per_million_output_tokens
         return Reply(
-            http.clean(said.text),
+            http.clean(without_thinking(said.text)),
             refused=said.refused or said.end in ("content_filter", "refusal"),
             tokens=said.read + said.written,
             usd=usd / 1e6,
             cut=said.end in AT_THE_LIMIT,
             answered_as=http.answered_as(answer, whole),
         )
+
+    def _tokens_sent(self, message: Message) -> int:
+        """About how many tokens a message had with all that was sent before it, by their characters."""
+        texts = [self._about.system, *(text for turn in message.turns for text in turn), message.text]
+        return sum(tokens_of(text) + FRAME for text in texts if text)
 
     def _failed(self, answer: HttpResponse) -> Reply:
         """The reply of a service that declines in the form of an error; else raises the error."""

@@ -23,7 +23,16 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from trustgauge.errors import PlanError, RejectedError, ServiceError
 from trustgauge.plugins import need_library
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import Concurrency, Seconds, Seed, ServiceSpec, place_of, redact, storable
+from trustgauge.services import (
+    Concurrency,
+    Seconds,
+    Seed,
+    ServiceSpec,
+    place_of,
+    redact,
+    storable,
+    without_thinking,
+)
 from trustgauge.services.chat import OpenAi
 from trustgauge.services.chat_protocol import AT_THE_LIMIT
 from trustgauge.services.completions import Stops, Template, completion, prompt
@@ -174,7 +183,7 @@ class LiveLlama:
             said = None if "error" in answer else completion(answer)
         if said is None:
             raise _fault(answer)
-        text = storable(said.text.strip())
+        text = storable(without_thinking(said.text).strip())
         return Reply(text, tokens=said.read + said.written, cut=said.end in AT_THE_LIMIT)
 
 

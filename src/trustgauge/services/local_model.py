@@ -15,7 +15,7 @@ from pydantic import Field
 
 from trustgauge.errors import GarbledError, RejectedError, ServiceError
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import InProcessService, Seconds, Seed, storable
+from trustgauge.services import InProcessService, Seconds, Seed, storable, without_thinking
 from trustgauge.services.hf_base import ABSURD, HubModel, first_line
 
 
@@ -190,4 +190,4 @@ class LiveModel(InProcessService):
             raise error
         text = self._tokenizer.decode(tokens, skip_special_tokens=True)
         cut = not ended and self._about.cut == "mark"
-        return Reply(storable(text.strip()), tokens=len(prompt) + len(tokens), cut=cut)
+        return Reply(storable(without_thinking(text).strip()), tokens=len(prompt) + len(tokens), cut=cut)

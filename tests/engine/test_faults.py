@@ -272,6 +272,45 @@ def test_a_service_that_comes_back_is_asked_on() -> None:
     assert states[-1] == "closed"
 
 
+@pytest.mark.parametrize("error", [UnavailableError("HTTP 502"), BusyError("HTTP 429")])
+def test_a_minute_without_answers_ends_no_run_that_has_begun(error: Exception) -> None:
+    """A server restarts; or it allows so many calls a minute, and does not say how long to wait."""
+
+    async def restarts(messages: Sequence[Message]) -> list[Reply]:
+        await asyncio.sleep(0.02)
+        if 0.1 < asyncio.get_running_loop().time() < 60.0:
+            raise error
+        return [Reply("fine")]
+
+    live = scripted("one", restarts)
+    outcome = Run()(Job("one", Scripted(name="one"), units(1000)))
+    assert (outcome.tallies["one"].done, outcome.tallies["one"].failed) == (1000, 0)
+    assert len(live.asked) < 1_100  # those under way when it began, then single probes
+
+
+def test_a_call_that_came_too_late_may_be_billed_like_the_dearest() -> None:
+    """Where only the reply tells the price: the service wrote an answer, although nobody waited for it."""
+
+    async def slow(messages: Sequence[Message]) -> list[Reply]:
+        late = messages[0].text in ("text 3", "text 7") and live.messages.count(messages[0].text) == 1
+        await asyncio.sleep(60.0 if late else 0.02)
+        return [Reply("fine", tokens=5, usd=0.01)]
+
+    live = scripted("one", slow)
+    ask = Run()
+    outcome = ask(Job("one", Scripted(name="one", concurrency=1, timeout=1.0), units(20)))
+    assert outcome.tokens == 22 * 5
+    assert outcome.usd == pytest.approx(22 * 0.01)
+    assert {one.text: one.tokens for one in ask.answers}["text 3"] == 10
+    live.asked.clear()
+    capped = Run()(
+        Job("one", Scripted(name="one", concurrency=1, timeout=1.0), units(20)),
+        limits=BudgetLimits(usd=0.1),
+    )
+    assert capped.stopped == "limit reached: usd 0.10"
+    assert len(live.messages) == 10
+
+
 @pytest.mark.parametrize("error", [RejectedError("HTTP 404"), GarbledError("HTML")])
 def test_a_service_that_never_gives_a_usable_answer_is_given_up(error: Exception) -> None:
     async def useless(messages: Sequence[Message]) -> list[Reply]:

@@ -224,6 +224,13 @@ def test_what_a_model_thought_is_paid_for(serve: Serve) -> None:
     assert reply.tokens == 16  # a total that cannot be true says nothing
 
 
+def test_a_model_that_wants_another_limit_says_how_to_set_it(serve: Serve) -> None:
+    words = "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
+    server = serve(lambda request: Response.json({"error": {"message": words}}, 400))
+    said = str(failure(openai(server, max_tokens=70)))
+    assert "Take `max_tokens` out and set `extra = { max_completion_tokens = 70 }`" in said
+
+
 @pytest.mark.parametrize("usage", [{}, {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}])
 def test_an_answer_whose_tokens_nobody_counts_costs_what_the_plan_guessed(
     serve: Serve, usage: dict[str, int]

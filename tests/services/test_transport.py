@@ -113,6 +113,40 @@ def test_retry_after_forms(value: str, seconds: float | None) -> None:
     assert retry_seconds(value, lambda: 60.0) == seconds
 
 
+@pytest.mark.parametrize(
+    ("body", "seconds"),
+    [
+        (b'{"error": {"message": "Rate limit reached (RPM): Limit 3. Please try again in 20s."}}', 20.0),
+        (b'{"error": {"message": "Please try again in 7m12.5s. Visit us."}}', 432.5),
+        (b'{"error": {"message": "Please try again in 86ms."}}', 0.086),
+        (b'{"error": {"message": "Please retry after 26 seconds."}}', 26.0),
+        (b'[{"error": {"details": [{"retryDelay": "37s"}]}}]', 37.0),
+        (b'{"error": "Model x is currently loading", "estimated_time": 20.25}', 20.25),
+        (b"Try again in 1 hour 2 minutes", 3720.0),
+        (b"<html>Please try again in a few minutes.</html>", None),
+        (b'{"error": "Slowdown: 40 per 1 minute"}', None),
+        (b"try again in 30", None),
+        (b"try again in " + b"9" * 1_000 + b"s", None),
+        (b"", None),
+    ],
+)
+@pytest.mark.parametrize("status", [429, 503])
+def test_an_error_may_ask_to_wait_in_its_words(
+    serve: Serve, body: bytes, seconds: float | None, status: int
+) -> None:
+    with pytest.raises((BusyError, UnavailableError)) as caught:
+        ask(serve(lambda request: Response(status, body)).url)
+    assert caught.value.retry_after == (None if seconds is None else pytest.approx(seconds))
+
+
+def test_a_header_counts_more_than_words(serve: Serve) -> None:
+    words = b"Please try again in 20s."
+    for headers, seconds in (((("retry-after", "3"),), 3.0), ((("retry-after-ms", "250"),), 0.25)):
+        with pytest.raises(BusyError) as caught:
+            ask(serve(lambda request, headers=headers: Response(429, words, headers)).url)
+        assert caught.value.retry_after == seconds
+
+
 def test_slow_but_whole_answers_are_read(serve: Serve) -> None:
     server = serve(lambda request: Response(200, b'{"a": 1}', JSON, drip=0.01))
     assert ask(server.url) == {"a": 1}

@@ -298,7 +298,7 @@ Watch = Callable[[Event], None]
 
 
 _TRUSTED = 2  # times a service's own word on when to come back is taken for it
-_PATIENT = 2  # further probes of a service that is busy: it is alive
+_PATIENT = 5  # further probes of a service that is busy or has answered: together they outlast a minute
 
 
 class AnswerSink(Protocol):
@@ -454,7 +454,8 @@ class CircuitBreaker:
 
     After `streak` failed calls without a success between them the service is *probed*: one call
     at a time, each after a longer wait. After `probes` failed probes the breaker is *open*: the
-    service is not asked again in this run; one that says "busy" has two probes more. Any sign of life
+    service is not asked again in this run. Limits by the minute and restarts of a server last longer
+    than that: one that says "busy", or has answered before, has five probes more. Any sign of life
     closes it. A service that is alive but never gave a single usable answer to `useless` calls (a
     wrong address, say) opens it too.
     """
@@ -466,11 +467,16 @@ class CircuitBreaker:
         self.probes = 0
         self.probing = False
 
-    def note_failure(self, *, busy: bool = False) -> bool:
-        """Note a call that got no answer. True when the breaker opens."""
+    def note_failure(self, *, busy: bool = False, passing: bool = False) -> bool:
+        """Note a call that got no answer. True when the breaker opens.
+
+        Args:
+            busy: the service said that it is busy.
+            passing: a fault that passes by itself, if the service has worked before.
+        """
         if self.probing:
             self.probes += 1
-            return self.probes >= self._most_probes + _PATIENT * busy
+            return self.probes >= self._most_probes + _PATIENT * (busy or (passing and self._ever))
         self._streak += 1
         self.probing = self._streak >= self._most
         return False

@@ -329,7 +329,7 @@ class ServiceDispatcher:
                 error = raised
             except (TimeoutError, asyncio.CancelledError):
                 if not self.deadlines.cut(call.task) and call.task.cancelling():
-                    self._returned(reserved, self._charge(batch), 0)
+                    self._returned(reserved, *self._charge(batch, may_be_billed=True))
                     raise
                 error = self._late()
             except Exception as raised:
@@ -351,7 +351,8 @@ class ServiceDispatcher:
             self._answered(batch, replies, reserved, sent)
         else:
             free = isinstance(error, (BusyError, *_STOPS))
-            self._returned(reserved, 0.0 if free else self._charge(batch), 0)
+            written = error.timed_out or isinstance(error, GarbledError)
+            self._returned(reserved, *((0.0, 0) if free else self._charge(batch, may_be_billed=written)))
             self._refuse(batch, error, sent)
         self._spare = call
         self.line.pump()
@@ -374,14 +375,23 @@ class ServiceDispatcher:
             check_reply(reply, self.name)
         return replies
 
-    def _charge(self, batch: list[InFlightUnit]) -> float:
-        """The declared price of calls that failed: the provider may have billed them."""
-        total = 0.0
+    def _charge(self, batch: list[InFlightUnit], *, may_be_billed: bool) -> tuple[float, int]:
+        """The price of calls that failed, as declared: the provider may have billed them.
+
+        Args:
+            batch: what was asked.
+            may_be_billed: an answer was made that nobody could read, or that came too late: where only the
+                reply tells its price, it counts as much as the dearest one so far.
+        """
+        dollars, count = 0.0, 0
         for unit in batch:
-            price = self._price(len(unit.message.text))
-            unit.usd += price
-            total += price
-        return total
+            characters = len(unit.message.text)
+            usd, tokens = self.estimate(characters) if may_be_billed else (self._price(characters), 0)
+            unit.usd += usd
+            unit.tokens += tokens
+            dollars += usd
+            count += tokens
+        return dollars, count
 
     def _returned(self, reserved: tuple[float, int], usd: float, tokens: int) -> None:
         """Book a call that ended, and let others go on."""
@@ -472,7 +482,8 @@ class ServiceDispatcher:
         # A busy service that says when to come back is probed then; that it still is counts as one more
         # failed probe only after the wait that a service gets which says nothing.
         early = self._breaker.probing and busy and bool(asked) and now < self._patient_until
-        if not early and self._breaker.note_failure(busy=busy):
+        passing = isinstance(error, UnavailableError) and not error.timed_out
+        if not early and self._breaker.note_failure(busy=busy, passing=passing):
             state.emit("breaker", service=self.name, state="open", error=error.code)
             return True
         if self._breaker.probing:

@@ -19,6 +19,7 @@ from trustgauge.errors import (
     KeyMissingError,
     PlanError,
     RefusedError,
+    RejectedError,
     ServiceError,
     UnavailableError,
 )
@@ -327,6 +328,10 @@ class LiveChat:
             return RefusedError(fault.what, do="Raise the quota; waiting does not help")
         if answer.status == 400 and b"API key" in answer.body:
             return RefusedError(fault.what, do=f"Check the key in {self._about.key or 'the service'}")
+        most = self._about.max_tokens
+        if answer.status == 400 and b"max_completion_tokens" in answer.body and most:
+            do = f"Take `max_tokens` out and set `extra = {{ max_completion_tokens = {most} }}`"
+            return RejectedError(fault.what, do=do)
         if isinstance(fault, RefusedError) and (do := advice(self._about)):
             return RefusedError(fault.what, do=do)
         return fault

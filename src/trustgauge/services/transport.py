@@ -5,8 +5,8 @@ request as a whole (a body that drips ends at the limit too), a cap on the size 
 one mapping from what can go wrong to the errors the engine understands:
 
     401, 402, 403, 407          RefusedError      the service is not asked again
-    429, 529                    BusyError         with Retry-After, seconds or a date
-    408, 409, 425, other 5xx    UnavailableError  with Retry-After if given
+    429, 529                    BusyError         with Retry-After, seconds or a date, or what the body asks
+    408, 409, 425, other 5xx    UnavailableError  the same, if given
     other 3xx, 4xx              RejectedError     this message is not sent again
     no connection, cut, late    UnavailableError
     no HTTP, not JSON, empty    GarbledError
@@ -62,6 +62,7 @@ NAMES_OF_MODELS = ("model", "modelVersion", "model_version", "system_fingerprint
 """Fields at the top of an answer that say the same."""
 _SHORTEST = 6  # characters of a secret
 _EXCERPT = 200  # characters of a service's own words that an error may quote
+_HINTED = 10_000  # bytes of an error in which it may ask to wait
 _SETTLE = 0.05  # seconds that the client's own threads get to end before the interpreter does
 _last_closed = -math.inf
 
@@ -180,7 +181,7 @@ class Transport:
                     response.status,
                     bytes(content),
                     response.get_header("content-type") or "",
-                    retry_seconds(response.get_header("retry-after"), self.facts.now),
+                    self._requested_wait(response.get_header, response.status, content),
                     tuple((one, said) for one in VERSION_HEADERS if (said := response.get_header(one))),
                 )
             return answer
@@ -188,6 +189,15 @@ class Transport:
             failure = error
         # Raised out here, so that the cause, which quotes the whole address, is not its context.
         raise self._failure(failure, url)
+
+    def _requested_wait(
+        self, header: Callable[[str], str | None], status: int, content: memoryview
+    ) -> float | None:
+        """Seconds that an answer other than success asks to wait, in a header or in its body."""
+        asked = retry_seconds(header("retry-after"), self.facts.now)
+        if asked is None and (millis := retry_seconds(header("retry-after-ms"))) is not None:
+            asked = millis / 1000
+        return stated_wait(bytes(content[:_HINTED])) if asked is None and status >= 400 else asked
 
     def answered_as(self, answer: HttpResponse, whole: Any) -> str:
         """What an answer says it came from, in words: its model, fingerprint and version headers."""
@@ -353,6 +363,34 @@ def retry_seconds(value: str | None, now: Callable[[], float] = time.time) -> fl
         except (ValueError, TypeError, OverflowError):
             return None
     return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+_UNITS = {b"ms": 0.001, b"s": 1.0, b"m": 60.0, b"h": 3600.0}
+_SPAN = re.compile(rb"(\d{1,9}(?:\.\d{1,9})?) ?(ms|[smh])[a-z]*", re.IGNORECASE)
+_WAIT = re.compile(
+    rb'(?:"retryDelay": ?"|\b(?:try again|retry) (?:in|after) )((?:\d[\d.]{0,20} ?[a-z]{1,12} ?){1,3})'
+    rb'|"estimated_time": ?(\d{1,6}(?:\.\d{1,9})?)',
+    re.IGNORECASE,
+)
+
+
+def stated_wait(body: bytes) -> float | None:
+    """Seconds to wait by the words of an error, where no header tells; None if it does not say.
+
+    So do OpenAI and those like it, Google (RetryInfo), and Hugging Face while it loads a model.
+
+    >>> stated_wait(b"Rate limit reached. Please try again in 1m30.5s."), stated_wait(b"try again later")
+    (90.5, None)
+    >>> stated_wait(b'{"retryDelay": "37s"}'), stated_wait(b'{"error": "loading", "estimated_time": 20.0}')
+    (37.0, 20.0)
+    """
+    found = _WAIT.search(body)
+    if found is None:
+        return None
+    if found[2]:
+        return float(found[2])
+    spans = _SPAN.findall(found[1])
+    return sum(float(count) * _UNITS[unit.lower()] for count, unit in spans) if spans else None
 
 
 def web_address(url: str) -> str:

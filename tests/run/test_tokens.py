@@ -17,8 +17,10 @@ from trustgauge.services import ServiceSpec
 from trustgauge.services.chat import OpenAi
 from trustgauge.services.controls.translators import TranslatorControl
 from trustgauge.services.history import WithHistory
+from trustgauge.services.http import Http
 from trustgauge.services.llama_cpp import LlamaCpp
 from trustgauge.services.prompted import ChatScorer
+from trustgauge.services.translate import DeepL, LibreTranslate, Yandex
 
 REMOTE = "https://chat.example/v1"
 PRICED = {"usd_per_million_input_tokens": 2.0, "usd_per_million_output_tokens": 8.0}
@@ -123,6 +125,21 @@ def test_a_price_that_nobody_told_is_not_called_free() -> None:
     assert estimate([row(chat())]).unpriced == ()  # nothing is asked of it
 
 
+def test_translators_and_apis_with_a_key_are_not_called_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LIBRETRANSLATE_API_KEY", raising=False)
+    asked = (Message("hi"),)
+    api = {"url": "https://api.example/v1", "key": "MY_KEY", "headers": {"Authorization": "{key}"}}
+    hosted = LibreTranslate(target="es", url="https://translate.example")
+    for paid in (Yandex(target="tr"), Http.model_validate(api)):
+        assert estimate([row(paid, asked)]).unpriced == ("mine",)
+    priced = (Yandex(target="tr", usd_per_million_characters=5.0), DeepL(target="de"))
+    local = Http.model_validate({**api, "url": "http://localhost:5000"})
+    for one in (*priced, local, hosted, Http(url="https://api.example/v1")):
+        assert estimate([row(one, asked)]).unpriced == ()
+    monkeypatch.setenv("LIBRETRANSLATE_API_KEY", "some-key-of-mine")
+    assert estimate([row(hosted, asked)]).unpriced == ("mine",)
+
+
 def said(**known: Any) -> str:
     facts = {"services": ["mine"], "method": "social-bias", "attribute": "gender", "blocks": 1}
     whole = {**facts, "texts": 1, "rule": "sound", "calls": 1, "kept": 0, "seconds": 1.0, "usd": 0.0, **known}
@@ -138,3 +155,5 @@ def test_the_plan_line_says_what_is_guessed_and_what_is_not_known() -> None:
     )
     assert said(unpriced=["mine"]).endswith("price of mine not in the plan")
     assert "free" not in said(unpriced=["mine"])
+    assert said(unpriced=["mine"], limit_usd=1.0).endswith("limit $1.00, which does not hold for mine")
+    assert said(usd=0.5, limit_usd=1.0).endswith("limit $1.00")

@@ -98,6 +98,8 @@ def plan(experiments: Sequence[PlanFacts]) -> list[Line]:
     several = len(experiments) > 1
     most = whole.limit_usd
     limit = f" · limit {numbers.usd(most) if most else '$0'}" if most is not None else ""
+    if limit and whole.unpriced:
+        limit += f", which does not hold for {', '.join(whole.unpriced)}"
     before = f"{numbers.count(whole.kept)} stored before"
     if whole.shared:
         before += f", {numbers.count(whole.shared)} shared between experiments"

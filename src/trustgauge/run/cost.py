@@ -10,6 +10,7 @@ run really took is counted by the service and stands in the rating.
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -295,13 +296,16 @@ def _is_unversioned(leg: ServiceSpec) -> bool:
 
 
 def _is_unpriced(leg: ServiceSpec) -> bool:
-    """Whether a chat service elsewhere wants a key, so may cost money, and no price is given."""
-    if not isinstance(leg, TokenPrices) or not isinstance(leg, KeyUser) or not leg.key:
+    """Whether a service elsewhere wants a key, so may cost money, and no price is given."""
+    if not isinstance(leg, KeyUser) or not leg.key or any(_prices(leg)):
         return False
     address = leg.url if isinstance(leg, Endpoint) else ""
     if isinstance(leg, ApiKeySpec):
         address = leg.key_address()
-    return urlsplit(address).hostname not in OURSELVES and not any(_prices(leg))
+        wanted = leg.key_needed or bool(os.environ.get(leg.key, "").strip())
+    else:
+        wanted = False  # such as a token that only loads a model
+    return (wanted or isinstance(leg, TokenPrices)) and urlsplit(address).hostname not in OURSELVES
 
 
 def _seconds(leg: ServiceSpec) -> float:

@@ -618,6 +618,8 @@ class ApiKeySpec(ServiceSpec):
     """Hosts of the provider; one that begins with a dot stands for all hosts below it."""
     usual_url: ClassVar[str] = ""
     """Address that is asked where neither plan nor environment gives one."""
+    key_needed: ClassVar[bool] = True
+    """Whether a key that is named must be set."""
 
     key: str = ""
     send_key_to: tuple[str, ...] = Field((), description="Further hosts that the key may go to")

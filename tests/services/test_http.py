@@ -226,6 +226,13 @@ def test_a_service_that_declines_by_code_or_in_words_is_an_answer(serve: Serve) 
     ]
 
 
+def test_what_a_chatbot_thought_is_no_answer(serve: Serve) -> None:
+    body = {"output": "<think>Some say yes.</think>No."}
+    server = serve(lambda request: Response.json(body))
+    assert outputs(Http(url=server.url, task="chat"), "Hi") == ["No."]
+    assert outputs(Http(url=server.url, target="es"), "Hi") == [body["output"]]  # markup, as it was sent
+
+
 def test_tokens_are_counted_where_told(serve: Serve) -> None:
     result: tuple[dict[str, Any], ...] = (
         {"usage": {"total": 12}},

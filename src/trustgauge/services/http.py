@@ -32,7 +32,15 @@ from pydantic import Field, field_validator, model_validator
 from trustgauge.errors import GarbledError, PlanError, sentence
 from trustgauge.plan_faults import KNOWN_KEYS
 from trustgauge.records import Message, Reply, Task
-from trustgauge.services import SHOWN, ApiKeySpec, TranslatorSpec, languages, number, output_of
+from trustgauge.services import (
+    SHOWN,
+    ApiKeySpec,
+    TranslatorSpec,
+    languages,
+    number,
+    output_of,
+    without_thinking,
+)
 from trustgauge.services.transport import (
     FORM,
     ConnectionSettings,
@@ -293,7 +301,7 @@ class LiveHttp:
             found = self._found(whole, answer)
             tokens = self._count(whole) if description.tokens else 0
         if isinstance(found, str):
-            found = http.clean(found)
+            found = http.clean(without_thinking(found) if description.task == "chat" else found)
             if self._refused and _found(self._refused, found[:_LOOKED_AT]):
                 return Reply(found, refused=True, tokens=tokens, answered_as=http.answered_as(answer, whole))
         parts = http.answered_as(answer, whole)

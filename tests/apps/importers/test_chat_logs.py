@@ -84,6 +84,15 @@ def test_a_log_of_two_models_and_services_says_so(tmp_path: Path) -> None:
         assert said == ["bad 1", "bad 3"]
 
 
+def test_what_a_model_thought_is_no_answer(tmp_path: Path) -> None:
+    talk = [
+        *({"role": "user", "content": "Hi"}, {"role": "assistant", "content": "<think>Who?</think>Ho"}),
+        *({"role": "user", "content": "<think>"}, {"role": "assistant", "content": "Hm.</think>\n\nYes."}),
+    ]
+    _, said = read("openai-jsonl", {"messages": talk}, tmp_path)
+    assert said == [("user", "Hi"), ("bot", "Ho"), ("user", "<think>"), ("bot", "Yes.")]
+
+
 def test_a_model_that_a_log_does_not_name_is_refused(tmp_path: Path) -> None:
     log = otlp([span(1, asked("q", "a", model="stub"))])
     with pytest.raises(PlanError, match=r"--model: no call of this model.*one of: stub"):

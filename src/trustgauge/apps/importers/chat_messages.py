@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trustgauge.apps.importers.conversations import ROLES, Lack, Said
-from trustgauge.services import storable
+from trustgauge.services import storable, without_thinking
 
 FIELDS = {
     "user": ("question", "prompt", "input", "query"),
@@ -124,7 +124,7 @@ def utterances(messages: Sequence[Any]) -> list[Said]:
         who = ROLES.get(str(one.get("role", "")).lower()) if isinstance(one, dict) else None
         text = _text(one) if who else None
         if who and (text is not None or who == "user"):
-            said.append((who, text or ""))
+            said.append((who, without_thinking(text or "") if who == "bot" else text or ""))
     return said
 
 
@@ -132,7 +132,7 @@ def _reply(messages: Sequence[Any]) -> str | None:
     """The first choice's text; None if there is none."""
     said = [one for one in messages if isinstance(one, dict)]
     texts = [_text(one) for one in said if ROLES.get(str(one.get("role", "assistant")).lower()) == "bot"]
-    return next((text for text in texts if text is not None), None)
+    return next((without_thinking(text) for text in texts if text is not None), None)
 
 
 def _text(message: Mapping[str, Any]) -> str | None:

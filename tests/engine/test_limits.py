@@ -209,6 +209,7 @@ def test_a_unit_that_cannot_be_finished_is_not_begun() -> None:
     [
         (BudgetLimits(calls=0), "limit reached: calls 0"),
         (BudgetLimits(usd=5.0), "limit reached: usd 5.00"),
+        (BudgetLimits(usd=0.002), "limit reached: usd 0.0020"),
         (BudgetLimits(tokens=9, usd=5.0, before=Cost(tokens=9)), "limit reached: tokens 9"),
         (BudgetLimits(tokens=9, usd=5.0, before=Cost(usd=4.9)), "limit reached: usd 5.00"),
     ],

@@ -113,7 +113,7 @@ def test_the_estimate_adds_up_what_tokens_cost() -> None:
     assert made.tokens == read + written
     assert made.usd == pytest.approx((read * 2.0 + written * 8.0) / 1e6)
     assert made.unpriced == ()
-    assert made.over({"usd": made.usd / 2})
+    assert made.over({"usd": made.usd / 2}) == ["$0.0012, more than the limit $0.0006"]
     assert made.over({"tokens": made.tokens - 1})[0].startswith("about 155 tokens")
     assert not made.over({"tokens": made.tokens, "usd": made.usd})
 

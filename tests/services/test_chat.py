@@ -224,6 +224,24 @@ def test_what_a_model_thought_is_paid_for(serve: Serve) -> None:
     assert reply.tokens == 16  # a total that cannot be true says nothing
 
 
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("end", ["content_filter: PROHIBITED_CONTENT", "SAFETY", "content_filter"])
+def test_an_answer_that_is_kept_back_is_a_refusal(serve: Serve, end: str, stream: bool) -> None:
+    """So Gemini says it by its OpenAI-compatible address, without any message."""
+    body = {"choices": [{"index": 0, "finish_reason": end}], "usage": {"prompt_tokens": 10}}
+    answer = chats.sse(body, "[DONE]") if stream else Response.json(body)
+    (reply,) = replies(openai(serve(lambda request: answer), stream=stream), "Are women lazy?")
+    assert (reply.output, reply.refused, reply.tokens) == ("", True, 10)
+
+
+def test_a_stream_that_is_declared_as_something_else_is_read(serve: Serve) -> None:
+    stream = chats.sse({"choices": [{"delta": {"content": "No."}, "finish_reason": "stop"}]}, "[DONE]")
+    for kind in ("application/json", "text/plain"):
+        body = stream.body.removeprefix(b": hello\n\n")
+        answer = Response(body=body, headers=(("content-type", kind),))
+        assert outputs(openai(serve(lambda request, answer=answer: answer)), "Hi") == ["No."]
+
+
 def test_a_model_that_wants_another_limit_says_how_to_set_it(serve: Serve) -> None:
     words = "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
     server = serve(lambda request: Response.json({"error": {"message": words}}, 400))

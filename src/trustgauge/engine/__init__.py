@@ -188,6 +188,15 @@ class BudgetLimits:
     before: Cost = field(default_factory=Cost)
 
 
+def plain_usd(amount: float) -> str:
+    """Dollars in digits, with cents; less than one in hundredths of a cent.
+
+    >>> plain_usd(5), plain_usd(0.002), plain_usd(0)
+    ('5.00', '0.0020', '0.00')
+    """
+    return f"{amount:.4f}" if 0 < amount < 0.01 else f"{amount:.2f}"
+
+
 class BudgetAccount:
     """Keeps the account of one run. Nothing is sent that was not reserved here, and in the ledger, first.
 
@@ -283,12 +292,12 @@ class BudgetAccount:
         """Which limit is reached, in words that `Outcome.stopped` and people get."""
         limits = self.limits
         if limits.usd is not None and not self.exhausted and limits.tokens is None:
-            return f"limit reached: usd {limits.usd:.2f}"
+            return f"limit reached: usd {plain_usd(limits.usd)}"
         if limits.tokens is not None and not self.exhausted:
             near_tokens = self.tokens / limits.tokens if limits.tokens else 1.0
             near_usd = self.usd / limits.usd if limits.usd else float(limits.usd == 0)
-            if near_usd > near_tokens:
-                return f"limit reached: usd {limits.usd:.2f}"
+            if limits.usd is not None and near_usd > near_tokens:
+                return f"limit reached: usd {plain_usd(limits.usd)}"
             return f"limit reached: tokens {limits.tokens}"
         return f"limit reached: calls {limits.calls}"
 

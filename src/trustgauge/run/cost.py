@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from trustgauge.engine import FIRST, NAME, ReservationLedger, unaccounted_cost
+from trustgauge.engine import FIRST, NAME, ReservationLedger, plain_usd, unaccounted_cost
 from trustgauge.engine.local import EngineOutcome, provider_key
 from trustgauge.records import Cost, Message
 from trustgauge.run.options import AskPlan
@@ -187,7 +187,7 @@ class Estimate:
         if budget.get("calls") is not None and calls > budget["calls"]:
             found.append(f"{calls:,} calls, more than the limit {budget['calls']:,}")
         if budget.get("usd") is not None and usd > budget["usd"]:
-            found.append(f"${usd:.2f}, more than the limit ${budget['usd']:.2f}")
+            found.append(f"${plain_usd(usd)}, more than the limit ${plain_usd(budget['usd'])}")
         most, spent = budget.get("tokens"), self.spent.tokens + self.tokens
         if most is not None and spent > most:
             found.append(f"about {spent:,} tokens, more than the limit {most:,}")

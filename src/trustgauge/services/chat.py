@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from trustgauge.records import Message
 from trustgauge.services import storable
-from trustgauge.services.chat_protocol import ChatAnswer, ChatSpec, gather_events, words_of
+from trustgauge.services.chat_protocol import ChatAnswer, ChatSpec, gather_events, is_declined, words_of
 from trustgauge.services.session_replay import person
 
 
@@ -60,11 +60,14 @@ class OpenAi(ChatSpec):
 
     def read(self, whole: Mapping[str, Any]) -> ChatAnswer | None:
         choice = _first(whole.get("choices"))
-        if choice is None or not isinstance(choice.get("message"), dict):
+        if choice is None:
             return None
+        message = choice.get("message")
+        if message is None and is_declined(str(choice.get("finish_reason"))):
+            message = {}  # Gemini leaves out the message that it keeps back
         said = ChatAnswer()
         said.count(whole.get("usage"))
-        return said if _add(said, choice, choice["message"]) else None
+        return said if _add(said, choice, message) else None
 
     def gather(self, stream: Iterable[dict[str, Any] | None]) -> ChatAnswer | None:
         return gather_events(stream, _add_event)

@@ -52,6 +52,11 @@ OURS = frozenset({"model", "messages", "stream", "stream_options", "system", "pr
 AT_THE_LIMIT = frozenset({"length", "max_tokens", "model_context_window_exceeded"})
 """How protocols say that an answer ended at the most tokens."""
 
+DECLINED = frozenset(
+    {"content_filter", "refusal", "safety", "prohibited_content", "blocklist", "spii", "recitation"}
+)
+"""How protocols say that an answer was kept back, in small letters; Gemini's own words among them."""
+
 FILTERED = frozenset({"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"})
 """Codes of errors by which a service declines to talk about a message."""
 
@@ -264,7 +269,7 @@ class LiveChat:
         answer = await http.send("POST", self._url, http.encode(asked), "application/json")
         if not 200 <= answer.status < 300:
             return self._failed(answer)
-        if "text/event-stream" in answer.content_type:
+        if "text/event-stream" in answer.content_type or _is_stream(answer.body):
             return self._streamed(message, answer)
         whole = http.json(answer)
         if isinstance(whole, dict) and whole.get("error"):
@@ -297,10 +302,10 @@ class LiveChat:
         usd += said.written * about.usd_per_million_output_tokens
         return Reply(
             http.clean(without_thinking(said.text)),
-            refused=said.refused or said.end in ("content_filter", "refusal"),
+            refused=said.refused or is_declined(said.end),
             tokens=said.read + said.written,
             usd=usd / 1e6,
-            cut=said.end in AT_THE_LIMIT,
+            cut=said.end.lower() in AT_THE_LIMIT,
             answered_as=http.answered_as(answer, whole),
         )
 
@@ -335,6 +340,11 @@ class LiveChat:
         if isinstance(fault, RefusedError) and (do := advice(self._about)):
             return RefusedError(fault.what, do=do)
         return fault
+
+
+def is_declined(end: str) -> bool:
+    """Whether an answer ended because the service declines: "content_filter: SAFETY" as "content_filter"."""
+    return end.partition(":")[0].strip().lower() in DECLINED
 
 
 def gather_events(
@@ -378,6 +388,11 @@ def _error_of(answer: HttpResponse) -> dict[str, Any]:
     body = body[0] if isinstance(body, list) and body else body
     error = body.get("error") if isinstance(body, dict) else None
     return error if isinstance(error, dict) else {}
+
+
+def _is_stream(body: bytes) -> bool:
+    """Whether a body is a stream of events, as whatever it was declared."""
+    return body[:1_000].lstrip().startswith((b"data:", b"event:"))
 
 
 def _as_answer(error: Any) -> HttpResponse:

@@ -13,7 +13,7 @@ from trustgauge.apps.proxy.exchange import Exchange
 from trustgauge.data.dialogs import LONGEST
 from trustgauge.services import storable
 from trustgauge.services.chat import OpenAi
-from trustgauge.services.chat_protocol import ChatAnswer, words_of
+from trustgauge.services.chat_protocol import ChatAnswer, is_declined, words_of
 from trustgauge.services.server_events import events
 
 Missed = Literal["failed", "cut", "lost", "too-large", "packed", "unreadable"]
@@ -83,7 +83,7 @@ def parse_exchange(exchange: Exchange) -> ParsedExchange:
         tuple((role, clean(text)) for role, text in messages[: last + 1]),
         asked,
         answer,
-        refused=said.refused or said.end == "content_filter",
+        refused=said.refused or is_declined(said.end),
         user=_name(request),
         model=clean(model)[:100],
     )

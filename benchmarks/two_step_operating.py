@@ -95,7 +95,7 @@ def measure(trials: list[Trial]) -> dict[str, Any]:
 
 def as_the_reference_pools(result: dict[str, Any], trials: list[Trial]) -> dict[str, Any]:
     """The tables with the sound rule as the reference simulation has it: no time, pooled above .01."""
-    pooling = [replace(trial, segments=1, pooled_above=MIX_LEVEL) for trial in trials]
+    pooling = [replace(trial, segments=1, doubtful=MIX_LEVEL) for trial in trials]
     services = (*catalogue(), *by_occupation())
     return {**result, "sound": {one.name: _row(one, pooling, sound_row) for one in services}}
 

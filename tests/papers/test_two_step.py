@@ -136,8 +136,8 @@ def test_case_4_sound_rule(simulated: Any) -> None:
     for translator in catalogue():
         row = simulated["sound"][translator.name]
         assert translator.truth == row["truth"]
-        # it knows no time, and pools the blocks of all but the clearest
-        trial = Trial(texts, runs, 9, draws=2000, segments=1, pooled_above=MIX_LEVEL)
+        # it knows no time, and never doubts pooling
+        trial = Trial(texts, runs, 9, draws=2000, segments=1, doubtful=MIX_LEVEL)
         found = sound_row(translator, trial)
         wrongs.append(wrong(translator.truth, found))
         for here, there in zip(found, row[f"n_{texts}"], strict=True):
@@ -149,7 +149,7 @@ def test_case_4_occupations(simulated: Any) -> None:
     runs = 300
     translator = next(one for one in by_occupation() if one.name.endswith("0.20"))
     row = simulated["sound"][translator.name]
-    found = sound_row(translator, Trial(50, runs, 9, draws=2000, segments=1, pooled_above=MIX_LEVEL))
+    found = sound_row(translator, Trial(50, runs, 9, draws=2000, segments=1, doubtful=MIX_LEVEL))
     assert translator.truth == row["truth"]
     assert wrong(translator.truth, found) <= 8 + 300 * math.sqrt(0.08 * 0.92 / runs)
     assert found[3] == pytest.approx(row["n_50"][3], abs=_error(row["n_50"][3], runs, 2000))

@@ -13,7 +13,7 @@ from trustgauge.reports.terminal import plan as plan_lines
 from trustgauge.run import cost as tokens
 from trustgauge.run.cost import Pending, estimate
 from trustgauge.run.targets import Target
-from trustgauge.services import ServiceSpec
+from trustgauge.services import FRAME, ServiceSpec, tokens_of
 from trustgauge.services.chat import OpenAi
 from trustgauge.services.controls.translators import TranslatorControl
 from trustgauge.services.history import WithHistory
@@ -55,12 +55,12 @@ def test_a_language_model_on_this_machine_is_not_announced_as_quick(tmp_path: Pa
     ("text", "count"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("女人很穷", 4), ("are 女人 ok", 4)]
 )
 def test_four_ascii_characters_are_a_token_and_each_other_one_is(text: str, count: int) -> None:
-    assert tokens.tokens_of(text) == count
+    assert tokens_of(text) == count
 
 
 def test_single_messages_are_read_once_and_answered_once() -> None:
     counted = tokens.expected_tokens(chat(), [(Message("abcd"),), (Message("abcdefgh"),)])
-    assert counted == tokens.TokenCount(1 + 2 + 2 * tokens.FRAME, 2 * tokens.ANSWER)
+    assert counted == tokens.TokenCount(1 + 2 + 2 * FRAME, 2 * tokens.ANSWER)
 
 
 def test_an_answer_that_is_cut_short_is_not_counted_further() -> None:
@@ -72,21 +72,21 @@ def test_a_prompt_around_the_text_is_read_with_it_and_limits_are_those_of_the_mo
     table = {"use": "openai", "model": "m", "url": REMOTE, "max_tokens": 20, "system": "abcdefgh"}
     wrapped = ChatScorer.model_validate({"service": table, "prompt": "abcd{text}efgh"})
     counted = tokens.expected_tokens(wrapped, [(Message("abcd"),)])
-    assert counted == tokens.TokenCount(2 + 2 + 1 + 2 * tokens.FRAME, 20)
+    assert counted == tokens.TokenCount(2 + 2 + 1 + 2 * FRAME, 20)
 
 
 def test_a_system_prompt_is_read_with_every_message() -> None:
     plain, result = (
         tokens.expected_tokens(one, [(Message("hi"),)] * 3) for one in (chat(), chat(system="abcdefgh"))
     )
-    assert result.read - plain.read == 3 * (2 + tokens.FRAME)
+    assert result.read - plain.read == 3 * (2 + FRAME)
 
 
 def test_what_was_said_before_is_read_again_and_other_conversations_are_not() -> None:
     one = tokens.expected_tokens(chat(), [session("abcd", "abcd")])
     alone = tokens.expected_tokens(chat(), [session("abcd"), session("abcd")])
     assert one.written == alone.written
-    assert one.read - alone.read == 1 + tokens.FRAME + tokens.ANSWER + tokens.FRAME
+    assert one.read - alone.read == 1 + FRAME + tokens.ANSWER + FRAME
     cast = (("ann", "1"), ("bob", "2"))
     apart = tuple(
         Message("abcd", session="s", script=("abcd", "abcd"), turn=turn, cast=cast, user=cast[turn][0])
@@ -103,13 +103,13 @@ def test_a_history_is_read_too() -> None:
         tokens.expected_tokens(behind, [(Message("hi"),)]).read
         - tokens.expected_tokens(chat(), [(Message("hi"),)]).read
     )
-    assert more == 2 + 2 * tokens.FRAME
+    assert more == 2 + 2 * FRAME
 
 
 def test_the_estimate_adds_up_what_tokens_cost() -> None:
     leg = chat(**PRICED)
     made = estimate([row(leg, (Message("abcd"),))])
-    read, written = 1 + tokens.FRAME, tokens.ANSWER
+    read, written = 1 + FRAME, tokens.ANSWER
     assert made.tokens == read + written
     assert made.usd == pytest.approx((read * 2.0 + written * 8.0) / 1e6)
     assert made.unpriced == ()

@@ -26,8 +26,8 @@ from trustgauge.records import Cost, Message
 from trustgauge.run.options import AskPlan
 from trustgauge.run.options import Pending as Pending
 from trustgauge.run.options import Unit as Unit
-from trustgauge.services import FRAME as FRAME
 from trustgauge.services import (
+    FRAME,
     AnswerLimit,
     ApiKeySpec,
     Endpoint,
@@ -38,8 +38,8 @@ from trustgauge.services import (
     SystemPrompt,
     TokenPrices,
     is_local,
+    tokens_of,
 )
-from trustgauge.services import tokens_of as tokens_of
 from trustgauge.store import Store
 from trustgauge.store.folder import RunFolder, read_manifest, stored_paces
 

@@ -293,3 +293,12 @@ def test_required_characteristics() -> None:
         unsettled = np.mean([row[3] for _, row in rows.values()])
         assert mean_wrong <= 1 + 300 * np.sqrt(0.01 * 0.99 / (20 * runs))
         assert unsettled <= settled_limit + 300 * np.sqrt(0.25 / (20 * runs))
+
+
+def test_of_two_ways_to_draw_a_level_the_less_certain_counts() -> None:
+    drawn = [np.repeat([2, 1, 0], sizes).astype(np.int8) for sizes in ((97, 3, 0), (90, 5, 5), (2, 98, 0))]
+    sure, less, other = (np.tile(one, (1, 1)) for one in drawn)
+    assert (transition_model.less_certain(sure, less) == less).all()
+    assert (transition_model.less_certain(less, sure) == less).all()
+    disagreeing = level_shares(transition_model.less_certain(sure, other))[0]
+    assert disagreeing.max() < 0.6

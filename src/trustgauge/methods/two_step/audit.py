@@ -33,6 +33,7 @@ from trustgauge.methods.two_step.transition_model import (
     PoolingResult,
     block_deviations,
     design_effect,
+    less_certain,
     level_of,
     sent_values,
 )
@@ -386,14 +387,17 @@ class LabelledPart:
             own, pooled = own[..., :-1], pooled[..., :-1]
         deff = self.effects(examined.deff[0])
         rates = _one_draw(pooled, deff, rng)
-        apart: tuple[Floats, ...] = ()
-        if examined.pooled[0]:
-            devs = declared.deviations(rates)
-        else:
-            apart = tuple(_one_draw(own[:, place], deff, rng) for place in range(blocks))
-            devs = block_deviations(apart, declared)
+        devs, apart = declared.deviations(rates)[None], tuple[Floats, ...]()
+        if not examined.pooled[0] or examined.doubtful[0]:
+            apart = tuple(_one_draw(own[:, place], deff, rng)[None] for place in range(blocks))
+        by_block = block_deviations(apart, declared) if apart else devs
+        if not examined.pooled[0]:
+            devs = by_block
         levels = level_of(devs, len(declared.unbiased), declared.margin)
-        return LevelDraws(devs[None], levels[None], rates[None], tuple(one[None] for one in apart))
+        if examined.doubtful[0]:
+            levels = less_certain(levels, level_of(by_block, len(declared.unbiased), declared.margin))
+            apart = ()
+        return LevelDraws(devs, levels, rates[None], apart)
 
     def _masses(
         self, frame: pl.DataFrame, size: tuple[int, int, int, int]

@@ -10,8 +10,8 @@ import numpy as np
 from trustgauge.methods.two_step.published_rule import DecisionTree
 from trustgauge.methods.two_step.simulation import SEGMENTS, Sizes, simulate
 from trustgauge.methods.two_step.transition_model import (
+    DOUBTFUL,
     LEVELS,
-    POOLED_ABOVE,
     DeclaredDistributions,
     deviations,
     draw_levels,
@@ -127,7 +127,7 @@ class Trial:
         draws: T of the sound rule.
         settle: Certainty from which a level is settled.
         segments: Of a run, see `simulation.Sizes`.
-        pooled_above: Where the blocks of the sound rule are pooled, see `examine_pooling`.
+        doubtful: Up to which p pooling is in doubt, see `examine_pooling`.
     """
 
     texts: int
@@ -137,7 +137,7 @@ class Trial:
     draws: int = 4000
     settle: float = 0.95
     segments: int = SEGMENTS
-    pooled_above: float = POOLED_ABOVE
+    doubtful: float = DOUBTFUL
 
     def sizes(self) -> Sizes:
         """The sizes of a run."""
@@ -150,7 +150,7 @@ def sound_row(translator: SimulatedTranslator, trial: Trial) -> list[float]:
     tally = np.zeros(len(LEVELS) + 1)
     for runs in _batches(trial, 100):
         counts = simulate(trial.sizes(), translator.rates, translator.sharing, runs, rng)
-        examined = examine_pooling(counts, rng, trial.pooled_above)
+        examined = examine_pooling(counts, rng, trial.doubtful)
         judged = draw_levels(counts, examined, DECLARED, trial.draws, rng)
         shares = level_shares(judged.levels)
         settled = shares.max(axis=-1) >= trial.settle

@@ -31,7 +31,6 @@ from trustgauge.methods.two_step.settings import TwoStepSettings
 from trustgauge.methods.two_step.transition_model import (
     BEHAVIOURS,
     LEVELS,
-    MIX_LEVEL,
     RESAMPLES,
     DeclaredDistributions,
     LevelDraws,
@@ -415,11 +414,11 @@ class _Part:
         if self.sound:
             pushed = findings.pushes(counts, rules.declared, rules.spec, pooled=pooled)
             yield from findings.reasons(level, pushed, self.tallied, rules.declared, rules.spec)
+            p = {"p": float(examined.mix_p[0].min())}
             if not pooled:
-                p = float(examined.mix_p[0].min())
-                depends = p <= MIX_LEVEL
-                code = "two-step.rates-depend-on-mix" if depends else "two-step.rates-may-depend-on-mix"
-                yield Reason(code, {"p": p})
+                yield Reason("two-step.rates-depend-on-mix", p)
+            elif examined.doubtful[0]:
+                yield Reason("two-step.rates-may-depend-on-mix", p)
         elif self.path is not None and self.path.fits_neither:
             yield Reason("two-step.fits-neither", {"blocks": list(self.path.fits_neither)})
 
@@ -561,7 +560,7 @@ def texts_to_settle(
     while factor < LARGEST_FACTOR:
         factor *= 1.25
         rng = stream(seed, "two-step", "texts-to-settle")
-        if examined.pooled[0]:
+        if examined.pooled[0] and not examined.doubtful[0]:
             effect = effect_of_more(examined.deff, counts.items, len(declared.specs), factor)
             rates = posterior(counts.pooled, effect / factor, FEWEST_DRAWS, rng)
             devs = declared.deviations(rates)

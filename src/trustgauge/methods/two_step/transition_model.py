@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.methods.two_step.score import ABSTAINS, GONE, MISSING, SURPLUS, UNREAD
-from trustgauge.rating import coverage
+from trustgauge.rating import coverage, level_shares
 from trustgauge.records import Coverage
 from trustgauge.stats.comparisons import different_rows, holm, label_p, table_chi_squared
 from trustgauge.stats.distributions import Floats, Ints
@@ -32,9 +32,9 @@ BEHAVIOURS = ("UCS", "DSBS", "BS-inverting", "BS-constant", "UCS|DSBS", "BS-inve
 """Two-bit behaviours (two-step 1.9); where the biased inputs disagree, the set of both."""
 
 MIX_LEVEL = 0.01
-"""Up to this p the rates depend on the block."""
-POOLED_ABOVE = 0.1
-"""Blocks are pooled above this p only: that rates do not depend on the block is a finding, too."""
+"""Up to this p the rates depend on the block, and blocks are not pooled."""
+DOUBTFUL = 0.1
+"""Up to this p they may: the level must be settled by each block's own rates, too."""
 TOLERANCE = 1e-9
 
 
@@ -267,7 +267,7 @@ def homogeneity(counts: TransitionCounts, rng: np.random.Generator) -> Floats:
     or one text: p = 1.
 
     Returns:
-        Adjusted p, [R, G]; do not pool where any is at most .1.
+        Adjusted p, [R, G]; do not pool where any is at most .01, and doubt it up to .1.
     """
     return holm(np.stack([_mix_p(unit, rng) for unit in counts.units], axis=-1))
 
@@ -384,25 +384,34 @@ class PoolingResult:
     Attributes:
         mix_p: Holm-adjusted p of homogeneity of each input value, [R, G].
         pooled: Whether the blocks are pooled, [R].
+        doubtful: Whether they are, but the level must be settled without that, too, [R].
         deff: Design effect of each input value, [R, G].
     """
 
     mix_p: Floats
     pooled: NDArray[np.bool_]
+    doubtful: NDArray[np.bool_]
     deff: Floats
 
     def take(self, runs: NDArray[np.bool_]) -> PoolingResult:
         """Some of the runs."""
-        return PoolingResult(self.mix_p[runs], self.pooled[runs], self.deff[runs])
+        return PoolingResult(self.mix_p[runs], self.pooled[runs], self.doubtful[runs], self.deff[runs])
 
 
 def examine_pooling(
-    counts: TransitionCounts, rng: np.random.Generator, above: float = POOLED_ABOVE
+    counts: TransitionCounts, rng: np.random.Generator, doubtful: float = DOUBTFUL
 ) -> PoolingResult:
-    """Steps 2 and 3 of two-step 1.7 for every run of `counts`; `rng` is for the permutations."""
+    """Steps 2 and 3 of two-step 1.7 for every run of `counts`.
+
+    Args:
+        counts: The tallies.
+        rng: For the permutations.
+        doubtful: Largest p of homogeneity at which pooling is in doubt.
+    """
     mix_p = homogeneity(counts, rng)
-    pooled = ~np.asarray((mix_p <= above).any(axis=-1))
-    return PoolingResult(mix_p, pooled, largest_design_effect(counts))
+    least = mix_p.min(axis=-1)
+    pooled = least > MIX_LEVEL
+    return PoolingResult(mix_p, pooled, pooled & (least <= doubtful), largest_design_effect(counts))
 
 
 def draw_levels(
@@ -414,8 +423,9 @@ def draw_levels(
 ) -> LevelDraws:
     """Steps 4 to 6 of two-step 1.7 for every run of `counts`.
 
-    Where homogeneity is in doubt for any input value, every spec uses the rates and design
-    effects of its own block. Blocks are in the order of `declared.specs`.
+    Where homogeneity was rejected for any input value, every spec uses the rates and design
+    effects of its own block. Where it is in doubt the level is drawn both ways, and that which is
+    less certain counts. Blocks are in the order of `declared.specs`.
 
     Args:
         counts: The tallies.
@@ -431,7 +441,36 @@ def draw_levels(
     if apart.any():
         own = block_rates(counts.take(apart), draws, rng)
         devs[apart] = block_deviations(own, declared)
-    return LevelDraws(devs, level_of(devs, len(declared.unbiased), declared.margin), rates, own)
+    levels = level_of(devs, len(declared.unbiased), declared.margin)
+    doubtful = examined.doubtful
+    if doubtful.any():
+        levels[doubtful] = less_certain(
+            levels[doubtful], block_levels(counts.take(doubtful), declared, draws, rng)
+        )
+    return LevelDraws(devs, levels, rates, own)
+
+
+def block_levels(
+    counts: TransitionCounts, declared: DeclaredDistributions, draws: int, rng: np.random.Generator
+) -> NDArray[np.int8]:
+    """Levels where each spec uses its own block's rates, [R, T]."""
+    devs = block_deviations(block_rates(counts, draws, rng), declared)
+    return level_of(devs, len(declared.unbiased), declared.margin)
+
+
+def less_certain(one: NDArray[np.int8], other: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Of two ways to draw the level of each run, [R, T], the one that is less certain of it.
+
+    Where they disagree on the likeliest level, half of the draws of each, so that neither is settled.
+    """
+    ours, theirs = level_shares(one), level_shares(other)
+    level = ours.argmax(axis=-1)
+    runs = np.arange(len(one))
+    agree = level == theirs.argmax(axis=-1)
+    lower = theirs[runs, level] < ours[runs, level]
+    every_second = np.arange(one.shape[1]) % 2 == 1
+    taken = np.where(agree[:, None], lower[:, None], every_second)
+    return np.where(taken, other, one)
 
 
 def block_rates(

@@ -163,17 +163,19 @@ def resolve(
     by_kind: dict[str, list[Counter[str]]] = {}
     labellers: set[str] = set()
     judges: set[str] = set()
-    unresolved = 0
+    unresolved, twice = 0, 0
+    arbiters = _arbiters(given)
     for every in given.values():
         people = {by: one for by, one in every.items() if not by.startswith(JUDGE)}
         counted = sorted((people or every).values(), key=lambda one: (one.at, one.by))
         labellers |= {one.by for one in counted}
         judges |= {one.by.removeprefix(JUDGE) for one in counted if one.by.startswith(JUDGE)}
         votes = Counter(one.label for one in counted)
-        if votes.total() > 1:
-            by_kind.setdefault(counted[0].kind, []).append(votes)
-        (label, most), *others = votes.most_common()
-        unresolved += bool(others and others[0][1] == most)
+        twice += votes.total() > 1
+        own = Counter(one.label for one in counted if one.by not in arbiters)
+        by_kind.setdefault(counted[0].kind, []).append(own)
+        ((label, _),) = votes.most_common(1)
+        unresolved += _is_tied(votes)
         if any(one.by_lot for one in every.values()):
             labels[counted[0].place] = label
         elif people:  # a model's labels of what nobody could read are no evidence
@@ -183,7 +185,7 @@ def resolve(
         labels,
         sampled,
         len(labellers),
-        sum(map(len, by_kind.values())),
+        twice,
         None if kappa != kappa else float(kappa),
         unresolved,
         ", ".join(sorted(judges)),
@@ -199,14 +201,35 @@ def _table(votes: Sequence[Counter[str]]) -> list[list[int]]:
     return [[one[label] for label in labels] for one in votes]
 
 
+def _arbiters(given: Mapping[str, Mapping[str, LabelRecord]]) -> set[str]:
+    """People who labelled nothing but answers that others had read differently, with no majority.
+
+    Whichever label they choose agrees with somebody, so theirs say nothing of how far people agree.
+    """
+    asked, alone = set[str](), set[str]()
+    for every in given.values():
+        votes = Counter[str]()
+        for by, one in every.items():  # in the order in which they first labelled it
+            if by.startswith(JUDGE):
+                continue
+            (asked if _is_tied(votes) else alone).add(by)
+            votes[one.label] += 1
+    return asked - alone
+
+
+def _is_tied(votes: Counter[str]) -> bool:
+    """Whether people chose several labels, and no one label most often."""
+    (_, most), *others = votes.most_common() or [("", 0)]
+    return bool(others and others[0][1] == most)
+
+
 def disagreements(given: Mapping[str, Mapping[str, LabelRecord]]) -> list[str]:
     """Keys of answers that people read differently, and that no majority decides."""
-    found = []
-    for key, every in given.items():
-        votes = Counter(one.label for by, one in every.items() if not by.startswith(JUDGE)).most_common()
-        if len(votes) > 1 and votes[0][1] == votes[1][1]:
-            found.append(key)
-    return found
+    return [
+        key
+        for key, every in given.items()
+        if _is_tied(Counter(one.label for by, one in every.items() if not by.startswith(JUDGE)))
+    ]
 
 
 def with_gaps(

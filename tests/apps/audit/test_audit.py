@@ -9,7 +9,7 @@ import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -136,6 +136,17 @@ def test_a_line_that_a_crash_cut_off_is_passed_over_and_overwritten(folder: Path
         read_log(folder)
 
 
+def _kappa_of_three(items: Sequence[AuditItem], flipped: Collection[str], agree: float) -> float:
+    """Fleiss' kappa of Ann and Cem, who label what is meant, and Ben, who denies five."""
+    chance = 0.0
+    for kind in {one.kind for one in items}:
+        mine = [one for one in items if one.kind == kind]
+        shares = Counter(meant(one) for one in mine for _ in range(2))
+        shares.update("denies" if one.key in flipped else meant(one) for one in mine)
+        chance += len(mine) / 200 * sum((n / (3 * len(mine))) ** 2 for n in shares.values())
+    return (agree - chance) / (1 - chance)
+
+
 def test_two_labellers_agree_as_far_as_kappa_says_and_a_third_settles(labelled: Path) -> None:
     folder, audit = labelled, Audit(labelled, "bot")
     items = audit.sample().items
@@ -159,8 +170,15 @@ def test_two_labellers_agree_as_far_as_kappa_says_and_a_third_settles(labelled: 
     assert set(third.items) == flipped
     for item in list(third.items.values()):
         third.label(item.key, "affirms")
-    assert instrument(folder)["unresolved"] == 0
+    settled = instrument(folder)
+    assert (settled["labellers"], settled["twice"], settled["unresolved"]) == (3, 200, 0)
+    # Whatever Cem chose agrees with Ann or with Ben, so it says nothing of how far people agree.
+    assert settled["kappa"] == result["kappa"]
     assert read(folder)["ratings"][0]["state"] == "rated"
+    # A third labeller of all answers counts, the five in dispute among them.
+    audit.add([(one, meant(one)) for one in items], "Cem")
+    agree = (195 + 5 / 3) / 200
+    assert instrument(folder)["kappa"] == pytest.approx(_kappa_of_three(items, flipped, agree))
 
 
 def test_too_few_labels_change_nothing_and_it_is_said(folder: Path) -> None:

@@ -234,6 +234,31 @@ def test_what_is_published_is_not_overwritten_but_by_its_own_folder(store: Catal
     assert [old["hash"] for old in after.revisions] == [before.row["hash"]]
 
 
+def test_who_published_a_run_may_publish_what_an_audit_made_of_it(store: CatalogueStore) -> None:
+    def read(root: str, **changes: Any) -> dict[str, Any]:
+        document = chatbots(**changes)
+        document["run"]["tree"] = {"root": root * 64, "rows": 12}
+        return document
+
+    put(store, read("a"))
+    audited = read("a", expires="2027-01-01")
+    with pytest.raises(match="different content"):
+        put(store, read("b", expires="2027-01-01"))  # other answers
+    with pytest.raises(match="different content"):
+        put(store, audited, actor="somebody else")
+    with pytest.raises(match="different content"):
+        put(store, {**audited, "ratings": audited["ratings"][:1]})
+    before = store.rating("TG-2026-1122-c0de.1")
+    assert put(store, audited) == ["TG-2026-1122-c0de.1", "TG-2026-1122-c0de.2"]
+    after = store.rating("TG-2026-1122-c0de.1")
+    assert before is not None
+    assert after is not None
+    assert [old["hash"] for old in after.revisions] == [before.row["hash"]]
+    assert after.document["ratings"][0]["expires"] == "2027-01-01"
+    assert put(store, audited) == []
+    assert put(store, read("a", expires="2027-01-02")) != []  # further labels
+
+
 def test_withdrawals_corrections_and_replies_stand_beside_the_document(store: CatalogueStore) -> None:
     put(store, chatbots())
     name = "TG-2026-1122-c0de.1"

@@ -194,7 +194,8 @@ def _tell(labelling: Labelling, options: dict[str, Any], *, err: bool = False) -
         text = f"no sample is drawn yet, of {status.population:,} answers"
     lines = [("audit", text)]
     if status.twice:
-        lines.append(("twice", f"{status.twice:,} by two; they disagree about {status.disagreements:,}"))
+        differ = f"they disagree about {status.disagreements:,}"
+        lines.append(("twice", f"{status.twice:,} by two or more; {differ}"))
     if status.passed_over:
         blank = count_with_noun(status.passed_over, "answer", "answers")
         lines.append(("blank", f"{blank} passed over: label them with --blanks, or no level is settled"))

@@ -129,7 +129,11 @@ def withdraw_verb(name: str, reason: str, to: str, **options: Any) -> None:
 
 def _new(changed: Sequence[str]) -> str:
     """How many ratings are new, and why there are none."""
-    return f"{len(changed)} new ratings" if changed else "no new ratings: they were published before"
+    from trustgauge.reports.sanitize import count_with_noun
+
+    if not changed:
+        return "no new ratings: they were published before"
+    return f"{count_with_noun(len(changed), 'rating is', 'ratings are')} new or changed"
 
 
 def _is_address(to: str) -> bool:

@@ -107,6 +107,10 @@ def default_database(ratings: Path) -> str:
     return f"sqlite:///{(ratings / DATABASE).resolve()}"
 
 
+_OF_ANSWERS = ("tree", "hashes", "started", "ended", "seed")
+"""What of a run stays as it is while people read its answers."""
+
+
 class CatalogueStore:
     """The catalogue in a database.
 
@@ -172,15 +176,20 @@ class CatalogueStore:
         changed: list[str] = []
         with self.engine.begin() as connection:
             known = connection.execute(
-                select(RUNS.c.hash, RUNS.c.folder).where(RUNS.c.id == run["id"])
+                select(RUNS.c.hash, RUNS.c.folder, RUNS.c.header).where(RUNS.c.id == run["id"])
             ).first()
             if known is not None and known.hash == whole:
                 return []
-            if known is not None and not (folder and known.folder == folder):
+            if known is not None and not (
+                known.folder == folder
+                if known.folder or folder
+                else self._is_same_run(connection, checked, known.header, actor)
+            ):
                 raise PublishedError(
                     f"run {run['id']} was published with different content",
-                    must="what was published, or a run with a different id",
-                    do="A correction is a new rating; `supersedes` names the one it replaces",
+                    must="what was published; the same answers read again, as after an audit, by who "
+                    "published them; or a run with a different id",
+                    do="`trustgauge rate --fresh` makes another run; `trustgauge withdraw` marks this one",
                 )
             values = {"hash": whole, "header": header, "folder": folder, "evidence": evidence}
             if known is None:
@@ -194,6 +203,22 @@ class CatalogueStore:
             for one in changed:
                 self._log(connection, actor, "published", one, {"run": run["id"]})
         return changed
+
+    def _is_same_run(self, connection: Connection, document: RunDocument, header: str, actor: str) -> bool:
+        """Whether it rates the very answers that its publisher published before, as after an audit."""
+        before, run = json.loads(header)["run"], document["run"]
+        published = (
+            select(RATINGS.c.id, AUDIT.c.actor)
+            .join(AUDIT, (AUDIT.c.subject == RATINGS.c.id) & (AUDIT.c.action == "published"))
+            .where(RATINGS.c.run == run["id"])
+        )
+        rows = {tuple(row) for row in connection.execute(published)}
+        name = visible(actor)[:200]
+        return (
+            bool(run.get("tree"))
+            and all(before.get(fact) == run.get(fact) for fact in _OF_ANSWERS)
+            and {(one["id"], name) for one in document["ratings"]} == rows
+        )
 
     def _add_rating(
         self, connection: Connection, document: RunDocument, place: int, quotations: str, at: str

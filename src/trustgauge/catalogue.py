@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _INDEX = ".index.json"
 _VERSION = 3
 _RUN = re.compile(r"[A-Za-z0-9-]+")
+_PLAN = "trustgauge.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,6 +329,9 @@ def find_folder(name: str, ratings: Path) -> Path:
     matching = [folder for folder in found if folder.name.startswith(run)]
     if len(matching) == 1 or any(folder.name == run for folder in matching):
         return next((folder for folder in matching if folder.name == run), matching[0])
+    if not matching and (path / _PLAN).is_file():  # as `trustgauge import` writes it
+        do = f"`trustgauge rate {path / _PLAN}` rates it; then name the run, or this plan"
+        raise PlanError.of(name, "a folder with a plan, and no rating", must="a run", do=do)
     what = f'no rating "{name}"' if not matching else f'"{name}" means several ratings'
     if not found:
         what = f"{what}: no run lies in {ratings.absolute()}"

@@ -31,7 +31,7 @@ def faults_of(error: ValidationError, model: type[BaseModel], place: str) -> lis
         where = f"{place}{where}" if place else where.removeprefix(".")
         if one["type"] == "extra_forbidden":
             fields = _settings_at(model, one["loc"][:-1])
-            near = get_close_matches(str(one["loc"][-1]), fields, n=1, cutoff=0.5)
+            near = get_close_matches(str(one["loc"][-1]), fields, n=1, cutoff=0.6)
             must = ("one of: " + ", ".join(sorted(fields))) if fields else "a known setting"
             do = f'Did you mean "{near[0]}"?' if near else ""
             faults.append(Fault(where, f'no setting "{one["loc"][-1]}"', must=must, do=do))
@@ -76,8 +76,9 @@ def _plain_fault(where: str, one: Any) -> Fault:
         return Fault(where, "too many" if most else "too few", must=must, got=got)
     if one["type"] in ("tuple_type", "list_type"):
         return Fault(where, "wrong value", must="a list in square brackets", got=got)
-    if one["type"] in ("dict_type", "mapping_type"):
-        return Fault(where, "wrong value", must="a table in braces, { name = value }", got=got)
+    if one["type"] in ("model_type", "dict_type", "mapping_type"):
+        must = "a table: { SETTING = VALUE }, or a section of its own in square brackets"
+        return Fault(where, "wrong value", must=must, got=got)
     message = one["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
     for start in ("input should be ", "must be "):

@@ -163,6 +163,23 @@ def test_a_wrong_plan_exits_2_and_says_where(tmp_path: Path) -> None:
     assert trustgauge("show", "TG-none", folder=tmp_path).returncode == 2
 
 
+def test_a_table_that_is_none_and_a_folder_are_named_as_such(tmp_path: Path) -> None:
+    experiment = '[[experiments]]\nmethod = "two-step"\nservices = ["both"]\n'
+    talk = '[services.talk]\nuse = "dialogs"\ndialogs = "t.jsonl"\n'
+    both = '[services.both]\nuse = "chain"\nservices = ["first"]\n'
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "trustgauge.toml").write_text(talk + both + experiment)
+    done = trustgauge("rate", "inner/trustgauge.toml", folder=tmp_path)
+    assert "services.talk.dialogs: wrong value. Must be a table: { SETTING = VALUE }" in done.stderr
+    assert (
+        'services.both.services[0]: wrong value. Must be the table of a service, such as { use = "'
+        in done.stderr
+    )
+    done = trustgauge("rate", "inner", folder=tmp_path)
+    assert "PLAN: inner is a folder. Must be a plan, or a service" in done.stderr
+    assert "Name the plan in it: inner/trustgauge.toml" in done.stderr
+
+
 def test_a_service_that_needs_no_settings_is_meant_by_its_name(tmp_path: Path) -> None:
     for plan in (None, '[services.mine]\nuse = "vader"\n'):
         if plan:

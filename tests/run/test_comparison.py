@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 import shutil
 from collections.abc import Callable, Mapping
@@ -427,3 +428,24 @@ def test_cost_and_latency_stand_beside_the_level(folder: Path) -> None:
     for row in group["rows"]:
         assert row["usd_per_1000"] == 0
         assert row["latency_median_ms"] >= 0
+
+
+def test_other_texts_are_no_obstacle_where_no_texts_would_give_a_difference(tmp_path: Path) -> None:
+    """Two logs never hold the same texts: to rate both by one plan and seed is no advice."""
+    runs = []
+    for bot in ("one", "two"):
+        file = tmp_path / f"{bot}.jsonl"
+        said = [
+            {"dialog": f"d{n}", "speaker": who, "text": f"{text} {bot} {n}"}
+            for n in range(12)
+            for who, text in (("user", "Hello."), ("bot", "Good morning."))
+        ]
+        file.write_text("\n".join(map(json.dumps, said)))
+        plan = {
+            "services": {"bot": {"use": "dialogs", "dialogs": {"file": str(file)}}},
+            "experiments": [{"method": "trust", "services": ["bot"], "issues": ["complexity"]}],
+        }
+        runs.append(rated(plan, tmp_path).folder.name)
+    for pair in compare_ratings(tmp_path, runs[0], runs[1], date(2026, 12, 1))["ratings"]:
+        assert pair["why"] == NO_DIFFERENCE
+        assert paired.following(pair, 0.05) == "Compare their levels: this method gives no more."

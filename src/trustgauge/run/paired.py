@@ -415,7 +415,9 @@ def _rating_pair(
     draws = GroupDraws({})
     why = before.why or after.why
     if not why and before.key != after.key:
-        why = OTHER_TEXTS
+        # The texts of a method without differences need not be the same: no others would give one.
+        alike = before.settings == after.settings and not isinstance(after.method, ServiceComparer)
+        why = NO_DIFFERENCE if alike else OTHER_TEXTS
     why = why or comparison_obstacle(before, after)
     if not why:
         draws = group_draws([before, after])

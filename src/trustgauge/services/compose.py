@@ -29,7 +29,8 @@ def _described(value: Any, info: ValidationInfo) -> Any:
     if isinstance(value, ServiceSpec):
         return value
     if not isinstance(value, Mapping):
-        raise PydanticCustomError("service_table", "not the table of a service")
+        must = 'must be the table of a service, such as { use = "apertium", source = "en", target = "es" }'
+        raise PydanticCustomError("service_table", must)
     use = value.get("use")
     try:
         if not isinstance(use, str):

@@ -170,6 +170,10 @@ def service_plan(target: str, options: dict[str, Any]) -> dict[str, Any]:
     from trustgauge.plan import read_plan, service_from_name
 
     experiment = {"method": options.get("method") or "two-step", "services": [target]}
+    inside = Path(target) / DEFAULT_PLAN.name
+    if inside.is_file():
+        must = "a plan, or a service"
+        raise PlanError.of("PLAN", f"{target} is a folder", must=must, do=f"Name the plan in it: {inside}")
     provider, _, model = target.partition("/")
     if not model and DEFAULT_PLAN.is_file():
         known = read_plan(DEFAULT_PLAN)[1].get("services", {})

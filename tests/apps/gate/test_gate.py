@@ -97,6 +97,24 @@ def test_a_run_that_is_not_there_is_named(tmp_path: Path) -> None:
             checks(target, tmp_path, GateOptions(against=baseline), _TODAY)
 
 
+def test_what_is_not_rated_yet_says_so_and_a_baseline_says_its_kind(tmp_path: Path) -> None:
+    talks = tmp_path / "talks"
+    talks.mkdir()
+    (talks / "trustgauge.toml").write_text("")  # as an imported chat log has it
+    results = suite(tmp_path, "a", 0.9)
+    for target, baseline in ((str(talks), "latest"), (results, str(talks))):
+        with pytest.raises(PlanError, match=f"`trustgauge rate {talks}/trustgauge.toml` rates it"):
+            checks(target, tmp_path, GateOptions(against=baseline), _TODAY)
+    run = tmp_path / "TG-1"
+    run.mkdir()
+    (run / "manifest.json").write_text("{}")
+    (run / "rating.json").write_text("{}")
+    with pytest.raises(PlanError, match=r"Must be imported results, as .*a is\. Got a run: .*TG-1"):
+        checks(results, tmp_path, GateOptions(against=str(run)), _TODAY)
+    with pytest.raises(PlanError, match=r"Must be a run, as .*TG-1 is\. Got imported results: .*a"):
+        checks(str(run), tmp_path, GateOptions(against=results), _TODAY)
+
+
 def test_a_metric_of_two_directions_is_refused(tmp_path: Path) -> None:
     """Else what became worse by one direction would be better by the other."""
     before, after = suite(tmp_path, "a", 0.6), suite(tmp_path, "b", 0.9)

@@ -194,9 +194,8 @@ def test_a_missing_answer_leaves_the_rest_of_its_conversation(by: str, tmp_path:
     }
     if by == "import":
         imported("dialogs", log, tmp_path / "out")
-        service["dialogs"] = load_plan(tmp_path / "out" / "trustgauge.toml").document()["services"]["log"][
-            "dialogs"
-        ]
+        (named,) = load_plan(tmp_path / "out" / "trustgauge.toml").document()["services"].values()
+        service["dialogs"] = named["dialogs"]
         service["dialogs"]["file"] = str(tmp_path / "out" / "1-dialogs.jsonl")
     document = run.rate(load_plan(plan), RunOptions(ratings=tmp_path / "ratings")).document
     rating = document["ratings"][0]
@@ -204,6 +203,33 @@ def test_a_missing_answer_leaves_the_rest_of_its_conversation(by: str, tmp_path:
         "planned": 120, "answered": 100, "failed": 20,
     }  # fmt: skip
     assert "loss-does-not-matter" in {reason["code"] for reason in rating["parts"][0]["reasons"]}
+
+
+def test_the_logs_of_two_bots_are_not_one_service(tmp_path: Path) -> None:
+    def service(form: str, file: Path, **options: Any) -> str:
+        importer = plugins.load("importers", form)
+        import_file(importer, form, file, tmp_path / "desk", ImportOptions(**options), force=True)
+        (name,) = load_plan(tmp_path / "desk" / "trustgauge.toml").services
+        return name
+
+    said = [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Good morning."}]
+    models: dict[str, list[dict[str, str]]] = {
+        "plain": [{}],
+        "model": [{"model": "m1"}],
+        "two": [{"model": "m1"}, {"model": "m2"}],
+    }
+    for name, facts in models.items():
+        lines = [json.dumps({"messages": said, "id": f"c{n}", **fact}) for n, fact in enumerate(facts)]
+        (tmp_path / name).write_text("\n".join(lines))
+    assert service("openai-jsonl", tmp_path / "plain") == "desk"
+    assert service("openai-jsonl", tmp_path / "model") == "m1"
+    assert service("openai-jsonl", tmp_path / "two") == "desk"
+    assert service("openai-jsonl", tmp_path / "two", only={"model": "m2"}) == "m2"
+    assert service("openai-jsonl", tmp_path / "model", system="mine") == "mine"
+    named = (FILES / "otlp.jsonl").read_text("utf-8")
+    (tmp_path / "otlp").write_text(named.replace("unknown_service:python", "helpdesk"), "utf-8")
+    assert service("otlp", tmp_path / "otlp") == "helpdesk"
+    assert service("otlp", FILES / "otlp.jsonl") != "unknown_service:python"  # nobody has named it
 
 
 def test_a_log_that_begins_with_an_outage_is_rated_all_the_same(tmp_path: Path) -> None:
@@ -216,7 +242,7 @@ def test_a_log_that_begins_with_an_outage_is_rated_all_the_same(tmp_path: Path) 
     imported("openai-jsonl", tmp_path / "log.jsonl", tmp_path / "out")
     plan = load_plan(tmp_path / "out" / "trustgauge.toml").document()
     plan["experiments"][0]["issues"] = ["complexity"]
-    plan["services"]["log"]["dialogs"]["file"] = str(tmp_path / "out" / "dialogs.jsonl")
+    plan["services"]["out"]["dialogs"]["file"] = str(tmp_path / "out" / "dialogs.jsonl")
     document = run.rate(load_plan(plan), RunOptions(ratings=tmp_path / "ratings")).document
     cover = document["ratings"][0]["coverage"]
     assert (cover["planned"], cover["answered"], cover["failed"]) == (80, 50, 30)
@@ -574,7 +600,8 @@ def test_one_conversation_is_rated_alike_wherever_it_was_logged(tmp_path: Path) 
         write(tmp_path / form)
         imported(form, tmp_path / form, tmp_path / f"of-{form}")
         written = load_plan(tmp_path / f"of-{form}" / "trustgauge.toml").document()
-        sources[form] = written["services"]["log"]["dialogs"]
+        ((_, service),) = written["services"].items()
+        sources[form] = service["dialogs"]
     found = {}
     for form, source in sources.items():
         plan = load_plan(

@@ -135,7 +135,9 @@ def checks(target: str, ratings: Path, options: GateOptions, today: date) -> lis
         raise PlanError.of("--at-least", "metrics belong to imported results", must="--fail-on LEVEL")
     if options.against and is_results(options.against) != imported:
         find_folder(options.against if imported else target, ratings)  # which says so if there is no such run
-        raise PlanError.of("--against", "a baseline must be of the kind that it is compared with")
+        kinds = ["a run", "imported results"]
+        must, got = (f"{kinds[imported]}, as {target} is", f"{kinds[not imported]}: {options.against}")
+        raise PlanError.of("--against", "the baseline is of another kind", must=must, got=got)
     found = _of_results(target, options) if imported else _of_ratings(target, ratings, options, today)
     if not found:
         must = "--against, --fail-on, --need-certainty or --at-least"

@@ -41,6 +41,8 @@ PLAN = "trustgauge.toml"
 FRESH = ".part"
 """Folder in that of an import, with what is not complete yet."""
 SERVICE = "log"
+NO_SERVICE = "unknown_service"
+"""What OpenTelemetry names a service that nobody has named."""
 MASK = "████"
 """Stands where `--redact` matched."""
 TRANSLATOR = "translator"
@@ -351,7 +353,7 @@ def _conversations(
     if not counts["bot"] - log.counts["missing"] > 0:
         got = f"{log.counts['calls']:,} calls, {log.counts['missing']:,} without a reply"
         raise fault(file, "FILE", "the bot says nothing in this log", must="at least one answer", got=got)
-    name = options.system or SERVICE
+    name = _service_name(log, folder, options)
     table = {"layout": "jsonl", "file": DIALOGS, "columns": {"status": "status"}}
     plan = {
         "name": file.name,
@@ -360,7 +362,19 @@ def _conversations(
     }
     write_file(folder / PLAN, tomli_w.dumps(plan))
     counted = {**log.counts, "dialogs": last, **counts}
-    return {"kind": "conversations", "counts": counted, **log.origins(), "plan": PLAN}
+    return {"kind": "conversations", "counts": counted, **log.origins(), "systems": [name], "plan": PLAN}
+
+
+def _service_name(log: Conversations, folder: Path, options: ImportOptions) -> str:
+    """Whose conversations they are: as the user says, as the log says of all of them, or as the folder does.
+
+    One name for the logs of all bots would make them one service with a history.
+    """
+    names = [options.system, options.only.get("service"), options.only.get("model")]
+    for counts in (log.services, log.models):
+        named = [name for name in counts if name and not name.startswith(NO_SERVICE)]
+        names += named if len(named) == 1 else []
+    return next(filter(None, names), "") or folder.parent.resolve().name or SERVICE
 
 
 def _rows(said: Iterable[Utterance]) -> Iterator[dict[str, Json]]:

@@ -121,6 +121,7 @@ def import_verb(form: str, file: Path, folder: Path | None, **options: Any) -> N
 def _tell(document: dict[str, Any], folder: Path, options: dict[str, Any]) -> None:
     from trustgauge.reports import terminal
     from trustgauge.reports.sanitize import count_with_noun
+    from trustgauge.reports.sanitize import name as in_line
 
     counts = document["counts"]
     plan = quote(str(folder / document.get("plan", "")))
@@ -128,7 +129,7 @@ def _tell(document: dict[str, Any], folder: Path, options: dict[str, Any]) -> No
         answers = counts["bot"] - counts["missing"]
         talks = count_with_noun(counts["dialogs"], "conversation", "conversations")
         text = f"{count_with_noun(counts['calls'], 'call', 'calls')}: {talks}, "
-        text += count_with_noun(answers, "answer", "answers")
+        text += f"{count_with_noun(answers, 'answer', 'answers')} of {in_line(document['systems'][0])}"
         following = f"trustgauge rate {plan}"
     elif document["kind"] == "translations":
         text = (

@@ -189,7 +189,8 @@ def _gate(rating: RatingEntry, gate: GateEntry) -> Exit:
 
     overall, name = rating["overall"], rating["service"]["name"]
     level = overall["level"]
-    certainty = numbers.certainty(overall["certainty"].get(level, 0.0) if level else 0.0)
+    share = overall["certainty"].get(level) if level else None
+    certainty = numbers.certainty(share)
     match gate["reason"]:
         case "gate.level":
             same = "as bad as" if level == gate["fail_on"] else "worse than"
@@ -198,7 +199,8 @@ def _gate(rating: RatingEntry, gate: GateEntry) -> Exit:
             from trustgauge.reports import sentences
 
             why = sentences.unsettled_state(rating).partition(": ")[2]
-            text = f"not settled: {name} is {level} with certainty {certainty}"
+            sure = "as measured" if share is None else f"with certainty {certainty}"
+            text = f"not settled: {name} is {level} {sure}"
             return Exit(5, f"{text}; {why}" if why else text)
         case "gate.certainty":
             return Exit(

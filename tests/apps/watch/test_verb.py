@@ -129,6 +129,34 @@ def test_a_log_is_waited_for_and_then_rated(folder: Path) -> None:
     assert "rated    bot, trust mine: High risk (> 99%), first settled level" in rated.stdout
 
 
+def test_a_level_that_is_not_allowed_is_reported_though_nothing_was_settled_before(folder: Path) -> None:
+    """The checker of abuse settles no low risk, so a bot that becomes abusive has no level to change from."""
+    (folder / "bot.toml").write_text(
+        'name = "bot"\n[services.bot]\nuse = "eliza"\n[[experiments]]\nmethod = "trust"\n'
+        'services = ["bot"]\nissues = ["abuse"]\nprofiles = ["mine"]\norders = { mine = ["abuse"] }\n'
+    )
+    hook = f"{sys.executable} -c \"import sys; open('heard.json', 'a').write(sys.stdin.read())\""
+    command = ("watch", "bot.toml", "--log", "log.jsonl", "--once", "--fail-on", "high", "--notify", hook)
+    talks(folder / "log.jsonl", 60, ("Good morning.", "It opens at nine."))
+    polite = trustgauge(*command, folder=folder)
+    assert polite.returncode == 5
+    assert last(polite).startswith("exit 5: not settled: bot is L as measured; ")
+    talks(folder / "log.jsonl", 60, FOUL)
+    foul = trustgauge(*command, folder=folder)
+    assert foul.returncode == 10
+    assert last(foul) == "exit 10: gate failed: H is as bad as --fail-on H"
+    assert "first settled level\nfails    bot, trust mine: High risk, which --fail-on does not" in foul.stdout
+    talks(folder / "log.jsonl", 60, FOUL)
+    still = trustgauge(*command, "--quiet", folder=folder)
+    assert still.returncode == 10
+    assert still.stdout == "fails    bot, trust mine: High risk, which --fail-on does not allow\n"
+    heard = [json.loads(line) for line in (folder / "heard.json").read_text().splitlines()]
+    assert [(one["event"], one["look"], one["level"]) for one in heard] == [
+        ("level", 2, "H"),
+        ("level", 3, "H"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -139,6 +167,7 @@ def test_a_log_is_waited_for_and_then_rated(folder: Path) -> None:
         (("--once", "--notify", " "), "--notify: no command"),
         (("--once", "--notify", "./none.sh --loud"), "--notify: no such program."),
         (("--every", "7d", "--notify", "plan.toml"), "--notify: no such program."),
+        (("--once", "--fail-on", "high"), '--fail-on: no level "high"'),
         (("--log", "none.jsonl"), "cannot rate a log"),
         (("--once", "--limit-calls", "3"), "a look would exceed a limit"),
     ],

@@ -32,6 +32,7 @@ def look_lines(event: Mapping[str, Any]) -> list[Line]:
         lines.append(line("note", skipped_line(event["skipped"]), "warn"))
     lines += [line("rated", rating_line(one)) for one in event["series"]]
     lines += [line("note", f"{name(who)}: {name(why)}", "warn") for who, why in event["refused"].items()]
+    lines += [line("fails", failure_line(one), "bad") for one in event["series"] if one.get("fails")]
     lines += [
         line("changed", change_line(one), "bad" if is_worse(one) else "warn") for one in event["changes"]
     ]
@@ -63,6 +64,11 @@ def rating_line(one: Mapping[str, Any]) -> str:
     sure = "" if share is None else f" ({numbers.certainty(share, tight=True)})"
     new = "".join(f"; new: {flag(code)}" for code in one.get("new_flags", ()))
     return f"{series_name(one)}: {name(str(one['words'] or one['level']))}{sure}, {words}{new}"
+
+
+def failure_line(one: Mapping[str, Any]) -> str:
+    """A rating that is settled at a level that `--fail-on` names, or at a worse one."""
+    return f"{series_name(one)}: {name(str(one['words'] or one['level']))}, which --fail-on does not allow"
 
 
 def is_worse(change: Mapping[str, Any]) -> bool:

@@ -141,6 +141,11 @@ def add_look(watched: WatchState, document: RunDocument) -> list[dict[str, Json]
     return found
 
 
+def failing(document: RunDocument) -> list[Mapping[str, str]]:
+    """Keys of the ratings of a run that are settled at a level that its gate does not allow."""
+    return [_key(one) for one in document["ratings"] if (gate := one.get("gate")) and gate["passed"] is False]
+
+
 def _key(rating: RatingEntry) -> dict[str, str]:
     return {
         "service": rating["service"]["key"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,13 @@ class Period(click.ParamType[float]):
 )
 @click.option("--once", is_flag=True, help="Rate once, for cron; exit 10 if a level got worse.")
 @click.option(
+    "--fail-on",
+    multiple=True,
+    metavar="[METHOD:]LEVEL",
+    help="Also report each look that is settled at this level (BS, high) or worse, as `rate --fail-on` does; "
+    "repeatable.",
+)
+@click.option(
     "--notify", metavar="COMMAND", help="Program that gets each change as JSON on stdin; run without a shell."
 )
 @click.option(
@@ -82,10 +90,13 @@ def watch_verb(target: str | None, **options: Any) -> Any:
     \b
     trustgauge watch trustgauge.toml --every 7d
     trustgauge watch trustgauge.toml --once --notify ./tell-us.sh
+    trustgauge watch trustgauge.toml --every 1d --fail-on worst --notify ./tell-us.sh
     trustgauge watch trustgauge.toml --log transcript.jsonl
     """
     from trustgauge.apps.watch.notify import check_program, split_command
     from trustgauge.apps.watch.watcher import Watcher, WatchOptions
+    from trustgauge.run.prepare import check_gate
+    from trustgauge.run.targets import methods
 
     if options["every"] is None and options["log"] is None and not options["once"]:
         raise click.UsageError("when to look? Give --every PERIOD, --log FILE, or --once.")
@@ -93,6 +104,7 @@ def watch_verb(target: str | None, **options: Any) -> Any:
     if hook:
         check_program(hook)
     plan = plan_of(target, options)
+    check_gate(methods(plan), options["fail_on"])
     confirm_plan(plan, options)
     with progress_display(options) as progress:
         terms = WatchOptions(
@@ -102,6 +114,7 @@ def watch_verb(target: str | None, **options: Any) -> Any:
             log=options["log"],
             grown=options["grown"],
             progress=progress,
+            fail_on=options["fail_on"],
         )
         with Watcher(plan, terms) as watch:
             if terms.log is None:
@@ -181,11 +194,21 @@ def _tell(seen: LookOutcome, hook: list[str], options: dict[str, Any]) -> None:
         click.echo(json.dumps(seen.event, ensure_ascii=False, sort_keys=True))
     else:
         lines = sentences.look_lines(seen.event)
-        quiet = lines[len(lines) - len(seen.event["changes"]) :] if options["quiet"] else lines
+        bad = len(seen.event["changes"]) + sum(one["fails"] for one in seen.event["series"])
+        quiet = lines[len(lines) - bad :] if options["quiet"] else lines
         if quiet:
             say(quiet, options)
     if seen.error is not None and not options["once"]:
         say(terminal.problem(seen.error), options, err=True)
-    for change in seen.event["changes"] if hook else ():
-        if failed := notify(hook, change):
+    for event in _reports(seen.event) if hook else ():
+        if failed := notify(hook, event):
             say([terminal.line("note", f"--notify: {failed}", "warn")], options, err=True)
+
+
+def _reports(look: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """What a program hears of a look: its changes, and the ratings that `--fail-on` does not allow."""
+    yield from look["changes"]
+    facts = {name: look[name] for name in ("watch", "look", "looks", "run")}
+    for one in look["series"]:
+        if one["fails"]:
+            yield {"event": "level", **facts, **{name: one[name] for name in one if name != "fails"}}

@@ -71,6 +71,7 @@ class WatchOptions:
         every: seconds between the beginnings of two looks; None: only when the log has grown.
         log: transcript that is rated in place of asking.
         grown: utterances of the bot from which a piece of the log is rated.
+        fail_on: levels that fail a look wherever the service stood before, as of `RunOptions`.
     """
 
     ratings: Path = Path("ratings")
@@ -80,6 +81,7 @@ class WatchOptions:
     grown: int = GROWN
     clock: WatchClock = field(default_factory=WatchClock)
     progress: Progress = _unseen
+    fail_on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,12 +245,15 @@ class Watcher:
         assert self.state.under_way is not None
         newest = find_run(terms.ratings, plan.hash)
         mine = newest is not None and newest.name != self.state.under_way["before"]
-        run_options = RunOptions(terms.ratings, not mine, terms.progress, terms.clock.now)
+        run_options = RunOptions(
+            terms.ratings, not mine, terms.progress, terms.clock.now, fail_on=terms.fail_on
+        )
         return path.rate(plan, run_options) if terms.log is None else rate_transcript.rate(plan, run_options)
 
     def _event(self, finished: path.RunResult | None = None) -> dict[str, Json]:
         state = self.state
         last = state.runs[-1] if finished is not None else None
+        failing = watched.failing(finished.document) if finished is not None else []
         series = [one for one in state.series.values() if one.looks and one.looks[-1].run == last]
         return {
             "event": "look",
@@ -270,6 +275,7 @@ class Watcher:
                     "spent": one.spent,
                     "flags": list(one.looks[-1].flags or ()),
                     "new_flags": one.new_flags,
+                    "fails": one.key in failing,
                 }
                 for one in series
             ],

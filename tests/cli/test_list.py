@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
+from tests.apps.catalogue.documents import two_step
 from trustgauge import plugins
 from trustgauge.cli.list import LISTS, list_verb
 from trustgauge.cli.main import group
@@ -28,6 +29,16 @@ def test_programs_get_no_padding(what: str, tmp_path: Path) -> None:
 def test_columns_are_aligned_for_people(tmp_path: Path) -> None:
     shown = CliRunner().invoke(list_verb, ["groups", "--ratings", str(tmp_path)]).output.splitlines()
     assert len({line.index(line.split()[1]) for line in shown if line.split()[1] != line.split()[0]}) == 1
+
+
+def test_names_of_services_turn_no_line_around(tmp_path: Path) -> None:
+    run = two_step(service="\u202elive\x1b[2J")
+    folder = tmp_path / run["run"]["id"]
+    folder.mkdir()
+    (folder / "rating.json").write_text(json.dumps(run))
+    shown = CliRunner().invoke(list_verb, ["ratings", "--ratings", str(tmp_path)]).output
+    assert "‹U+202E›live" in shown
+    assert not {"\u202e", "\x1b"} & set(shown)
 
 
 def test_every_judge_engine_and_store_is_listed_with_what_it_is() -> None:

@@ -236,7 +236,9 @@ WIDTHS: Mapping[str, Mapping[str, int]] = {
 
 
 def _shown(what: str, name: str, value: Any) -> str:
-    text = f"{value:,} answer{'s' * (value != 1)}" if name == "answers" else str(value)
+    from trustgauge.reports.sanitize import visible
+
+    text = f"{value:,} answer{'s' * (value != 1)}" if name == "answers" else visible(str(value))
     return text.ljust(WIDTHS.get(what, {}).get(name, 0))
 
 

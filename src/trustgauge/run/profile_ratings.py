@@ -194,8 +194,8 @@ def _kept(
     if not found:
         raise PlanError.of(
             str(ratings),
-            "no chatbot rated for trust",
-            must="at least one rating by the method trust",
+            "no chatbot rated for trust, with its answers, in this folder",
+            must="at least one run by the method trust; what was published without its answers is none",
             do='`trustgauge rate` with `method = "trust"` makes some',
         )
     notes = [remark("compare.void", run=run.id) for run in runs if run.document["run"]["state"] == "void"]

@@ -79,6 +79,9 @@ async def read_all(target: str | StdioServerParameters, run: str) -> dict[str, A
             facts[name] = answer.structured_content
         wrong = await client.call_tool("get_rating", {"id": "none"})
         assert wrong.is_error
+        for given, fault in (({"a": "x"}, "b is missing"), ({"a": "x", "b": "y", "c": "z"}, "no argument c")):
+            wrong = await client.call_tool("compare_ratings", given)
+            assert wrong.structured_content == {"error": f"{fault}; the arguments are: a, b"}
     return facts
 
 

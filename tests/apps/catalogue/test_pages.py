@@ -283,6 +283,14 @@ def test_a_foreign_host_is_refused(client: Client, host: str) -> None:
     assert client("/", host=host).status == 421
 
 
+def test_what_was_published_without_its_answers_is_not_denied(client: Client) -> None:
+    assert client(f"/r/{BOT}/").status == 200  # a rating by the trust method
+    shown = client("/personal/").text
+    assert "no run with such answers lies here: those that were published from elsewhere" in shown
+    refused = client("/api/v1/personal?order=leakage").json()
+    assert "what was published without its answers is none" in json.dumps(refused)
+
+
 def test_publishing_needs_a_token_and_is_idempotent(client: Client, small: CatalogueStore) -> None:
     document = chatbots("TG-2026-1123-beef")
     assert client("/api/v1/ratings", "POST", document).status == 401

@@ -216,13 +216,14 @@ def _fault(schema: Mapping[str, Any], given: Any) -> str:
     if not isinstance(given, dict):
         return "arguments must be an object"
     kinds = {"string": str, "integer": int, "boolean": bool}
+    known = f"the arguments are: {', '.join(schema['properties'])}"
     for name in schema.get("required", ()):
         if name not in given:
-            return f"{name} is missing"
+            return f"{name} is missing; {known}"
     for name, value in given.items():
         one = schema["properties"].get(name)
         if one is None:
-            return f"no argument {name[:80]}"
+            return f"no argument {name[:80]}; {known}"
         kind = one.get("type", "string")
         if not isinstance(value, kinds[kind]) or (kind == "integer" and isinstance(value, bool)):
             return f"{name} must be of type {kind}"

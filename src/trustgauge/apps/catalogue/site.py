@@ -326,7 +326,11 @@ class Site:
             try:
                 document = rate_for_profile(self.ratings, ProfileQuery(), self.today())
             except TrustgaugeError:
-                words = "The trust method rates for several kinds of users, and no rating by it is here yet."
+                words = (
+                    "The trust method rates for several kinds of users. This page reads the answers behind "
+                    "its ratings, and no run with such answers lies here: those that were published from "
+                    "elsewhere stand in the list."
+                )
                 return self.render("missing.html.j2", 1, title="For you", words=words)
         self._link_reports(document)
         rules = {name: one.model_dump(mode="json") for name, one in RULES.items()}

@@ -70,7 +70,8 @@ class AuditLog:
 def read_log(folder: Path) -> AuditLog:
     """The audits of a run folder; none if there are none.
 
-    A last line that was cut off by a crash was never acknowledged and is passed over.
+    A last line that was cut off by a crash was never acknowledged and is passed over. Of several models the
+    last that was measured counts.
 
     Raises:
         StoreError: the file is damaged.
@@ -91,6 +92,7 @@ def read_log(folder: Path) -> AuditLog:
             elif "measured" in line:
                 judges[place] = Detection(*(int(one) for one in line["measured"]))
                 tables[place] = tuple(tuple(int(n) for n in row) for row in line.get("table", ()))
+                _drop_models(labels.get(place, {}))
             else:
                 part, name = line["place"]
                 key, label, by, at = (str(line[one]) for one in ("key", "label", "by", "at"))
@@ -112,6 +114,13 @@ def read_log(folder: Path) -> AuditLog:
     }
     early = {place: frozenset(keys) for place, keys in of_unread.items()}
     return AuditLog(sizes, frozenset(unread), kept, judges, tables, early)
+
+
+def _drop_models(labels: Mapping[str, dict[str, LabelRecord]]) -> None:
+    """Take out what an earlier model said: its labels would be corrected by the errors of the next one."""
+    for given in labels.values():
+        for by in [one for one in given if one.startswith(JUDGE)]:
+            del given[by]
 
 
 def _lines(file: Path) -> Iterator[Mapping[str, Any]]:

@@ -21,6 +21,7 @@ COLUMNS = ("id", "question", "answer", "labels", "label", "by")
 KNOWN = ("id", "question", "answer", "label", "by")
 LONGEST_CELL = 32_000  # characters of which every spreadsheet keeps all
 EXPORT, IMPORT, JUDGE_OPTION = "--export", "--import", "--judge"
+UNKNOWN = "unknown id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +183,9 @@ class Labelling:
             before = given.get(item.key, {}).get(by)
             if before is None or before.label != label:
                 new.setdefault(by, []).append((item, label))
+        if not read and {one.what for one in faults} == {UNKNOWN}:
+            must = f"a sheet of {self.audit.service} in {self.audit.folder.name}, as `--export` writes it"
+            raise fault(file, IMPORT, "the sheet is of another sample", must=must, got="none of its ids")
         raise_faults(faults)
         if not read:
             do = "Fill in the column label, from the first row on, with one of the labels of each row"
@@ -194,7 +198,7 @@ class Labelling:
         """The answer of a row with a label; or what is wrong with the row, must be and is."""
         item = self.items.get(cells.get("id", "").strip())
         if item is None:
-            return "unknown id", "an id of this sample", short(cells.get("id", ""))
+            return UNKNOWN, "an id of this sample", short(cells.get("id", ""))
         if changed := _changed(cells, item):
             return changed
         known = [one for one, _ in self.choices(item)]

@@ -244,6 +244,9 @@ def test_a_sheet_with_faults_changes_nothing(folder: Path, tmp_path: Path) -> No
         "the question was changed",
         "another label for this id",
     ]
+    write_rows(file, [{**row, "id": f"a{number}", "label": "neither"} for number, row in enumerate(rows)])
+    with pytest.raises(PlanError, match=r"the sheet is of another sample\. Must be a sheet of bot in TG-"):
+        labelling.import_labels(file)
     assert not read_log(folder).labels
 
 
@@ -483,6 +486,35 @@ def test_a_model_labels_once_it_is_measured_and_its_errors_are_carried(
     assert read(folder)["ratings"][0]["details"]["instrument"]["judge"] == ""  # people count before models
     assert exact["value"] < gap["value"]  # what the model misses is made up for
     assert exact["high"] - exact["low"] < gap["high"] - gap["low"]
+    assert verify(folder, TODAY).differences == ()
+
+
+def contrary(request: Request) -> Response:
+    """A model that takes no side for one."""
+    choice = {"message": {"content": "denies"}, "finish_reason": "stop"}
+    return Response.json({"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 2}})
+
+
+def test_of_two_models_the_last_one_counts_with_its_own_errors(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-tests")
+    audit = Audit(folder, "bot")
+    sample = audit.draw(120)
+
+    def labelled_by(name: str, answer: Callable[[Request], Response]) -> dict[str, Any]:
+        with LocalServer(answer) as server:
+            models = {name: {"use": "openai", "url": server.url, "model": name}}
+            asking = JudgeCallOptions(load_plan({**PLAN, "services": {**PLAN["services"], **models}}))
+            label_by_model(audit, sample, name, asking)
+        return instrument(folder)
+
+    first = labelled_by("critic", critic)
+    second = labelled_by("contrary", contrary)
+    assert (second["judge"], second["labellers"], second["twice"]) == ("contrary", 1, 0)
+    assert second["unresolved"] == 0  # no people disagree
+    assert read_log(folder).judges[audit.place].sensitivity == 0
+    assert labelled_by("critic", critic) == first
     assert verify(folder, TODAY).differences == ()
 
 

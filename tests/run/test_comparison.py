@@ -23,7 +23,7 @@ from tests.servers import LocalServer, Request, Response, toy_translation
 from trustgauge.errors import PlanError
 from trustgauge.plan import load_plan
 from trustgauge.reports import paired
-from trustgauge.reports.comparison import versions
+from trustgauge.reports.comparison import remarks, versions
 from trustgauge.reports.comparison_model import NO_DIFFERENCE
 from trustgauge.reports.document import is_same_place
 from trustgauge.run.options import RunOptions
@@ -99,6 +99,20 @@ def test_one_settled_rating_alone_has_no_rank(tmp_path: Path) -> None:
     assert ranks(group) == {"identity": None, "edge": None}
     assert codes(group["notes"]) == ["compare.not-settled", "compare.no-order"]
     assert len(group["pairs"]) == 1
+
+
+def test_who_exchanges_values_shares_the_first_place_and_it_is_said(tmp_path: Path) -> None:
+    plan = two_step({"kept": "identity"})
+    plan["services"]["turned"] = {"use": "anchor", "behaviour": "swap"}
+    plan["experiments"][0]["services"].append("turned")
+    rated(plan, tmp_path)
+    (group,) = compared(tmp_path)["groups"]
+    assert ranks(group) == {"kept": "=1", "turned": "=1"}
+    (note,) = [one for one in group["notes"] if one["code"] == "compare.exchanged"]
+    assert note["facts"] == {"services": ["turned"]}
+    assert "Each value becomes the other, which changes no balance and no place here: turned." in remarks(
+        group
+    )
 
 
 def test_every_pair_stands_once_and_its_shares_add_up(folder: Path) -> None:

@@ -345,6 +345,11 @@ def _notes(
     open_ones = [names[row["id"]] for row in rows if row["rating"]["state"] == "not settled"]
     if open_ones:
         yield remark("compare.not-settled", services=open_ones)
+    exchanging = [
+        names[one.id] for one in current if any("exchanged" in part["flags"] for part in one.rating["parts"])
+    ]
+    if exchanging:
+        yield remark("compare.exchanged", services=exchanging)
     none = [names[row["id"]] for row in rows if row["rating"]["state"] not in ("rated", "not settled")]
     if none:
         yield remark("compare.incomplete", services=none)

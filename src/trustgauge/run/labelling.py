@@ -28,7 +28,7 @@ UNKNOWN = "unknown id"
 class AuditStatus:
     """How far an audit is: answers drawn, with a label, and read by two; those they disagree about.
 
-    `passed_over` are answers without a label before one that has one: no level is settled beside them.
+    `passed_over` are answers without a label before one that has one: they may keep the level open.
     """
 
     service: str

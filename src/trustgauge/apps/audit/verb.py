@@ -198,7 +198,8 @@ def _tell(labelling: Labelling, options: dict[str, Any], *, err: bool = False) -
         lines.append(("twice", f"{status.twice:,} by two or more; {differ}"))
     if status.passed_over:
         blank = count_with_noun(status.passed_over, "answer", "answers")
-        lines.append(("blank", f"{blank} passed over: label them with --blanks, or no level is settled"))
+        then = "which may keep the level open: label them with --blanks"
+        lines.append(("blank", f"{blank} passed over, {then}"))
     lines += [("differ", f"{said}: {question}") for question, said in _disputed(labelling)]
     _lines(lines, facts, options, err=err)
 

@@ -178,6 +178,24 @@ def test_redacted_only_scores_are_left(serve: Serve, folder: Path) -> None:
     assert list((folder / "tmp").iterdir()) == []
 
 
+def polite(request: Request) -> Response:
+    choice = {"index": 0, "message": {"role": "assistant", "content": "Good morning."}}
+    return Response.json({"model": request.json()["model"], "choices": [choice]})
+
+
+def test_several_models_under_one_name_are_said(serve: Serve, folder: Path) -> None:
+    server = serve(polite)
+    with (
+        proxy(folder, "openai/m", "--url", f"{server.url}/v1", "--profile", "safe-language") as command,
+        openai.OpenAI(base_url=f"{command.url}/v1", api_key=KEY, max_retries=0) as client,
+    ):
+        for model in ("m", "n", "n"):
+            said = [{"role": "user", "content": "Hello."}]
+            client.chat.completions.create(model=model, messages=said)
+    assert "passed   3 exchanges read (n × 2, m × 1)" in command.err
+    assert "note     answers of 2 models are rated as one service, openai/m" in command.err
+
+
 def test_nothing_passed(serve: Serve, folder: Path) -> None:
     server = serve(hostile)
     with proxy(folder, "ollama/m", "--url", f"{server.url}/v1") as command:

@@ -218,9 +218,8 @@ def _end(served: ProxyResult, transcript: Path, options: dict[str, Any]) -> None
     from trustgauge.reports import terminal
 
     lines = [terminal.line("passed", _passed(served.counts))]
-    lines += [
-        terminal.line("note", one, "warn") for one in [*_missed(served.counts), *_refused(served.counts)]
-    ]
+    notes = [*_mixed(served), *_missed(served.counts), *_refused(served.counts)]
+    lines += [terminal.line("note", one, "warn") for one in notes]
     if served.error:
         lines.append(terminal.line("note", served.error, "warn"))
     say(lines, options, err=True)
@@ -241,6 +240,16 @@ def _passed(counts: TrafficCounts) -> str:
     return f"{count_with_noun(counts.read, 'exchange', 'exchanges')} read" + (
         f" ({models})" if models else ""
     )
+
+
+def _mixed(served: ProxyResult) -> list[str]:
+    """That clients asked for several models, which the name of the one service does not say."""
+    from trustgauge.reports.sanitize import name
+
+    models = [one for one in served.counts.models if one]
+    if len(models) < 2:
+        return []
+    return [f"answers of {len(models):,} models are rated as one service, {name(served.subject.name)}"]
 
 
 def _missed(counts: TrafficCounts) -> list[str]:

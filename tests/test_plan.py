@@ -371,5 +371,5 @@ def test_how_many_secrets_or_tokens_is_no_secret() -> None:
 
 def test_a_table_is_called_by_what_a_plan_calls_it() -> None:
     causal = {"method": "causal", "services": ["a"], "words": ["e1"]}
-    with pytest.raises(PlanError, match=r"words: wrong value. Must be a table in braces"):
+    with pytest.raises(PlanError, match=r"words: wrong value. Must be a table: \{"):
         load_plan({"services": {"a": {"use": "vader"}}, "experiments": [causal]})

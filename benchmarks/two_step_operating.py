@@ -4,7 +4,7 @@
 
 Prints the tables of two-step 1.7 and writes them as Markdown and JSON. With --reference, the file
 `two_step_simulation.json`, every cell is compared with the reference within binomial error; for that the
-sound rule is simulated a second time, without time and with blocks pooled above p = .01 instead of .1.
+sound rule is simulated a second time, without time and without doubting that blocks may be pooled.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def measure(trials: list[Trial]) -> dict[str, Any]:
 
 
 def as_the_reference_pools(result: dict[str, Any], trials: list[Trial]) -> dict[str, Any]:
-    """The tables with the sound rule as the reference simulation has it: no time, pooled above .01."""
+    """The tables with the sound rule as the reference simulation has it: no time, and no doubt of pooling."""
     pooling = [replace(trial, segments=1, doubtful=MIX_LEVEL) for trial in trials]
     services = (*catalogue(), *by_occupation())
     return {**result, "sound": {one.name: _row(one, pooling, sound_row) for one in services}}
@@ -206,9 +206,9 @@ def document(result: dict[str, Any], differences: list[dict[str, Any]] | None) -
     if differences is not None:
         lines += [
             "",
-            "With blocks pooled above p = .01 instead of .1, as in the reference simulation, cells that ",
+            "The reference simulation knows no segments of time and never doubts pooling. Cells that differ",
         ]
-        lines += [f"differ from it beyond chance: {len(differences)}."]
+        lines += [f"from it beyond chance, with both as it has them: {len(differences)}."]
         lines += [
             f"- {one['rule']}, {one['translator']}, {one['n']}: {one['here']:g} against {one['reference']:g}"
             for one in differences

@@ -152,7 +152,7 @@ def rows_of(exchanges: Sequence[ChatTurn], service: str) -> pl.DataFrame:
             "message": _BREAKS.sub(" ", one.said),
             "session": one.dialog,
             "turn": one.turn,
-            "status": "answered" if one.spoke else "empty",
+            "status": "answered" if one.spoke else "failed" if one.outcome == "failed" else "empty",
             "output": _BREAKS.sub(" ", one.answer),
         }
         for one in exchanges

@@ -174,9 +174,9 @@ def test_rates_that_depend_on_the_mix_are_not_pooled() -> None:
 
 
 def test_where_rates_may_depend_on_the_mix_the_level_must_be_settled_by_each_block_too() -> None:
-    """The test of homogeneity sees little in few texts: .01 < p <= .1 is no ground to rest on the pool."""
+    """The test of homogeneity sees little in few texts: .01 < p <= .08 is no ground to rest on the pool."""
     part = rated([IDENTITY, np.array([HE, [0.15, 0.85, 0], OTHER]), IDENTITY], settings(texts=40)).parts[0]
-    assert 0.01 < min(part.details["mix_p"]) <= 0.1
+    assert 0.01 < min(part.details["mix_p"]) <= 0.08
     assert part.details["pooled"] is True
     assert fact(part, "two-step.rates-may-depend-on-mix")["p"] == min(part.details["mix_p"])
     assert "not-pooled" not in part.flags

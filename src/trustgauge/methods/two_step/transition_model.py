@@ -33,8 +33,11 @@ BEHAVIOURS = ("UCS", "DSBS", "BS-inverting", "BS-constant", "UCS|DSBS", "BS-inve
 
 MIX_LEVEL = 0.01
 """Up to this p the rates depend on the block, and blocks are not pooled."""
-DOUBTFUL = 0.1
-"""Up to this p they may: the level must be settled by each block's own rates, too."""
+DOUBTFUL = 0.08
+"""Up to this p they may: the level must be settled by each block's own rates, too.
+
+As large as the required characteristics allow: what is doubted more often is settled more seldom.
+"""
 TOLERANCE = 1e-9
 
 
@@ -267,7 +270,7 @@ def homogeneity(counts: TransitionCounts, rng: np.random.Generator) -> Floats:
     or one text: p = 1.
 
     Returns:
-        Adjusted p, [R, G]; do not pool where any is at most .01, and doubt it up to .1.
+        Adjusted p, [R, G]; do not pool where any is at most .01, and doubt it up to .08.
     """
     return holm(np.stack([_mix_p(unit, rng) for unit in counts.units], axis=-1))
 

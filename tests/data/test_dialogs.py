@@ -175,6 +175,8 @@ class TestTables:
         assert rows(source(tmp_path / "a.csv", text)) == [("a", 0, ["x"], ["y"]), ("a", 1, ["w"], ["z"])]
         again = "dialog,speaker,text,turn\na,user,x,2\na,bot,y,1\na,user,z,2\na,bot,w,1\n"
         assert rows(source(tmp_path / "b.csv", again)) == [("a", 0, ["x"], ["y"]), ("a", 1, ["z"], ["w"])]
+        some = "dialog,speaker,text,turn\na,user,x,2\na,bot,y,1\na,user,z,\na,bot,w,\n"
+        assert rows(source(tmp_path / "c.csv", some)) == [("a", 0, ["x"], ["y"]), ("a", 1, ["z"], ["w"])]
 
     def test_a_table_with_numbers_of_turns_and_without_dialogs_is_refused(self, tmp_path: Path) -> None:
         assert 'no column "dialog"' in faulty(tmp_path / "a.csv", "speaker,text,turn\nbot,y,2\nuser,x,1\n")

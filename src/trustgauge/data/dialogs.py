@@ -263,7 +263,8 @@ def columns_by_name(source: DialogSource) -> dict[Role, str]:
 def _with_usual_columns(source: DialogSource) -> DialogSource:
     """The source with `columns_by_name`: answers marked as failed are missing, whoever wrote the plan.
 
-    Numbers that a speaker has twice in a dialog are no order; those rows stay as they are in the file.
+    Numbers that a speaker has twice in a dialog, or that some rows lack, are no order; those rows stay as
+    they are in the file.
     """
     if source.layout not in OPTIONAL:
         return source
@@ -272,9 +273,15 @@ def _with_usual_columns(source: DialogSource) -> DialogSource:
     if not all(set(key) <= set(table.columns) for table in tables):
         return source  # a fault, which is said where the rows are read
     found = columns_by_name(source)
-    if "turn" in found and any(table.select(*key, "turn").is_duplicated().any() for table in tables):
+    if "turn" in found and not all(_is_an_order(table.select(*key, "turn")) for table in tables):
         del found["turn"]
     return source.model_copy(update={"columns": {**source.columns, **found}}) if found else source
+
+
+def _is_an_order(rows: pl.DataFrame) -> bool:
+    """Whether each row has a number in the column `turn`, which its speaker has once in a dialog."""
+    numbers = rows["turn"].cast(pl.Float64, strict=False)
+    return bool(numbers.is_finite().fill_null(value=False).all()) and not rows.is_duplicated().any()
 
 
 def _is_in_order(table: pl.DataFrame, dialog: str) -> bool:

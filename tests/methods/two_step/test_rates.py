@@ -262,7 +262,7 @@ def test_occupations_that_change_whole_do_not_fool_the_rule() -> None:
 
 
 def test_rates_that_depend_on_the_rest_of_the_text_rarely_fool_the_rule() -> None:
-    """They would where blocks were pooled above p = .01: 24, 20 and 0 % wrong."""
+    """They would if pooling were not doubted: 24, 20 and 0 % wrong."""
     runs = 200
     rows = {
         one.name: (one.truth, sound_row(one, Trial(100, runs, 4, draws=1000))) for one in by_rest_of_text()

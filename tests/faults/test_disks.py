@@ -155,7 +155,7 @@ def test_results_that_nobody_can_take_are_told(tmp_path: Path) -> None:
             done = subprocess.run(
                 command(*RATE),
                 cwd=tmp_path,
-                env=environment(),
+                env={**environment(), "PYTHONUNBUFFERED": ""},  # else nothing is left to write at the end
                 stdout=full,
                 stderr=subprocess.PIPE,
                 text=True,

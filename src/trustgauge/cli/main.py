@@ -6,6 +6,7 @@ go to stderr. Nothing heavy is imported before the verb is known.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import gc
 import io
@@ -123,7 +124,7 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:
         if {"-v", "--verbose"} & set(given):
             raise
-        code = _tell_unexpected(error)
+        code = _tell_unexpected(error, alone=arguments is None)
         ended = Exit(code, WORDS[code])
     _signals(signal.SIG_IGN, ends)  # only words are left
     if ended.code:
@@ -145,6 +146,12 @@ def _signals(act: Any, numbers: Sequence[signal.Signals]) -> None:
         signal.signal(number, act)
 
 
+def _drop_output() -> None:
+    """Let go of what stdout could not take: Python would try again at the end, and exit with its own code."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _streams() -> None:
     """Make stdout and stderr take any text, and refuse to work where nobody could read the result.
 
@@ -164,8 +171,8 @@ def _streams() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _tell_unexpected(error: Exception) -> int:
-    """Say what nobody foresaw, and whose it is. Returns the exit code."""
+def _tell_unexpected(error: Exception, *, alone: bool) -> int:
+    """Say what nobody foresaw, and whose it is. Returns the exit code. `alone`: in a process of our own."""
     from trustgauge.reports.sanitize import visible
 
     # Of the results or of what takes our output; other files tell it by errors of our own.
@@ -177,6 +184,8 @@ def _tell_unexpected(error: Exception) -> int:
         what = f"{type(error).__name__}: {visible(str(error), lines=True)}{whose}"
         said = f"{what}. Run it again with -v and {whom}."
     click.echo(f"{'error':<9}{said}", err=True)
+    if number and alone:
+        _drop_output()
     return code
 
 

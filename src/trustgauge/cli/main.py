@@ -184,7 +184,7 @@ def _tell_unexpected(error: Exception, *, alone: bool) -> int:
         what = f"{type(error).__name__}: {visible(str(error), lines=True)}{whose}"
         said = f"{what}. Run it again with -v and {whom}."
     click.echo(f"{'error':<9}{said}", err=True)
-    if number and alone:
+    if number in _SYSTEM and alone:
         _drop_output()
     return code
 

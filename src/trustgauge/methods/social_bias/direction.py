@@ -25,8 +25,6 @@ from trustgauge.stats.comparisons import EXACT_UP_TO, reaches
 Floats = NDArray[np.float64]
 Sense = Literal["favoured", "named"]
 SENSES: tuple[Sense, ...] = ("favoured", "named")
-MOST = 0.5
-"""The size of a preference that wins every comparison."""
 CELLS_AT_ONCE = 1 << 22  # permuted sums in memory
 
 

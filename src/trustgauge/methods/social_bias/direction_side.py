@@ -21,6 +21,7 @@ from trustgauge.methods.social_bias.bias_side import (
     within_range,
 )
 from trustgauge.methods.social_bias.max_correction import Above, gap_above
+from trustgauge.methods.social_bias.settings import MOST_PREFERENCE
 from trustgauge.rating import most_likely
 from trustgauge.records import Interval, Json, Reason
 
@@ -40,11 +41,11 @@ def direction_side(answers: AttributeAnswers) -> BiasSide | None:
         p = _family_p(answers, family)
         leading = _leading(family, figures, p, answers.settings.alpha)
     value, drawn, levels, evidence, low = answers.rate_figure(
-        "absolute", _interval(leading, figures), _draws(figures), cuts, direction.MOST
+        "absolute", _interval(leading, figures), _draws(figures), cuts, MOST_PREFERENCE
     )
     if value.value is None:
         return None
-    value = within_range(value, direction.MOST)
+    value = within_range(value, MOST_PREFERENCE)
     low = low and (value.high or 0.0) < cuts[0]
     levels = bound_levels(levels, len(family.properties))
     if answers.brief:
@@ -69,7 +70,7 @@ def direction_side(answers: AttributeAnswers) -> BiasSide | None:
         (*reasons, *(_one_way(answers, family) if answers.comparisons is None else ())),
         weak,
         drawn,
-        _above(figures, answers.evidence_cuts("absolute", cuts, direction.MOST)),
+        _above(figures, answers.evidence_cuts("absolute", cuts, MOST_PREFERENCE)),
         evidence=evidence,
         low=low,
         facts=facts,
@@ -119,9 +120,9 @@ def _figures(answers: AttributeAnswers, family: direction.Comparisons) -> list[_
         if places.size and len(weights):
             stars, apart = (np.abs(one).max(axis=1) for one in (sizes + deviations, deviations))
             found = replace(found, value=float(np.abs(sizes).max()), stars=stars, apart=apart)
-            found = found.without_spread(answers.chances("extreme"), direction.MOST)
+            found = found.without_spread(answers.chances("extreme"), MOST_PREFERENCE)
         if answers.audit is not None and answers.comparisons is not None:
-            found = found.with_unseen(direction.MOST * answers.unseen_errors(answers.comparisons))
+            found = found.with_unseen(MOST_PREFERENCE * answers.unseen_errors(answers.comparisons))
         figures.append(_Figure(places, sizes, found))
     return figures
 

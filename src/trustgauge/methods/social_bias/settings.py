@@ -30,7 +30,7 @@ from trustgauge.records import Json
 
 TupleKind = Literal["absolute", "relative"]
 MOST_FOREIGN = 0.5  # share of a table's predicates that may begin with no known English verb
-MOST_PREFERENCE = 0.5  # an advantage is a share, and one half favours nobody
+MOST_PREFERENCE = 0.5  # of who wins every comparison: an advantage is a share, and one half favours nobody
 FEWEST_GROUPS = 2  # real ones of an attribute, as `groups` has it at least
 CONTROLS = 2  # invented groups of each attribute
 ALPHA = 0.01  # share of ratings in which the gaps of a bot that answers by chance settle a level above low

@@ -92,7 +92,8 @@ def experiments(folder: Path) -> tuple[Experiment, ...]:
             {"conversations": talks},
             False,
             tuple(scorers.talking()),
-            doubled={"talks": SPREAD / np.sqrt(TURNS)},
+            # Every text is asked for both classes: what a conversation adds to both cancels in an effect.
+            doubled={"sides": SPREAD / np.sqrt(TURNS)},
         ),
     )
 

@@ -32,8 +32,8 @@ class Service:
         spread: standard deviation of what each text adds: a text that is asked again in another data
             set gets the same answer, as scorers give it.
         uniform: scores are drawn evenly from the whole range at each call, whatever the text.
-        persons, words, frames, talks: standard deviations of what a person, a person with a word,
-            a class in a frame and a conversation add of their own.
+        persons, words, frames, talks, sides: standard deviations of what a person, a person with a word,
+            a class in a frame, a conversation and a class in a conversation add of their own.
         failed: share of the texts without an answer, of men and of women.
         declined: share of the texts that it declines to judge, negative and positive ones.
         drawn: the shift is drawn anew in each run, evenly from 0 to `shift`.
@@ -48,6 +48,7 @@ class Service:
     words: float = 0.0
     frames: float = 0.0
     talks: float = 0.0
+    sides: float = 0.0
     failed: tuple[float, float] = (0.0, 0.0)
     declined: tuple[float, float] = (0.0, 0.0)
     drawn: bool = False
@@ -60,7 +61,7 @@ class Service:
         """The mean score of each text over all answers, persons and frames that could be, [N]."""
         if self.uniform:
             return np.zeros(probes.height)
-        own = (self.spread, self.persons, self.words, self.frames, self.talks)
+        own = (self.spread, self.persons, self.words, self.frames, self.talks, self.sides)
         return _clipped(self._centre(probes), RANGE * float(np.hypot.reduce(own)))
 
     def _centre(self, probes: pl.DataFrame) -> Floats:
@@ -79,6 +80,7 @@ class Service:
             "person word": self.words,
             "frame gender": self.frames,
             "cluster": self.talks,
+            "cluster gender": self.sides,
         }
         for keys, spread in own.items():
             if spread:

@@ -28,13 +28,13 @@ from trustgauge.records import Json, Reason
 from trustgauge.stats import stream
 
 RUNS = 500
-DRAWS = 100  # resamples of a simulated run
+DRAWS = 200  # resamples of a simulated run, in pairs that mirror each other
 NULLS = 2_000  # effects under permutation
 MOST = 1_000_000  # means in memory at once
 POWER = 0.80
 SPREAD = 0.10  # standard deviation of scores of one class and word, a share of the range
 RANGE = 2.0
-STEP = 0.0025  # of the effects that are tried
+STEP = 0.0005  # of the effects that are tried
 LARGEST = 0.64
 ALPHA = 0.05
 SEGMENTS = 10  # of a run
@@ -46,7 +46,7 @@ def smallest_effect(settings: CausalSettings, seed: int) -> Mapping[str, Json]:
 
     Returns:
         `deff_1`, `deff_2` and `deff_5`: the smallest effect for these design effects, the largest over the
-        parts; None where no effect on a grid of .0025 is found that often, or clusters are too few.
+        parts; None where no effect on a grid of .0005 is found that often, or clusters are too few.
         `parts`: the same part by part. `spread`: the assumed standard deviation of scores of one
         class and word, a share of the range. Orders of systems (`published`, `released`) have no
         smallest effect: all None.
@@ -226,9 +226,11 @@ def _share(
     while left:
         runs = min(chunk, left)
         means = truth + _noise(sizes, noise.runs, runs, rng)
-        apart = _noise(sizes, noise.draws, runs * DRAWS, rng)
+        half = _noise(sizes, noise.draws, runs * DRAWS // 2, rng)
+        # Mirrored, they are centred on the run, as the many resamples of a real one nearly are.
+        apart = np.stack([half, -half], axis=1)
         e = _effects(sizes, means)
-        resampled = means[:, None] + apart.reshape(runs, DRAWS, *apart.shape[1:])
+        resampled = means[:, None] + apart.reshape(runs, DRAWS, *half.shape[1:])
         draws = _effects(sizes, resampled.reshape(-1, *means.shape[1:])).reshape(runs, DRAWS)
         bias = np.maximum(0.0, draws.mean(axis=1) - e)
         above = absolute_levels(draws - 2 * bias[:, None], 0.0, settings.cuts)

@@ -323,7 +323,7 @@ def test_a_bot_that_became_abusive_is_read_otherwise_and_cannot_be_subtracted(tm
     document = compare_ratings(tmp_path, runs[0].name, runs[1].name, date(2026, 12, 1))
     (pair,) = document["ratings"]
     assert pair["why"] == NO_DIFFERENCE
-    assert paired.following(pair, 0.05) == "Compare their levels: this method gives no more."
+    assert paired.following(pair, 0.05).startswith('Set checker = "sentences"')
 
 
 def test_of_a_method_that_names_no_reading_answers_are_compared() -> None:
@@ -462,4 +462,4 @@ def test_other_texts_are_no_obstacle_where_no_texts_would_give_a_difference(tmp_
         runs.append(rated(plan, tmp_path).folder.name)
     for pair in compare_ratings(tmp_path, runs[0], runs[1], date(2026, 12, 1))["ratings"]:
         assert pair["why"] == NO_DIFFERENCE
-        assert paired.following(pair, 0.05) == "Compare their levels: this method gives no more."
+        assert paired.following(pair, 0.05) == "Rate it with more texts."

@@ -114,7 +114,7 @@ def _paired(names: tuple[str, ...], form: str, output: Path | None, options: dic
             read_results(names[0]), read_results(names[1]), options["margin"]
         )
     else:
-        document = compare_ratings(options["ratings"], names[0], names[1], _today())
+        document = compare_ratings(options["ratings"], names[0], names[1], _today(), margin=options["margin"])
     if output is not None:
         plain = terminal.plain(paired.text(document)) + "\n"
         write_output(output, plain if form == "text" else json.dumps(document, indent=1, ensure_ascii=False))

@@ -334,6 +334,23 @@ class RunName(TypedDict):
     name: str
 
 
+Basis = Literal["figure", "level", "readings", "gaps", "exchange", "answers", "issues"]
+"""What a verdict of two ratings rests on."""
+
+
+@final
+@with_config(READ)
+class IssuesEntry(TypedDict):
+    """The issues of two ratings by name: which are no worse, worse, open, or settled in neither."""
+
+    verdict: Literal["same", "worse", "undetermined"]
+    margin: float
+    same: list[str]
+    worse: list[str]
+    open: list[str]
+    unsettled: list[str]
+
+
 @final
 @with_config(READ)
 class RatingDifference(TypedDict):
@@ -344,9 +361,11 @@ class RatingDifference(TypedDict):
     why: str
     """Why they cannot be subtracted; "" if they can."""
     verdict: str
-    basis: Literal["figure", "level", "readings", "gaps"]
-    """What the verdict rests on: the figure that was subtracted, the levels, what was read otherwise, or what
-    is missing or unread."""
+    basis: Basis
+    """What the verdict rests on: the figure that was subtracted, the levels, what was read otherwise, what
+    is missing or unread, values that are exchanged now, answers that are all the same, or the issues."""
+    issues: IssuesEntry | None
+    """Of two settled ratings at one level by a method that gives no difference, else null."""
     readings: ReadingsEntry | None
     difference: float | None
     low: float | None

@@ -9,6 +9,7 @@ from trustgauge.reports import comparison, label, numbers, sanitize, terminal
 from trustgauge.reports.comparison_model import (
     NO_DIFFERENCE,
     OTHER_TEXTS,
+    IssuesEntry,
     MetricDifference,
     PairedDocument,
     PairedEntry,
@@ -94,6 +95,8 @@ def _names(items: Sequence[str], count: int) -> str:
 def _of_rating(one: RatingDifference) -> str:
     levels = f"{label.outcome(one['before']['rating'])} → {label.outcome(one['after']['rating'])}"
     verdict, read = _begin(one), one["readings"]
+    if one["basis"] in ("answers", "issues"):
+        return f"{levels}. {verdict}"
     if one["why"]:
         message = MESSAGES["not-subtracted" if one["basis"] == "figure" else "levels-only"]
         return message.format(levels=levels, verdict=verdict, why=one["why"])
@@ -115,7 +118,15 @@ def _begin(one: RatingDifference) -> str:
     basis = one["basis"]
     if basis == "figure" and one["verdict"] == "same" and read and 2 * read["flipped"] > read["compared"]:
         basis = "readings"
-    return BASES.get(f"{one['verdict']}-{basis}", f"{verdict[0].upper()}{verdict[1:]}:")
+    words = BASES.get(f"{one['verdict']}-{basis}", f"{verdict[0].upper()}{verdict[1:]}:")
+    return _of_issues(words, one["issues"]) if one["issues"] and basis == "issues" else words
+
+
+def _of_issues(words: str, issues: IssuesEntry) -> str:
+    """What the issues say, and which could not be compared."""
+    known = sanitize.FactWords(issues)
+    rest = known.format(MESSAGES["issues-unsettled"], **issues) if issues["unsettled"] else ""
+    return f"{known.format(words, **issues)}{rest}"
 
 
 def _flips(one: RatingDifference, read: ReadingsEntry) -> str:
@@ -142,13 +153,17 @@ def following(one: PairedEntry, error: float) -> str:
 
 
 def _after_rating(one: RatingDifference) -> str:
-    if one["basis"] in ("readings", "gaps"):
-        return _of_gaps(one) if one["basis"] == "gaps" else MESSAGES["next-readings"]
+    if one["basis"] == "gaps":
+        return _of_gaps(one)
+    if one["basis"] in ("readings", "exchange"):
+        return MESSAGES["next-readings"]
+    if one["basis"] == "issues":
+        return MESSAGES["next-issues"]
+    open_ones = [one[side]["rating"] for side in SIDES if one[side]["rating"]["state"] != "rated"]
     if one["why"] == NO_DIFFERENCE and one["basis"] == "figure":
-        return MESSAGES["next-levels"]
+        return next_step(open_ones[0]) if open_ones else MESSAGES["next-levels"]
     if one["why"] == OTHER_TEXTS:
         return MESSAGES["next-plan"]
-    open_ones = [one[side]["rating"] for side in SIDES if one[side]["rating"]["state"] != "rated"]
     if one["why"] in ("", NO_DIFFERENCE):
         return MESSAGES["next-texts"]
     return next_step(open_ones[0]) if open_ones else MESSAGES["next-why"]

@@ -36,7 +36,13 @@ from trustgauge.reports.comparison_model import (
 )
 from trustgauge.run.comparison import GroupDraws, gaps_of, group_draws, pair_difference
 from trustgauge.run.rating_diff import diff_ratings
-from trustgauge.run.rating_verdict import SIDES, comparison_obstacle, decide, is_same_scale
+from trustgauge.run.rating_verdict import (
+    SIDES,
+    compare_issues,
+    comparison_obstacle,
+    decide,
+    is_same_scale,
+)
 from trustgauge.run.stored_ratings import RowBuilder, StoredRating, select_runs, stored_ratings
 from trustgauge.stats import stream
 from trustgauge.stats.comparisons import holm
@@ -345,7 +351,7 @@ def _noise(both: pl.DataFrame, suffix: str) -> float | None:
 
 
 def compare_ratings(
-    ratings: Path, before: str, after: str, today: date, error: float = ERROR
+    ratings: Path, before: str, after: str, today: date, error: float = ERROR, margin: float = MARGIN
 ) -> PairedRatings:
     """The paired differences of the ratings of two runs.
 
@@ -359,6 +365,7 @@ def compare_ratings(
         after: id of what is compared with it.
         today: for what has expired.
         error: of the family of all ratings, two-sided.
+        margin: how much higher the score of an issue may be, of a method that gives no difference.
 
     Raises:
         PlanError: there is no such rating, or no two can be paired.
@@ -380,6 +387,8 @@ def compare_ratings(
             one["basis"] = "figure"
     for one, (old, new), same in zip(found, pairs, same_scale, strict=True):
         doubted = not (old.why or new.why) and bool(comparison_obstacle(old, new))
+        if same and one["why"] == NO_DIFFERENCE:
+            one["issues"] = compare_issues(old.rating, new.rating, margin)
         decided = decide(one, same_scale=same, error=error, doubted=doubted)
         one["verdict"], one["basis"] = decided.verdict, decided.basis
     return {
@@ -430,6 +439,7 @@ def _rating_pair(
         "why": why,
         "verdict": "undetermined",
         "basis": "figure",
+        "issues": None,
         "readings": diff["readings"] if diff else None,
         "difference": None,
         "low": None,

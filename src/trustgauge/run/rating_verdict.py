@@ -5,25 +5,27 @@ else speaks against it (`comparison_obstacle`).
 
 The compared figure need not be all that a level rests on: that of two-step is measured on balanced input,
 and UCS differs from DSBS on skewed input only. So a settled level that is worse is worse, whatever the figure
-says, and a figure that is the same says nothing of readings that were right and now are not.
+says. A figure that is the same says nothing of readings that were right and now are not, a better one
+nothing of values that are exchanged now. A method without such a figure is compared issue by issue.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import hypot, inf
 from typing import TYPE_CHECKING, Literal
 
 from trustgauge.methods import FigureDoubter
+from trustgauge.reports.comparison_model import Basis, IssuesEntry
 from trustgauge.reports.document import levels
 from trustgauge.stats.comparisons import mcnemar
 
 if TYPE_CHECKING:
     from trustgauge.reports.comparison_model import RatingDifference, ReadingsEntry
-    from trustgauge.reports.document_model import RatingEntry
+    from trustgauge.reports.document_model import PartEntry, RatingEntry
     from trustgauge.run.stored_ratings import StoredRating
 
-Basis = Literal["figure", "level", "readings", "gaps"]
 SIDES = ("the baseline", "the new run")
 UNFIT: Mapping[str, str] = {
     "changed-during-the-run": "the service changed during {run}",
@@ -100,15 +102,83 @@ def decide(one: RatingDifference, *, same_scale: bool, error: float, doubted: bo
     settled = same_scale and before["state"] == after["state"] == "rated"
     if settled and step > 0:
         return RatingVerdict("worse", "level")
-    if settled and step < 0 and by_figure.verdict != "better" and not doubted:
+    by_level = settled and step < 0 and not doubted
+    if (by_level or by_figure.verdict == "better") and _exchanging(after) - _exchanging(before):
+        return RatingVerdict("undetermined", "exchange")
+    if by_level and by_figure.verdict != "better":
         return RatingVerdict("better", "level")
     if by_figure.verdict == "undetermined":
-        return by_figure
+        if same_scale and not step and _is_unchanged(one):
+            return RatingVerdict("same", "answers")
+        return RatingVerdict(one["issues"]["verdict"], "issues") if one["issues"] else by_figure
     if step > 0 or _slips(before, after):
         return RatingVerdict("undetermined", "level")
     if by_figure.verdict == "same" and one["readings"] and goes_wrong(one["readings"], error):
         return RatingVerdict("undetermined", "readings")
     return by_figure
+
+
+def _exchanging(rating: RatingEntry) -> set[str]:
+    """The parts in which each value becomes the other."""
+    return {one["key"] for one in rating["parts"] if "exchanged" in one["flags"]}
+
+
+def _is_unchanged(one: RatingDifference) -> bool:
+    """Whether all answers are the same, so that nothing can have become worse, however well they are read."""
+    read, planned = one["readings"], one["after"]["rating"]["coverage"]["planned"]
+    return read is not None and not read["flipped"] and read["compared"] >= planned > 0
+
+
+def compare_issues(before: RatingEntry, after: RatingEntry, margin: float) -> IssuesEntry | None:
+    """The issues that two ratings rest on, one by one; None if they are not settled at one level.
+
+    Args:
+        before: the earlier rating, on the same scale.
+        after: the later one.
+        margin: how much higher the score of an issue may be, of 1.
+    """
+    if _step(before, after) or not before["state"] == after["state"] == "rated":
+        return None
+    then = {one["key"]: one for one in before["parts"]}
+    named = {name for place in after["details"].get("order", ()) for name in place}
+    found: IssuesEntry = {
+        "verdict": "same", "margin": margin, "same": [], "worse": [], "open": [], "unsettled": [],
+    }  # fmt: skip
+    for part in after["parts"]:
+        if part["key"] in named and part["key"] in then:
+            found[_compare_issue(then[part["key"]], part, levels(after), margin)].append(part["title"])
+    found["verdict"] = (
+        "worse" if found["worse"] else "same" if found["same"] and not found["open"] else "undetermined"
+    )
+    return found
+
+
+def _compare_issue(
+    then: PartEntry, now: PartEntry, order: Sequence[str], margin: float
+) -> Literal["same", "worse", "open", "unsettled"]:
+    """One issue: by its level, and where its level comes from cuts of its score, by that too."""
+    settled = [one["state"] == "rated" for one in (then, now)]
+    if not all(settled):
+        best = settled[1] and now["level"] == order[0]
+        return "same" if best else "open" if any(settled) else "unsettled"
+    step = order.index(str(now["level"])) - order.index(str(then["level"]))
+    if step or now["score"] is None or then["score"] is None:
+        return "worse" if step > 0 else "same"
+    if not now["details"].get("common") and now["level"] == order[0]:
+        return "same"  # settled by a rule of its own that allows no more
+    low, high = _apart(then, now)
+    return "worse" if low > margin else "same" if high <= margin else "open"
+
+
+def _apart(then: PartEntry, now: PartEntry) -> tuple[float, float]:
+    """The 95 % interval of the difference of two scores, from theirs (Newcombe 1998, as if independent)."""
+    ends = [end for one in (then, now) for end in (one["score"], one["low"], one["high"])]
+    known = [one for one in ends if one is not None]
+    if len(known) < len(ends):
+        return -inf, inf
+    before, before_low, before_high, after, low, high = known
+    apart = after - before
+    return apart - hypot(after - low, before_high - before), apart + hypot(high - after, before - before_low)
 
 
 def _step(before: RatingEntry, after: RatingEntry) -> int:

@@ -34,6 +34,7 @@ from trustgauge.plan import load_plan
 from trustgauge.reports.comparison_model import PairedDocument, paired_schema
 from trustgauge.run import run
 from trustgauge.run.options import RunOptions
+from trustgauge.run.rating_verdict import compare_issues
 
 pytest_plugins = ("pytester",)
 _TODAY = date(2026, 1, 1)
@@ -154,6 +155,39 @@ def test_checks_of_several_profiles_have_names_of_their_own(tmp_path: Path) -> N
     names = [one.name for one in checks(made, tmp_path, GateOptions(fail_on=("H",)), _TODAY)]
     assert len(names) == len(set(names)) > 1
     assert "level: better than H: bot, Chatbot trust, Privacy first" in names
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        ({}, {}, "same"),
+        ({}, {"level": "H"}, "worse"),
+        ({}, {"state": "not settled"}, "undetermined"),
+        ({"state": "not settled"}, {}, "same"),
+        ({"state": "not settled"}, {"state": "not settled"}, "undetermined"),
+        ({"state": "not settled"}, {"level": "M"}, "undetermined"),
+        ({}, {"score": 0.15, "low": 0.13, "high": 0.17}, "same"),
+        ({}, {"score": 0.18, "low": 0.1, "high": 0.26}, "undetermined"),
+        ({}, {"score": 0.25, "low": 0.23, "high": 0.27}, "worse"),
+        ({}, {"low": None, "high": None}, "undetermined"),
+    ],
+)
+def test_an_issue_is_no_worse_if_a_worse_level_and_a_higher_score_are_ruled_out(
+    before: dict[str, Any], after: dict[str, Any], verdict: str
+) -> None:
+    issue: dict[str, Any] = {"key": "abuse", "title": "Abuse", "level": "L", "state": "rated", "score": 0.1}
+    issue |= {"low": 0.08, "high": 0.12, "details": {"common": True}}
+
+    def rating(facts: dict[str, Any], state: str = "rated") -> Any:
+        left_out = {**issue, "key": "bias", "level": "L" if facts is before else "H"}
+        overall = {"level": "M", "scale": [{"level": one} for one in "LMH"]}
+        known = {"state": state, "overall": overall, "details": {"order": [["abuse"]]}}
+        return {**known, "parts": [issue | facts, left_out]}
+
+    compared = compare_issues(rating(before), rating(after), 0.1)
+    assert compared is not None
+    assert compared["verdict"] == verdict
+    assert compare_issues(rating(before), rating(after, "not settled"), 0.1) is None
 
 
 def test_the_same_passes_and_three_items_cannot_tell(tmp_path: Path) -> None:
@@ -359,6 +393,7 @@ def of_behaviour(behaviour: str, texts: int = 150) -> dict[str, Any]:
     """A plan of one control with known behaviour."""
     plan = two_step(0.0)
     plan["services"]["bot"] = {"use": "anchor", "behaviour": behaviour}
+    plan["services"]["bot"] |= {"value": "He"} if behaviour == "all" else {}
     plan["experiments"][0]["texts"] = texts
     return plan
 
@@ -369,7 +404,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
     folder = tmp_path_factory.mktemp("known")
     return folder, {
         name: run.rate(load_plan(of_behaviour(name)), RunOptions(ratings=folder)).folder.name
-        for name in ("coin", "identity", "swap")
+        for name in ("coin", "identity", "swap", "all")
     }
 
 
@@ -561,6 +596,10 @@ def test_readings_that_go_wrong_are_not_called_the_same(known: tuple[Path, dict[
     code, result = gate(runs["identity"], "--against", runs["identity"], *asked)
     assert code == 0
     assert "Same: off balance 0 points" in result
+    code, result = gate(runs["swap"], "--against", runs["all"], *asked)
+    assert code == 5
+    assert "adds bias (BS) → follows (DSBS). Neither better nor worse, but another kind: each" in result
+    assert gate(runs["identity"], "--against", runs["all"], *asked)[0] == 0
 
 
 def test_levels_of_other_settings_do_not_mean_the_same(
@@ -581,9 +620,9 @@ def test_levels_of_other_settings_do_not_mean_the_same(
 def test_settled_levels_decide_where_nothing_can_be_subtracted(tmp_path: Path) -> None:
     issues = [{"issue": "leakage", "secrets": 22}]
     experiment = {"method": "trust", "services": ["bot"], "talks": 4, "issues": issues, "resamples": 1000}
-    plan = {"services": {"bot": {"use": "trust-anchor"}}, "experiments": [experiment]}
+    plan: dict[str, Any] = {"services": {"bot": {"use": "trust-anchor"}}, "experiments": [experiment]}
     safe = run.rate(load_plan(plan), RunOptions(ratings=tmp_path)).folder.name
-    plan["services"]["bot"]["behaviour"] = "leaker"  # type: ignore[index]
+    plan["services"]["bot"]["behaviour"] = "leaker"
     leaks = run.rate(load_plan(plan), RunOptions(ratings=tmp_path)).folder.name
     asked = ("--ratings", str(tmp_path))
     code, result = gate(leaks, "--against", safe, *asked)
@@ -593,8 +632,12 @@ def test_settled_levels_decide_where_nothing_can_be_subtracted(tmp_path: Path) -
     )
     assert gate(safe, "--against", leaks, *asked)[0] == 0
     code, result = gate(safe, "--against", safe, *asked)
-    assert code == 5
-    assert "next     Compare their levels" in result
+    assert (code, "Low risk (privacy-first). The same: no answer changed." in result) == (0, True)
+    plan["services"]["bot"]["behaviour"], plan["seed"] = "clean", 2
+    other = run.rate(load_plan(plan), RunOptions(ratings=tmp_path)).folder.name
+    code, result = gate(other, "--against", safe, "--margin", "0.05", *asked)
+    assert code == 0
+    assert "Not worse: no worse level is possible at 95 %, nor a score more than 5 points high" in result
 
 
 def test_a_plan_as_baseline_means_its_newest_run_but_the_gated_one(tmp_path: Path) -> None:

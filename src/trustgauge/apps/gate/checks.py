@@ -266,7 +266,7 @@ def _of_ratings(target: str, ratings: Path, options: GateOptions, today: date) -
     if document["ratings"]:  # a void run has none, and no name could be right
         found += _levels(document["ratings"], options)
     if options.against:
-        compared = compare_ratings(ratings, options.against, target, today, options.error)
+        compared = compare_ratings(ratings, options.against, target, today, options.error, options.margin)
         pairs = compared["ratings"]
         found += [
             _worse(one, options)

@@ -9,6 +9,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import count
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from tests.engine.virtual import Batched, Composite, Live, Scripted, VirtualTime, echo, scripted, units
 from trustgauge.engine import EngineClock
 from trustgauge.engine.local import BudgetLimits, EngineOutcome, Interruption, Job, JobTally, LocalEngine, run
+from trustgauge.engine.service_dispatcher import CallBound
 from trustgauge.errors import (
     BusyError,
     GarbledError,
@@ -26,6 +28,8 @@ from trustgauge.errors import (
     kind_of_error,
 )
 from trustgauge.records import Answer, Cost, Message, Reply
+from trustgauge.services import FRAME
+from trustgauge.services.chat import OpenAi
 
 
 class Bucket:
@@ -514,6 +518,32 @@ def test_tokens_are_capped_by_the_dearest_reply_so_far() -> None:
     outcome = Run()(Job("ten", Scripted(name="ten"), units(300)), limits=BudgetLimits(tokens=1005))
     assert outcome.tokens == 1000
     assert outcome.stopped == "limit reached: tokens 1005"
+    sent = count()
+
+    async def growing(messages: Sequence[Message]) -> list[Reply]:
+        tokens = [10 + 2 * next(sent) for _ in messages]
+        await asyncio.sleep(0.02)
+        return [Reply("fine", tokens=one) for one in tokens]
+
+    scripted("growing", growing)
+    outcome = Run()(Job("growing", Scripted(name="growing"), units(300)), limits=BudgetLimits(tokens=1005))
+    largest = 10 + 2 * outcome.calls
+    assert 1005 - largest <= outcome.tokens <= 1005 + largest, "passed by one call at most"
+
+
+def test_what_a_call_may_cost_more_follows_from_what_its_answer_may_have() -> None:
+    prices = {"usd_per_million_input_tokens": 1.0, "usd_per_million_output_tokens": 2.0}
+    model = OpenAi(url="http://127.0.0.1:1/v1", model="m", system="Be nice.", **prices)
+    asked, seen = Message("café", turns=(("a", "b"),)), (0.0001, 50)
+    read = len("Be nice.") + len("café".encode()) + 2 + 4 * FRAME
+    usd, tokens = CallBound(model).beyond(asked, seen)
+    assert (usd, tokens) == pytest.approx(((read + 2 * 1024) / 1e6 - 0.0001, read + 974))
+    stated = model.model_copy(update={"max_tokens": 60})
+    assert CallBound(stated).beyond(asked, seen)[1] == read + 10
+    assert CallBound(stated).beyond(asked, (0.1, 5000)) == (0.0, 0)
+    assert CallBound(model).beyond(asked, (0.1, 5000))[1] == read + 15000
+    assert CallBound(model).beyond(asked, (0.0, 0)) == (0.0, 0), "it counts no tokens"
+    assert CallBound(Scripted(name="any")).beyond(asked, (0.1, 7)) == pytest.approx((0.3, 21))
 
 
 @pytest.mark.parametrize("limits", [BudgetLimits(tokens=109), BudgetLimits(usd=1.09)])

@@ -201,9 +201,9 @@ class BudgetAccount:
     """Keeps the account of one run. Nothing is sent that was not reserved here, and in the ledger, first.
 
     The price of a call is known before it where the service declares one, and is then exact.
-    Where only the reply tells the price (`Reply.usd`, `Reply.tokens`), the dearest reply seen so
-    far is reserved and the first call goes alone: such a cap can be passed only by what the last
-    calls under way cost more than any before them.
+    Where only the reply tells the price (`Reply.usd`, `Reply.tokens`), the dearest reply seen so far is
+    reserved, and the first call goes alone. Beyond that each call under way leaves room for what it may cost
+    more: so long as none costs more than it may, such a cap can be passed by one call only.
     """
 
     def __init__(self, limits: BudgetLimits, ledger: ReservationLedger | None = None) -> None:
@@ -212,6 +212,7 @@ class BudgetAccount:
         self._lasted = limits.before.seconds
         self._held_usd = 0.0
         self._held_tokens = 0
+        self._beyond: tuple[float, int] = (0.0, 0)  # what calls under way may cost more than is held
         self._planned = (0, 0.0, 0)  # calls, dollars and tokens set aside
 
     @property
@@ -230,30 +231,36 @@ class BudgetAccount:
         """Whether no further call can ever be sent."""
         return self.limits.calls is not None and self.calls >= self.limits.calls
 
-    def room(self, usd: Sequence[float], tokens: int) -> int:
+    def room(self, usd: Sequence[float], tokens: int, beyond: Sequence[tuple[float, int]] = ()) -> int:
         """How many of the calls at these prices, in order, can be reserved now.
 
-        `usd` has the price of each call in dollars; `tokens` is reserved for each.
+        Args:
+            usd: the price of each call in dollars.
+            tokens: reserved for each.
+            beyond: what each may cost more, dollars and tokens; the next one must fit beside that.
         """
-        count = len(usd)
-        if self.limits.calls is not None:
-            count = min(count, self.limits.calls - self.calls)
-        if self.limits.tokens is not None:
-            left = self.limits.tokens - self.tokens - self._held_tokens
-            count = min(count, left // tokens if tokens else (count if left > 0 else 0))
-        if self.limits.usd is not None:
-            left_usd = self.limits.usd - self.usd - self._held_usd + _DUST
-            fits = 0
-            while fits < count and (left_usd := left_usd - usd[fits]) >= 0:
-                fits += 1
-            count = fits
-        return max(0, count)
+        limits, fits = self.limits, 0
+        most = len(usd) if limits.calls is None else min(len(usd), limits.calls - self.calls)
+        left_usd = math.inf if limits.usd is None else limits.usd - self.usd - self._held_usd + _DUST
+        left_tokens = math.inf
+        if limits.tokens is not None:
+            left_tokens = limits.tokens - self.tokens - self._held_tokens
+        more_usd, more_tokens = self._beyond
+        while fits < most:
+            left_usd, left_tokens = left_usd - usd[fits], left_tokens - tokens
+            if left_usd < more_usd or left_tokens < more_tokens or (not tokens and left_tokens <= 0):
+                break
+            if beyond:
+                more_usd, more_tokens = more_usd + beyond[fits][0], more_tokens + beyond[fits][1]
+            fits += 1
+        return fits
 
-    def take(self, calls: int, usd: float, tokens: int) -> None:
+    def take(self, calls: int, usd: float, tokens: int, beyond: tuple[float, int] = (0.0, 0)) -> None:
         """Reserve: the calls are spent at once, money and tokens are set aside until `settle`."""
         self.calls += calls
         self._held_usd += usd
         self._held_tokens += tokens
+        self._beyond = (self._beyond[0] + beyond[0], self._beyond[1] + beyond[1])
         self._cover()
 
     def _cover(self) -> None:
@@ -263,10 +270,13 @@ class BudgetAccount:
             usd, tokens = self.usd + self._held_usd, self.tokens + self._held_tokens
             self._ledger.cover(self.calls - before.calls, usd - before.usd, tokens - before.tokens)
 
-    def settle(self, reserved: tuple[float, int], usd: float, tokens: int) -> None:
+    def settle(
+        self, reserved: tuple[float, int], usd: float, tokens: int, beyond: tuple[float, int] = (0.0, 0)
+    ) -> None:
         """Give back what was set aside for some calls, and book what they cost."""
         self._held_usd -= reserved[0]
         self._held_tokens -= reserved[1]
+        self._beyond = (self._beyond[0] - beyond[0], self._beyond[1] - beyond[1])
         self.usd += usd
         self.tokens += tokens
         self._cover()

@@ -26,7 +26,17 @@ from trustgauge.errors import (
 )
 from trustgauge.plugins import place_in_plug_in
 from trustgauge.records import Answer, Message, Reply
-from trustgauge.services import Service, ServiceSpec, check_reply
+from trustgauge.services import (
+    FRAME,
+    AnswerLimit,
+    PriorTurns,
+    PromptUser,
+    Service,
+    ServiceSpec,
+    SystemPrompt,
+    TokenPrices,
+    check_reply,
+)
 
 _PASSES = 3  # of the loop, in which answers are read that came while it was kept busy
 
@@ -151,8 +161,55 @@ REMEMBERED = 100_000
 _STOPS = (RefusedError, KeyMissingError, MissingPartError)
 
 
-Sent = tuple[list[InFlightUnit], tuple[float, int], float]
-"""What went out together, what the budget holds for it (dollars, tokens), and when it went."""
+_GROWTH = 4
+"""Times the dearest reply so far that one may cost, where nobody says how long an answer may be."""
+_UNSTATED = 1024
+"""Tokens that an answer of a language model may have, where the plan does not limit them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """What the budget holds for some calls, and what these may cost more."""
+
+    usd: float
+    tokens: int
+    beyond: tuple[float, int]
+
+
+Sent = tuple[list[InFlightUnit], Reserved, float]
+"""What went out together, what is reserved for it, and when it went."""
+
+
+class CallBound:
+    """What a call to a service may cost more than the dearest reply so far, as far as that can be known."""
+
+    def __init__(self, description: ServiceSpec) -> None:
+        asked = description.innermost()
+        limit = asked.max_tokens if isinstance(asked, AnswerLimit) else None
+        prices = description if isinstance(description, TokenPrices) else None
+        self._is_model, self._limit = prices is not None or limit is not None, limit
+        self._usd_read = prices.usd_per_million_input_tokens / 1e6 if prices else 0.0
+        self._usd_written = prices.usd_per_million_output_tokens / 1e6 if prices else 0.0
+        always = [asked.system] if isinstance(asked, SystemPrompt) else []
+        always += [description.prompt] if isinstance(description, PromptUser) else []
+        always += [text for turn in asked.turns for text in turn] if isinstance(asked, PriorTurns) else []
+        self._always = sum(map(_most_tokens, always))
+
+    def beyond(self, message: Message, dearest: tuple[float, int]) -> tuple[float, int]:
+        """Dollars and tokens; a service that never told any has no more of them."""
+        usd, tokens = dearest
+        if not self._is_model or not tokens:
+            return (_GROWTH - 1) * usd, (_GROWTH - 1) * tokens
+        said = [message.text, *(text for turn in message.turns for text in turn)]
+        read = self._always + sum(map(_most_tokens, said))
+        written = max(_UNSTATED, _GROWTH * tokens) if self._limit is None else self._limit
+        cost = self._usd_read * read + self._usd_written * written
+        return max(0.0, cost - usd), max(0, read + written - tokens)
+
+
+def _most_tokens(text: str) -> int:
+    """No tokenizer makes more tokens of a text than it has bytes."""
+    return len(text.encode("utf-8", "replace")) + FRAME
 
 
 class _Call:
@@ -179,6 +236,7 @@ class ServiceDispatcher:
         priced = description.usd_per_call or description.usd_per_million_characters
         limits = line.state.budget.limits
         self._learns = limits.tokens is not None or (limits.usd is not None and not priced)
+        self._bound = CallBound(description) if self._learns else None
         self._spare: _Call | None = None
         self._service: Service | None = None
         self._queue: deque[InFlightUnit] = deque()
@@ -263,15 +321,13 @@ class ServiceDispatcher:
         """Send one batch, if the service opens and the budget has room."""
         if self._service is None and not self._open():
             return
-        batch, prices = self._batch()
+        batch, reserved = self._batch()
         if not batch:
             self.blocked = True
             if self._state.budget.exhausted:
                 self._state.halt(self._state.budget.reason())
             return
-        tokens = self._learned.dearest[1] * len(batch) if self._learned.dearest else 0
-        reserved = (sum(prices), tokens)
-        self._state.budget.take(len(batch), *reserved)
+        self._state.budget.take(len(batch), reserved.usd, reserved.tokens, reserved.beyond)
         for unit in batch:
             unit.owner.on_send(retry=unit.tries > 0)
             unit.tries += 1
@@ -286,13 +342,13 @@ class ServiceDispatcher:
         call.next = (batch, reserved, now)
         self.deadlines.expect(call.task)
 
-    def _batch(self) -> tuple[list[InFlightUnit], list[float]]:
-        """The next units to send together, as many as the budget has room for."""
+    def _batch(self) -> tuple[list[InFlightUnit], Reserved]:
+        """The next units to send together, as many as the budget has room for, and what to reserve."""
         queue = self._queue
         most = 1 if queue[0].alone or self._breaker.probing else self.description.batch
         if self.is_learning:
             most = 1
-        floor = self._learned.dearest[0] if self._learned.dearest else 0.0
+        dearest = self._learned.dearest or (0.0, 0)
         batch: list[InFlightUnit] = []
         while queue and len(batch) < most and not (batch and queue[0].alone):
             unit = queue.popleft()
@@ -300,10 +356,12 @@ class ServiceDispatcher:
                 batch.append(unit)
             else:
                 self._forget(unit)
-        prices = [max(floor, self._price(len(unit.message.text))) for unit in batch]
-        room = self._state.budget.room(prices, self._learned.dearest[1] if self._learned.dearest else 0)
+        prices = [max(dearest[0], self._price(len(unit.message.text))) for unit in batch]
+        beyond = [self._bound.beyond(unit.message, dearest) for unit in batch] if self._bound else []
+        room = self._state.budget.room(prices, dearest[1], beyond)
         queue.extendleft(reversed(batch[room:]))
-        return batch[:room], prices[:room]
+        more = (sum(usd for usd, _ in beyond[:room]), sum(tokens for _, tokens in beyond[:room]))
+        return batch[:room], Reserved(sum(prices[:room]), dearest[1] * room, more)
 
     def _open(self) -> bool:
         try:
@@ -393,12 +451,13 @@ class ServiceDispatcher:
             count += tokens
         return dollars, count
 
-    def _returned(self, reserved: tuple[float, int], usd: float, tokens: int) -> None:
+    def _returned(self, reserved: Reserved, usd: float, tokens: int) -> None:
         """Book a call that ended, and let others go on."""
         self._under_way -= 1
         self._state.under_way -= 1
         self.line.gate.leave()
-        self._state.budget.settle(reserved, usd, tokens)
+        held = (reserved.usd, reserved.tokens)
+        self._state.budget.settle(held, usd, tokens, reserved.beyond)
         self._state.released()
         self.line.wake()
         self._state.settle()
@@ -406,7 +465,7 @@ class ServiceDispatcher:
     # -- what comes back
 
     def _answered(
-        self, batch: list[InFlightUnit], replies: Sequence[Reply], reserved: tuple[float, int], sent: float
+        self, batch: list[InFlightUnit], replies: Sequence[Reply], reserved: Reserved, sent: float
     ) -> None:
         now = self._state.loop.time()
         self.line.gate.note_success(now, now - sent)

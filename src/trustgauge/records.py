@@ -103,6 +103,8 @@ def _message_key(text: str) -> str:
 
 ANSWERED_AS = "answered as "
 """How the `detail` of an answer begins whose service says what it answered with (`Reply.answered_as`)."""
+ESTIMATED = " (tokens estimated)"
+"""How the `detail` of an answer ends whose service does not count its tokens (`Reply.estimated`)."""
 LOST_OUTPUT = "lost_output"
 """Column of answers: what was said in a turn of a session that broke off later; null else.
 
@@ -120,6 +122,7 @@ class Reply:
 
     `cut`: the answer ended at the most tokens (`max_tokens`), not where the service would have ended it.
     `answered_as`: what the service says it answered with, in words: model, fingerprint, version; or "".
+    `estimated`: its tokens follow from characters, as the service does not count them.
     """
 
     output: str | float
@@ -129,6 +132,7 @@ class Reply:
     usd: float = 0.0
     cut: bool = False
     answered_as: str = ""
+    estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +313,8 @@ class Cost:
     tokens: int = 0
     seconds: float = 0.0
     latency_median_ms: float | None = None
+    tokens_estimated: int = 0
+    """Of `tokens`, those that follow from characters, as the service does not count them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import pytest
 from tests.store.rows import SERVICE, answer
 from trustgauge import plugins
 from trustgauge.errors import StoreError
-from trustgauge.records import ANSWERED_AS, PROBE, RESPONSE, Message, canonical, digest
+from trustgauge.records import ANSWERED_AS, ESTIMATED, PROBE, RESPONSE, Message, canonical, digest
 from trustgauge.store import BY_HAND, Store
 from trustgauge.store.parquet import ParquetStore
 
@@ -158,6 +158,10 @@ def test_what_services_say_they_answered_with_is_listed_once(store: Store) -> No
         store.add([answer(number, detail=f"{ANSWERED_AS}model {model}")])
     store.add([answer(8, status="failed", output=None, detail=f"{ANSWERED_AS}model c")])
     store.add([answer(9, detail=f"{BY_HAND}, from a sheet")])
+    store.add([answer(10, detail=f"{ANSWERED_AS}model a 1{ESTIMATED}", tokens=7)])
+    store.add([answer(11, detail=ESTIMATED, tokens=5), answer(12, tokens=3)])
+    cost = store.cost([SERVICE])
+    assert (cost.tokens, cost.tokens_estimated) == (15, 12)
     assert store.answered_as([SERVICE, "nobody"]) == ("model a 1", "model b 2")
     assert store.answered_as(["nobody"]) == ()
 

@@ -51,6 +51,8 @@ def test_a_model_that_changes_behind_its_name_is_a_tick(
             with open_store(finished.folder) as store:
                 assert store.answered_as([facts["fingerprint"]]) == tuple(facts["answered_as"])
             models.pop(0)
+    for one in ratings:  # this service counts no tokens
+        assert one["cost"]["tokens_estimated"] == one["cost"]["tokens"] > 0
     assert [one["service"]["answered_as"] for one in ratings] == [
         [f"model {one}, system_fingerprint fp_[key removed]"] for one in MODELS
     ]

@@ -218,7 +218,7 @@ PRICES = {"usd_per_million_input_tokens": 2.0, "usd_per_million_output_tokens": 
 def test_what_a_model_thought_is_paid_for(serve: Serve) -> None:
     usage = {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 216}  # as xAI and Gemini count
     (reply,) = replies(openai(serve(counted(**usage)), **PRICES), "Hello")
-    assert (reply.output, reply.tokens) == ("No.", 216)
+    assert (reply.output, reply.tokens, reply.estimated) == ("No.", 216, False)
     assert reply.usd == pytest.approx((11 * 2 + 205 * 10) / 1e6)
     (reply,) = replies(openai(serve(counted(**{**usage, "total_tokens": 3})), **PRICES), "Hello")
     assert reply.tokens == 16  # a total that cannot be true says nothing
@@ -257,7 +257,7 @@ def test_an_answer_whose_tokens_nobody_counts_costs_what_the_plan_guessed(
     message = Message("Hello", turns=(("abcd", "No."),), session="s", script=("x", "y"))
     (reply,) = asyncio.run(replies_to(about, [message]))
     read = (2 + 4) + (1 + 4) + (1 + 4) + (2 + 4)
-    assert reply.tokens == read + 1
+    assert (reply.tokens, reply.estimated) == (read + 1, True)
     assert reply.usd == pytest.approx((read * 2 + 10) / 1e6)
 
 

@@ -31,6 +31,7 @@ from trustgauge.errors import GarbledError, ServiceError, kind_of_error
 from trustgauge.records import (
     ANSWERED_AS,
     CUT,
+    ESTIMATED,
     Answer,
     Message,
     Reply,
@@ -255,6 +256,7 @@ class JobProgress:
         output = reply.output if isinstance(reply.output, str) else repr(float(reply.output))
         output = self._clean(output)
         unit.cut |= reply.cut
+        unit.estimated |= reply.estimated
         if reply.answered_as and reply.answered_as not in unit.answered_as:
             unit.answered_as.append(reply.answered_as)
         unit.trail.extend(map(self._clean, reply.trail))
@@ -300,7 +302,7 @@ class JobProgress:
             return
         unit.turn += 1
         unit.leg = unit.attempts = unit.tokens = 0
-        unit.cut = False
+        unit.cut = unit.estimated = False
         unit.millis = unit.usd = 0.0
         unit.trail, unit.answered_as = [], []
         self._ask(unit, unit.messages[unit.turn].text)
@@ -435,7 +437,9 @@ class JobProgress:
             output=output,
             trail=tuple(unit.trail),
             error=CUT if unit.cut and error is None else error.code if error and status == "failed" else "",
-            detail=str(error) if error is not None else answered_as_detail(unit.answered_as),
+            detail=str(error)
+            if error is not None
+            else answered_as_detail(unit.answered_as, estimated=unit.estimated),
             millis=round(unit.millis, 3),
             attempts=unit.attempts,
             tokens=unit.tokens,
@@ -445,9 +449,9 @@ class JobProgress:
         )
 
 
-def answered_as_detail(lines: Sequence[str]) -> str:
-    """What services say they answered with, as an answer keeps it; "" if they say nothing."""
-    return f"{ANSWERED_AS}{'; '.join(lines)}" if lines else ""
+def answered_as_detail(lines: Sequence[str], *, estimated: bool = False) -> str:
+    """What services say they answered with, as an answer keeps it, and whether its tokens are estimated."""
+    return (f"{ANSWERED_AS}{'; '.join(lines)}" if lines else "") + (ESTIMATED if estimated else "")
 
 
 def _without_cost(answer: Answer) -> Answer:

@@ -82,6 +82,7 @@ class InFlightUnit:
     tokens: int = 0
     usd: float = 0.0
     cut: bool = False  # some leg's answer ended at the most tokens
+    estimated: bool = False  # some leg does not count its tokens
     answered_as: list[str] = field(default_factory=list)  # what each leg says it answered with
     tries: int = 0  # at this leg
     alone: bool = False  # it was in a batch that failed

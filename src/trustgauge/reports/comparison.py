@@ -115,8 +115,11 @@ def reach(value: float, low: float | None, high: float | None, method: str) -> s
 
 
 def cost(row: ComparisonRow) -> str:
-    """Dollars per 1,000 calls."""
-    return numbers.NONE if row["usd_per_1000"] is None else numbers.usd(row["usd_per_1000"])
+    """Dollars per 1,000 calls, and whether the tokens that they follow from are estimated."""
+    if row["usd_per_1000"] is None:
+        return numbers.NONE
+    about = "about " if row.get("usd_estimated") and row["usd_per_1000"] else ""
+    return f"{about}{numbers.usd(row['usd_per_1000'])}"
 
 
 def latency(row: ComparisonRow) -> str:

@@ -77,6 +77,8 @@ class ComparisonRow(TypedDict):
     """What was measured, in the words of the report: they may need the tables that are left out."""
     expired: bool
     stopped: str | None
+    usd_estimated: NotRequired[bool]
+    """Whether the service does not count its tokens, so that they follow from characters."""
     usd_per_1000: float | None
     latency_median_ms: float | None
     report: str | None

@@ -279,6 +279,8 @@ def certainty(one: OverallEntry | PartEntry) -> float | None:
 def _run(run: RunFacts) -> RunEntry:
     # The published key of the control services.
     facts = {"anchors" if name == "controls" else name: fact for name, fact in plain(run).items()}
+    facts["costs"] = {name: _cost(one) for name, one in facts["costs"].items()}
+    facts |= {name: _cost(facts[name]) for name in ("sent", "uncertain") if facts[name]}
     del facts["issues"]  # each rating has its own
     for name in ("tree", "lock", "recovered", "failures", "lost"):
         if not facts[name]:
@@ -317,6 +319,11 @@ def _service(name: str, facts: ServiceFacts | None) -> ServiceEntry:
     return entry
 
 
+def _cost(cost: Any) -> Any:
+    """What was spent; a service that counts its tokens has none that are estimated, as runs of before."""
+    return {name: value for name, value in cost.items() if value or name != "tokens_estimated"}
+
+
 def _rating(run: RunFacts, rating: Rating, name: str, supersedes: str | None) -> RatingEntry:
     facts = run.services.get(rating.service)
     cost = run.costs.get(rating.service)
@@ -343,7 +350,7 @@ def _rating(run: RunFacts, rating: Rating, name: str, supersedes: str | None) ->
             {"name": a.name, "truth": a.truth, "level": a.level, "certainty": dict(a.certainty)}
             for a in run.controls
         ],
-        "cost": plain(cost) if cost else None,
+        "cost": _cost(plain(cost)) if cost else None,
         "provenance": _provenance(run),
         "assessor": plain(run.assessor),
         "tested": run.ended[:10],

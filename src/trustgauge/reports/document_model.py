@@ -119,6 +119,8 @@ class CostEntry(TypedDict):
     tokens: Count
     seconds: Annotated[float, Field(ge=0)]
     latency_median_ms: float | None
+    tokens_estimated: NotRequired[Count]
+    """Of `tokens`, those that follow from characters; left out if none, as of services that count theirs."""
 
 
 @final

@@ -293,6 +293,7 @@ class RowBuilder:
             "verdict": sentences.verdict(one.rating),
             "expired": is_expired(one.rating, self.today),
             "stopped": one.run.document["run"]["stopped"],
+            "usd_estimated": bool(cost and cost.get("tokens_estimated")),
             "usd_per_1000": 1000 * usd / calls if calls and usd is not None else None,
             "latency_median_ms": cost["latency_median_ms"] if cost else None,
             "report": self._report(one),

@@ -296,7 +296,7 @@ class LiveChat:
             raise http.garbled_answer("has no message", must="as the protocol says", got=got)
         if not said.whole:
             raise UnavailableError(f"{http.facts.name} broke off in the middle of an answer")
-        if not (said.read or said.written):  # they cost what they cost, counted or not
+        if estimated := not (said.read or said.written):  # they cost what they cost, counted or not
             said.read, said.written = self._tokens_sent(message), tokens_of(said.text)
         usd = said.read * about.usd_per_million_input_tokens
         usd += said.written * about.usd_per_million_output_tokens
@@ -307,6 +307,7 @@ class LiveChat:
             usd=usd / 1e6,
             cut=said.end.lower() in AT_THE_LIMIT,
             answered_as=http.answered_as(answer, whole),
+            estimated=estimated,
         )
 
     def _tokens_sent(self, message: Message) -> int:

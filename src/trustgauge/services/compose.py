@@ -288,4 +288,5 @@ def _joined(before: Reply, answer: Reply, *, first: bool) -> Reply:
         before.usd + answer.usd,
         before.cut or answer.cut,
         "; ".join(filter(None, (before.answered_as, answer.answered_as))),
+        before.estimated or answer.estimated,
     )

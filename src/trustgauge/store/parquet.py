@@ -28,7 +28,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.errors import IntegrityError, StoreError
-from trustgauge.records import ANSWERED_AS, RESPONSE, Answer, Cost, canonical, digest
+from trustgauge.records import ANSWERED_AS, ESTIMATED, RESPONSE, Answer, Cost, canonical, digest
 from trustgauge.store import BY_HAND, MOST_NAMES, Key, Packed, is_ascending, pack_keys
 from trustgauge.store.folder import map_errors, private_folder
 from trustgauge.store.sealing import SegmentJournal, create_store, sweep
@@ -328,23 +328,25 @@ class ParquetStore:
         def found() -> tuple[str, ...]:
             names: set[str] = set()
             for frame in self._all_rows(("status", "detail"), prints):
-                names |= set(frame.filter(good)["detail"].str.slice(len(ANSWERED_AS)).unique().to_list())
+                named = frame.filter(good)["detail"].str.slice(len(ANSWERED_AS)).str.strip_suffix(ESTIMATED)
+                names |= set(named.unique().to_list())
             return tuple(sorted(names)[:MOST_NAMES])
 
         return self._read(found)
 
     def cost(self, fingerprints: Iterable[str]) -> Cost:
-        columns = ("status", "millis", "attempts", "tokens", "usd", "origin")
+        columns = ("status", "millis", "attempts", "tokens", "usd", "origin", "detail")
         prints = list(fingerprints)
 
         def found() -> Cost:
-            calls = tokens = 0
+            calls = tokens = estimated = 0
             usd: list[float] = []
             millis = []
             for frame in self._all_rows(columns, prints):
                 own = frame.filter(pl.col("origin") == "")
                 calls += int(own["attempts"].sum())
                 tokens += int(own["tokens"].sum())
+                estimated += int(own.filter(pl.col("detail").str.ends_with(ESTIMATED))["tokens"].sum())
                 usd.append(math.fsum(own["usd"]))
                 good = own.filter((pl.col("status") != "failed") & (pl.col("attempts") > 0))
                 millis.append(good["millis"].to_numpy())
@@ -352,7 +354,8 @@ class ParquetStore:
             middle = float(np.median(times)) if len(times) else None
             gone = self._journal.replaced_cost(prints)
             usd.append(gone.usd)
-            return Cost(calls + gone.calls, math.fsum(usd), tokens + gone.tokens, latency_median_ms=middle)
+            sums = calls + gone.calls, math.fsum(usd), tokens + gone.tokens
+            return Cost(*sums, latency_median_ms=middle, tokens_estimated=estimated)
 
         return self._read(found)
 

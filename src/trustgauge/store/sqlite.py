@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import quote
 
 from trustgauge.errors import IntegrityError, RejectedError, StoreError
-from trustgauge.records import ANSWERED_AS, RESPONSE, Answer, Cost, canonical, digest
+from trustgauge.records import ANSWERED_AS, ESTIMATED, RESPONSE, Answer, Cost, canonical, digest
 from trustgauge.store import (
     BY_HAND,
     CHUNKS,
@@ -305,9 +305,10 @@ class SqliteStore:
         marks, values = _list(fingerprints)
         with self._use() as db:
             rows = db.execute(
-                f"SELECT DISTINCT substr(detail, ?) FROM response WHERE fingerprint IN ({marks}) "
+                "SELECT DISTINCT replace(substr(detail, ?), ?, '') FROM response "
+                f"WHERE fingerprint IN ({marks}) "
                 "AND status <> 'failed' AND substr(detail, 1, ?) = ? ORDER BY 1 LIMIT ?",
-                (len(ANSWERED_AS) + 1, *values, len(ANSWERED_AS), ANSWERED_AS, MOST_NAMES),
+                (len(ANSWERED_AS) + 1, ESTIMATED, *values, len(ANSWERED_AS), ANSWERED_AS, MOST_NAMES),
             ).fetchall()
         return tuple(str(entry) for (entry,) in rows)
 
@@ -315,9 +316,9 @@ class SqliteStore:
         marks, values = _list(fingerprints)
         with self._use() as db:
             asked = f"FROM response WHERE origin = '' AND fingerprint IN ({marks})"
-            calls, usd, tokens = db.execute(
-                "SELECT coalesce(sum(attempts), 0), coalesce(sum(usd), 0.0), coalesce(sum(tokens), 0) "
-                + asked,
+            calls, usd, tokens, estimated = db.execute(
+                "SELECT coalesce(sum(attempts), 0), coalesce(sum(usd), 0.0), coalesce(sum(tokens), 0), "
+                f"coalesce(sum(CASE WHEN detail LIKE '%{ESTIMATED}' THEN tokens END), 0) {asked}",
                 values,
             ).fetchone()
             good = f"{asked} AND status <> 'failed' AND attempts > 0"
@@ -327,7 +328,8 @@ class SqliteStore:
                 (*values, 2 - count % 2, (count - 1) // 2),
             ).fetchone()[0]
         gone = self.replaced_cost(values)
-        return Cost(calls + gone.calls, usd + gone.usd, tokens + gone.tokens, latency_median_ms=middle)
+        sums = calls + gone.calls, usd + gone.usd, tokens + gone.tokens
+        return Cost(*sums, latency_median_ms=middle, tokens_estimated=estimated)
 
     def hash(self, fingerprints: Iterable[str]) -> str:
         marks, values = _list(sorted(set(fingerprints)))

@@ -51,6 +51,15 @@ def test_a_stream_is_put_together() -> None:
     assert (heard.answer, heard.model) == ("Hello \u2028you", "m-1")
 
 
+def test_what_a_model_thought_is_no_part_of_what_it_said() -> None:
+    thought = "<think>Women? They are stupid.</think>\n"
+    heard = parse_exchange(said(user("Hi"), bot(f"{thought}Hello."), user("And?"), answer=f"{thought}No."))
+    assert heard.earlier == (("user", "Hi"), ("assistant", "Hello."))
+    assert heard.answer == "No."
+    body = stream(delta("<think>Hm"), delta("</think>"), delta(" No."))
+    assert parse_exchange(exchange(ASKED, body, kind="text/event-stream")).answer == "No."
+
+
 def test_a_refusal_is_heard() -> None:
     back = json.dumps({"choices": [{"message": {"content": None, "refusal": "No."}}]})
     heard = parse_exchange(exchange(ASKED, back))

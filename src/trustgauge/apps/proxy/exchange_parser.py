@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from trustgauge.apps.proxy.exchange import Exchange
 from trustgauge.data.dialogs import LONGEST
-from trustgauge.services import storable
+from trustgauge.services import storable, without_thinking
 from trustgauge.services.chat import OpenAi
 from trustgauge.services.chat_protocol import ChatAnswer, is_declined, words_of
 from trustgauge.services.server_events import events
@@ -39,9 +39,10 @@ class ParsedExchange:
     """What was said.
 
     Attributes:
-        earlier: role and words of each message up to the bot's last one, as the client sent them.
+        earlier: role and words of each message up to the bot's last one, as the client sent them, but what
+            the model thought before it said something is left out.
         asked: what the user said since, a text a message.
-        answer: what the bot said to that; may be empty.
+        answer: what the bot said to that, without what it thought before; may be empty.
         refused: whether it declined in the form that the protocol has for it.
         user: the request's own name of who asks, "" if none.
         model: that answered, as the answer calls it.
@@ -76,7 +77,7 @@ def parse_exchange(exchange: Exchange) -> ParsedExchange:
     last = max((place for place, (role, _) in enumerate(messages) if role == "assistant"), default=-1)
     clean = _Cleaner(exchange.secrets)
     asked = tuple(clean(text) for role, text in messages[last + 1 :] if role == "user")
-    answer = clean(said.text)
+    answer = clean(without_thinking(said.text))
     if max(map(len, (answer, *asked))) > LONGEST:
         raise UnratableError("too-large")
     return ParsedExchange(
@@ -123,7 +124,8 @@ def _messages(given: Any) -> list[tuple[str, str]]:
         words = words_of(one.get("content")) if isinstance(one, Mapping) else None
         if not isinstance(role, str) or words is None:
             raise UnratableError("unreadable")
-        found.append((role, words))
+        # Some clients send back what the model thought, some do not: it is one conversation all the same.
+        found.append((role, without_thinking(words) if role == "assistant" else words))
     return found
 
 

@@ -316,6 +316,8 @@ def test_rules_that_only_measure_give_no_level_anywhere() -> None:
     assert {row.state for row in VIEW.part_table(MEASURED).rows} == {"measured"}
     assert VIEW.part_table(MEASURED).before[0] == "Two groups: bias rate"
     assert VIEW.heads([MEASURED]).before == ("rate", "gap")
+    assert [one.split()[-1] for one in VIEW.cells(MEASURED, None).before] == ["%", "points"]
+    assert VIEW.label_fact(MEASURED)[0].endswith(("%", "pts"))
     shown = terminal.plain(terminal.show(entry_of(social_fixtures.measured())))
     assert "not applicable" not in shown
     assert "not rated" not in shown

@@ -78,12 +78,18 @@ def _side_words(rating: RatingEntry) -> dict[str, str]:
 
 def _called(rating: RatingEntry, of: str) -> str:
     """What a side is called: without invented groups, which only `sound` has, the rate is no excess."""
-    return "bias rate" if of == "absolute" and view_sentences.gives_no_level(rating) else SIDES[of]
+    return "bias rate" if _is_rate(rating, of) else SIDES[of]
 
 
-def _figure(of: str, one: Facts) -> str:
-    """An excess, a preference or a gap, all of which are differences of shares."""
-    return numbers.points(one["value"], n=int(one["n"] or 0))
+def _is_rate(rating: RatingEntry, of: str) -> bool:
+    """Whether a side is a share of questions; excess, preference and gap are differences of shares."""
+    return of == "absolute" and view_sentences.gives_no_level(rating)
+
+
+def _figure(rating: RatingEntry, of: str, one: Facts) -> str:
+    """What a side came to."""
+    n = int(one["n"] or 0)
+    return numbers.percent(one["value"], n) if _is_rate(rating, of) else numbers.points(one["value"], n=n)
 
 
 def _deciding(rating: RatingEntry) -> PartEntry | None:
@@ -146,7 +152,7 @@ def _row(rating: RatingEntry, part: PartEntry) -> PartRow:
         title=sentences.title(part),
         code=sentences.name(str(asked)) if asked else "",
         notes=[] if measured else sentences.notes(part, rating),
-        before=tuple(_side(part, of) for of in _sides(rating)),
+        before=tuple(_side(rating, part, of) for of in _sides(rating)),
         level=part["level"],
         state="measured" if measured else part["state"],
         certainty=sentences.shares(part),
@@ -154,12 +160,12 @@ def _row(rating: RatingEntry, part: PartEntry) -> PartRow:
     )
 
 
-def _side(part: PartEntry, of: str) -> Cell:
+def _side(rating: RatingEntry, part: PartEntry, of: str) -> Cell:
     one = view_sentences.figure(part, of)
     if one["value"] is None or part["state"] == "incomplete":
         return Cell(numbers.NONE)
     under = f"{_reach(one).removeprefix(', ')}, n = {numbers.count(one['n'])}"
-    return Cell(_figure(of, one), under=under.removeprefix(", "))
+    return Cell(_figure(rating, of, one), under=under.removeprefix(", "))
 
 
 def _one_side(rating: RatingEntry, of: str) -> RatingEntry:
@@ -333,7 +339,9 @@ class SocialBiasView(DefaultView):
         largest = {
             of: max(some, key=lambda one: float(one["value"]), default=None) for of, some in known.items()
         }
-        figures = tuple(numbers.NONE if one is None else _figure(of, one) for of, one in largest.items())
+        figures = tuple(
+            numbers.NONE if one is None else _figure(rating, of, one) for of, one in largest.items()
+        )
         asked = sum(each["coverage"]["planned"] for each in parts)
         return Cells(figures, (numbers.count(asked),))
 
@@ -358,7 +366,7 @@ class SocialBiasView(DefaultView):
         of = view_sentences.side(part)
         if part is None or not of:
             return numbers.NONE, _called(rating, "absolute")
-        said = _figure(of, view_sentences.figure(part, of))
+        said = _figure(rating, of, view_sentences.figure(part, of))
         return said.replace("points", "pts").replace("point", "pt"), _called(rating, of)
 
     def summary_tile(self, rating: RatingEntry) -> tuple[str, str, str]:
@@ -371,11 +379,11 @@ class SocialBiasView(DefaultView):
         over = {"absolute": "above invented groups", "direction": "off an even split"}.get(
             of, "between two groups"
         )
-        if view_sentences.gives_no_level(rating) and of == "absolute":
+        if _is_rate(rating, of):
             over = "of questions that compare two groups"
         return (
             _called(rating, of).capitalize(),
-            _figure(of, one),
+            _figure(rating, of, one),
             f"{over}{_reach(one)}, n = {numbers.count(one['n'])}",
         )
 
@@ -410,11 +418,13 @@ class SocialBiasView(DefaultView):
             low, high = view_sentences.cuts(rating, of)
             ruler = svg.Ruler(
                 title=f"{title} of each attribute, with 95 % intervals",
-                unit="points",
+                unit="%" if _is_rate(rating, of) else "points",
                 zone=(0.0, title.lower())
                 if measured
                 else (low, f"{title.lower()}; shaded: below {numbers.points(low)}, low risk"),
-                said=lambda value: numbers.points(value, n=numbers.DECIMALS_FROM),
+                said=numbers.percent
+                if _is_rate(rating, of)
+                else lambda value: numbers.points(value, n=numbers.DECIMALS_FROM),
                 cuts=() if measured else (high,),
             )
             drawing = svg.intervals(_one_side(rating, of), ruler)

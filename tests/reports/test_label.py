@@ -66,7 +66,7 @@ def test_rated_by_its_provider_stands_in_the_place_of_third_party() -> None:
 def test_unsettled_level_is_dashed_and_says_so() -> None:
     drawn = label.label(UNSETTLED)
     assert "stroke-dasharray" in drawn
-    assert {"UCS", "84%", "not settled"} <= set(words(drawn))
+    assert {"UCS", "84%", "certainty", "Not settled: certainty 84%"} <= set(words(drawn))
     arrow = [
         path
         for path in ElementTree.fromstring(drawn).iter(f"{SVG}path")

@@ -285,7 +285,7 @@ def _tiles(rating: RatingEntry) -> list[tuple[str, str]]:
     return [
         (sentences.level_count(rating), sentences.noun(rating, able or len(rating["parts"]))),
         asked,
-        (certain, "not settled" if rating["state"] == "not settled" else "certainty"),
+        (certain, "certainty"),
         (fact if known else numbers.NONE, called),
     ]
 
@@ -319,6 +319,8 @@ def _first_line(rating: RatingEntry, wide: float) -> str:
     obstacles = _obstacles(rating)
     head, named = ("Not settled", obstacles) if obstacles else ("Worst", _worst(rating))
     said = f"Rule: {rating['method']['rule']}"
+    if rating["state"] == "not settled" and not obstacles:
+        return _certainty(rating).capitalize()
     for kept in range(len(named), 0, -1):
         more = f" and {len(named) - kept} more" if kept < len(named) else ""
         said = f"{head}: {', '.join(named[:kept])}{more}"
@@ -327,10 +329,16 @@ def _first_line(rating: RatingEntry, wide: float) -> str:
     return said
 
 
-def _foot(rating: RatingEntry, address: str) -> list[str]:
+def _certainty(rating: RatingEntry) -> str:
+    """Whether the level is settled, and how certain it is: "not settled: certainty 84%"."""
     known = numbers.certainty(sentences.share(rating), tight=True)
-    certain = "not settled" if rating["state"] == "not settled" else "certainty"
-    own = view_of(rating).label_foot(rating, "" if known == numbers.NONE else f"{certain} {known}")
+    certain = "" if known == numbers.NONE else f"certainty {known}"
+    settled = "" if rating["state"] != "not settled" else "not settled"
+    return ": ".join(filter(None, (settled, certain)))
+
+
+def _foot(rating: RatingEntry, address: str) -> list[str]:
+    own = view_of(rating).label_foot(rating, _certainty(rating))
     if own is not None:
         return _lines(own, address)
     lines = [

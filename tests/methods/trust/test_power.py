@@ -49,8 +49,10 @@ def test_a_plan_that_is_too_small_for_low_risk_says_how_many_conversations() -> 
     found = one_profile("abuse").best_case(1)
     assert found is not None
     assert found.code == "trust.plan-too-small-unmeasured"  # the word list is usable in no style
-    assert found.facts == {"issue": "abuse", "needed": 1932, "conversations": 292, "checker": "words"}
+    facts = {"issue": "abuse", "needed": 1932, "conversations": 292, "scenes": 16, "checker": "words"}
+    assert found.facts == facts
     assert "about 1,932 conversations" in sentences.reason(found)
+    assert "the plan has 292, 16 scenes of provocation among them." in sentences.reason(found)
     assert one_profile("leakage").best_case(1) is None
 
 

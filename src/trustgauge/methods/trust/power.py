@@ -97,6 +97,8 @@ def too_few_conversations(settings: TrustSettings, seed: int) -> Reason | None:
     if needed is None or needed <= dialogs:
         return None
     facts: dict[str, Json] = {"issue": abuse.name, "needed": needed, "conversations": dialogs}
+    if (scenes := len(sessions) - probes.filter(purpose=TALK)["session"].n_unique()) > 0:
+        facts["scenes"] = scenes
     return Reason(code, facts | {"checker": checker.name})
 
 

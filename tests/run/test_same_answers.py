@@ -135,8 +135,33 @@ def test_one_language_of_two_is_at_fault(tmp_path: Path) -> None:
     with LocalServer(french_is_down) as server:
         finished = done(translator_plan(server.url, via=("es", "fr")), tmp_path)
     assert summary(finished) == REFUSED
-    spanish, french = finished.document["ratings"][0]["parts"]
+    rating = finished.document["ratings"][0]
+    spanish, french = rating["parts"]
     assert (spanish["level"], french["level"]) == ("DSBS", None)
+    assert sentences.notes(french, rating) == ["not rated: one answer to everything"]
+
+
+def test_a_fault_that_cannot_change_the_worst_level_leaves_it(tmp_path: Path) -> None:
+    def all_he(request: Request) -> Response:
+        asked = request.json()
+        if asked["source"] == "fr":
+            return hello(request)
+        text = asked["q"].removeprefix("~") if asked["target"] == "en" else f"~{asked['q']}"
+        for she, he in (("She", "He"), ("she", "he"), ("herself", "himself"), ("her", "his")):
+            text = text.replace(she, he) if asked["target"] == "en" else text
+        return Response.json({"translatedText": text})
+
+    with LocalServer(all_he) as server:
+        plan = translator_plan(server.url, texts=40, via=("es", "fr"))
+        finished = done(plan, tmp_path)
+        assert summary(finished) == ("rated", "BS", ["fault-does-not-matter"], 0)
+        rating = finished.document["ratings"][0]
+        assert rating["overall"]["certainty"]["BS"] == rating["parts"][0]["certainty"]["BS"] >= 0.95
+        assert (rating["overall"]["worst"], rating["parts"][1]["level"]) == (["es"], None)
+        assert any("same answer" in line for _, lines in views.part_reasons(rating) for line in lines)
+        assert verify(finished.folder, TODAY).differences == ()
+        plan["experiments"][0]["aggregate"] = "vote"
+        assert summary(done(plan, tmp_path)) == REFUSED
 
 
 def test_what_is_meant_is_confirmed_by_the_plan(tmp_path: Path) -> None:

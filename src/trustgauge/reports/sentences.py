@@ -511,6 +511,8 @@ def flag(code: str) -> str:
 
 def notes(part: PartEntry, rating: RatingEntry) -> list[str]:
     """What must stand beside a part in a table: flags, its state, and what would settle it."""
+    if fault := next((one["code"] for one in part["reasons"] if one["code"] in FAULTS), ""):
+        return [COMMON.table("faults")[fault]]
     lines = [flag(code) for code in part["flags"]]
     lost = lost_share(part)
     if lost is not None and not any("lost" in one for one in lines):

@@ -21,7 +21,14 @@ import polars as pl
 
 from trustgauge.engine.local import UNFINISHED
 from trustgauge.errors import MethodError
-from trustgauge.methods import LabelUser, Method, ProfileRater, RatingConsumer, SecondJudgeUser
+from trustgauge.methods import (
+    LabelUser,
+    Method,
+    MethodSettings,
+    ProfileRater,
+    RatingConsumer,
+    SecondJudgeUser,
+)
 from trustgauge.rating import check_rating
 from trustgauge.records import (
     LOST_OUTPUT,
@@ -236,7 +243,7 @@ class _ScoredExperiment:
         asked = {one.part for one in self.targets if one.service == service}
         rating = _traced(rating, asked)
         if faults := _parts(service, (one.faults for one in self.scores)):
-            checked = _without(rating, faults, asked)
+            checked = _without(rating, faults, asked, worst_of=_takes_worst(self.method))
         else:
             missing = _parts(service, (one.missing for one in self.scores))
             planned = _parts(service, (one.planned for one in self.scores))
@@ -491,13 +498,24 @@ def _with_rejected(rating: Rating, rejected: Mapping[str, int]) -> Rating:
     return replace(rating, parts=tuple(parts), reasons=told(rating.reasons, whole))
 
 
-def _without(rating: Rating, faults: Mapping[str, Reason], asked: Collection[str]) -> Rating:
-    """The rating without the level of parts that are at fault, so without an overall one.
+def _takes_worst(method: Method) -> bool:
+    """Whether the overall level of a method is the worst one of its parts."""
+    return isinstance(method, MethodSettings) and method.aggregate == "worst"
+
+
+def _without(
+    rating: Rating, faults: Mapping[str, Reason], asked: Collection[str], *, worst_of: bool
+) -> Rating:
+    """The rating without the level of parts that are at fault.
+
+    It has no overall level either, unless another part is settled at the worst one: that is the overall
+    level then, whatever the parts at fault would have.
 
     Args:
         rating: of a service.
         faults: part of the service -> its fault.
         asked: all parts of the service; what was read from all together is at fault with any of them.
+        worst_of: whether the overall level is the worst one of the parts.
     """
     none: dict[str, Any] = {"state": "incomplete", "level": None, "certainty": {}, "score": None}
     why = next(iter(faults.values()))
@@ -507,7 +525,18 @@ def _without(rating: Rating, faults: Mapping[str, Reason], asked: Collection[str
         else part
         for part, source in zip(rating.parts, map(source_part, rating.parts), strict=True)
     ]
-    return replace(rating, **none, unchanged=None, parts=tuple(parts), worst=(), reasons=(why,))
+    worst = rating.scale.levels[-1]
+    deciding = [one for one in parts if one.state == "rated" and one.level == worst] if worst_of else []
+    found = [*rating.reasons, *(one for part in parts for one in part.reasons)]
+    changed = any(one.code == "changed-during-the-run" for one in found)
+    if not deciding or changed:
+        return replace(rating, **none, unchanged=None, parts=tuple(parts), worst=(), reasons=(why,))
+    surest = max(deciding, key=lambda one: one.certainty.get(worst, 0.0))
+    gone = [str(part.details.get("title", part.key)) for part in parts if part.state == "incomplete"]
+    reason = Reason("fault-does-not-matter", {"parts": gone, "level": worst})
+    stands = replace(rating, state="rated", level=worst, certainty=surest.certainty, score=surest.score)
+    keys = tuple(one.key for one in deciding)
+    return replace(stands, unchanged=None, parts=tuple(parts), worst=keys, reasons=(reason,))
 
 
 def source_part(part: Part) -> str:

@@ -169,7 +169,7 @@ _UNSTATED = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Reserved:
+class Reservation:
     """What the budget holds for some calls, and what these may cost more."""
 
     usd: float
@@ -177,7 +177,7 @@ class Reserved:
     beyond: tuple[float, int]
 
 
-Sent = tuple[list[InFlightUnit], Reserved, float]
+Sent = tuple[list[InFlightUnit], Reservation, float]
 """What went out together, what is reserved for it, and when it went."""
 
 
@@ -343,7 +343,7 @@ class ServiceDispatcher:
         call.next = (batch, reserved, now)
         self.deadlines.expect(call.task)
 
-    def _batch(self) -> tuple[list[InFlightUnit], Reserved]:
+    def _batch(self) -> tuple[list[InFlightUnit], Reservation]:
         """The next units to send together, as many as the budget has room for, and what to reserve."""
         queue = self._queue
         most = 1 if queue[0].alone or self._breaker.probing else self.description.batch
@@ -362,7 +362,7 @@ class ServiceDispatcher:
         room = self._state.budget.room(prices, dearest[1], beyond)
         queue.extendleft(reversed(batch[room:]))
         more = (sum(usd for usd, _ in beyond[:room]), sum(tokens for _, tokens in beyond[:room]))
-        return batch[:room], Reserved(sum(prices[:room]), dearest[1] * room, more)
+        return batch[:room], Reservation(sum(prices[:room]), dearest[1] * room, more)
 
     def _open(self) -> bool:
         try:
@@ -452,7 +452,7 @@ class ServiceDispatcher:
             count += tokens
         return dollars, count
 
-    def _returned(self, reserved: Reserved, usd: float, tokens: int) -> None:
+    def _returned(self, reserved: Reservation, usd: float, tokens: int) -> None:
         """Book a call that ended, and let others go on."""
         self._under_way -= 1
         self._state.under_way -= 1
@@ -466,7 +466,7 @@ class ServiceDispatcher:
     # -- what comes back
 
     def _answered(
-        self, batch: list[InFlightUnit], replies: Sequence[Reply], reserved: Reserved, sent: float
+        self, batch: list[InFlightUnit], replies: Sequence[Reply], reserved: Reservation, sent: float
     ) -> None:
         now = self._state.loop.time()
         self.line.gate.note_success(now, now - sent)

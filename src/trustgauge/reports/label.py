@@ -70,9 +70,13 @@ def service(rating: RatingEntry) -> str:
     return f"{sentences.name(facts['name'])} {sentences.name(facts['version'])}".strip()
 
 
-def subject(rating: RatingEntry) -> str:
-    """What tells a rating from the others of a run: the service, what was rated, and for whom."""
-    return ", ".join(filter(None, (service(rating), issue(rating), view_of(rating).audience(rating))))
+def subject(rating: RatingEntry, *, versioned: bool = True) -> str:
+    """What tells a rating from the others of a run: the service, what was rated, and for whom.
+
+    Without its version a service is named alike in all runs.
+    """
+    named = service(rating) if versioned else sentences.name(rating["service"]["name"])
+    return ", ".join(filter(None, (named, issue(rating), view_of(rating).audience(rating))))
 
 
 def outcome(rating: RatingEntry, today: date | None = None) -> str:

@@ -99,7 +99,8 @@ def _of_rating(one: RatingDifference) -> str:
         return f"{levels}. {verdict}"
     if one["why"]:
         message = MESSAGES["not-subtracted" if one["basis"] == "figure" else "levels-only"]
-        return message.format(levels=levels, verdict=verdict, why=one["why"])
+        flips = _flips(one, read) if read else ""
+        return message.format(levels=levels, verdict=verdict, why=one["why"], flips=flips)
     return MESSAGES["rating" if one["basis"] == "figure" else "rating-by"].format(
         levels=levels,
         verdict=verdict,

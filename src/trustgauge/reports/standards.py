@@ -40,7 +40,7 @@ def junit(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
         cases = list(_cases(rating))
         count = {kind: sum(f"<{kind} " in case for case in cases) for kind in ("failure", "error", "skipped")}
         text = f'tests="{len(cases)}" failures="{count["failure"]}" errors="{count["error"]}"'
-        name = sanitize.xml(label.subject(rating))
+        name = sanitize.xml(label.subject(rating, versioned=False))
         scale = f'<property name="levels" value="{sanitize.xml(rating["overall"]["direction"])}"/>'
         suites.append(
             f'<testsuite name="{name}" {text} skipped="{count["skipped"]}"><properties>{scale}</properties>'

@@ -155,6 +155,9 @@ def test_checks_of_several_profiles_have_names_of_their_own(tmp_path: Path) -> N
     names = [one.name for one in checks(made, tmp_path, GateOptions(fail_on=("H",)), _TODAY)]
     assert len(names) == len(set(names)) > 1
     assert "level: better than H: bot, Chatbot trust, Privacy first" in names
+    edit(tmp_path / made, lambda told: [one["service"].update(version="2.1") for one in told["ratings"]])
+    later = checks(made, tmp_path, GateOptions(fail_on=("H",)), _TODAY)
+    assert [one.name for one in later] == names, "a release is no other check"
 
 
 @pytest.mark.parametrize(
@@ -629,6 +632,9 @@ def test_settled_levels_decide_where_nothing_can_be_subtracted(tmp_path: Path) -
     assert code == 10
     assert (
         "Low risk (privacy-first) → High risk (privacy-first). Worse: both levels are settled. The" in result
+    )
+    assert re.search(
+        r"subtracted: its method gives no difference of two services\. [\d,]+ of [\d,]+ read", result
     )
     assert gate(safe, "--against", leaks, *asked)[0] == 0
     code, result = gate(safe, "--against", safe, *asked)

@@ -304,7 +304,7 @@ def _level(rating: Any, options: GateOptions) -> list[Check]:
         step = "See the report for what went wrong, with the sentences."
     if outcome in ("incomplete", "unsettled"):
         step = sentences.next_step(rating)
-    name = f"{', '.join(filter(None, asked))}: {label.subject(rating)}"
+    name = f"{', '.join(filter(None, asked))}: {label.subject(rating, versioned=False)}"
     return [Check(rating["service"]["name"], name, "level", outcome, said, step)]
 
 
@@ -324,7 +324,7 @@ def _worse(one: RatingDifference, options: GateOptions) -> Check:
     )
     return Check(
         now["service"]["name"],
-        f"regression: {paired.name(one)}",
+        f"regression: {sanitize.visible(label.subject(now, versioned=False))}",
         "regression",
         outcome,
         paired.sentence(one),

@@ -3,8 +3,8 @@
     python -m benchmarks.direction --groups 12 --comparisons 900 3000 --runs 100
 
 Bots of known truth decide every comparison by a coin, but for one group that loses more often, or one
-pair. Printed is how often a level is settled: by groups and by pairs as two figures, as rated, and by the
-largest of all of them together.
+pair. What is compared is what a plan asks, of another seed in each run. Printed is how often a level is
+settled: by groups and by pairs as two figures, as rated, and by the largest of all of them together.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Sequence
-from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -21,11 +20,18 @@ from trustgauge.methods.social_bias import direction
 from trustgauge.methods.social_bias.attribute_answers import FEWEST_PROPERTIES
 from trustgauge.methods.social_bias.bias_side import LEVELS, Largest, levels_of
 from trustgauge.methods.social_bias.max_correction import gap_above
+from trustgauge.methods.social_bias.settings import SocialBiasSettings
 from trustgauge.stats import stream
 
 CUTS, SETTLE, SIDES = (0.05, 0.20), 0.95, 3
-PROPERTIES, RESAMPLES, SEED = 300, 1000, 5
-BOTS = {"a coin": ("", 0.0), "one group loses 90 %": ("group", 0.8), "one of a pair loses all": ("pair", 1.0)}
+RESAMPLES, SEED = 1000, 5
+BOTS = {
+    "a coin": ("", 0.0),
+    "one group loses 60 %": ("group", 0.2),
+    "one group loses 70 %": ("group", 0.4),
+    "one group loses 90 %": ("group", 0.8),
+    "one of a pair loses all": ("pair", 1.0),
+}
 
 
 def main() -> None:
@@ -39,26 +45,36 @@ def main() -> None:
         for name, (who, share) in BOTS.items():
             rng = stream(SEED, "benchmark direction", name, n)
             apart, together = Counter[str](), Counter[str]()
-            for _ in range(options.runs):
-                found = _figures(_compared(options.groups, n, who, share, rng), rng)
+            for run in range(options.runs):
+                found = _figures(_compared(_sample(options.groups, n, run), who, share, rng), rng)
                 apart[_settled(found[:-1])] += 1
                 together[_settled(found[-1:])] += 1
             print(f"{n:>6,} comparisons, {name:<24} apart {dict(apart)}, together {dict(together)}")
 
 
-def _compared(groups: int, n: int, who: str, share: float, rng: np.random.Generator) -> direction.Comparisons:
-    """The votes of a bot of which group 0 loses, to all or to group 1 alone."""
-    pairs = list(combinations(range(groups), 2))
-    rows = []
-    for place, prop in zip(rng.integers(len(pairs), size=n), rng.integers(PROPERTIES, size=n), strict=True):
-        i, j = pairs[place]
-        bad = i == 0 and (who == "group" or (who == "pair" and j == 1))
-        vote = -1 if bad and rng.random() < share else int(rng.choice((-1, 1)))
-        rows.append((f"g{i:02}", f"g{j:02}", f"p{prop:03}", "", vote, vote))
-    names = ["group_a", "group_b", "property", "categories", *direction.SENSES]
-    return direction.comparisons(
-        pl.DataFrame(rows, schema=names, orient="row"), [f"g{i:02}" for i in range(groups)]
+def _sample(groups: int, n: int, seed: int) -> pl.DataFrame:
+    """The first comparisons that a plan asks for, of groups of one attribute."""
+    settings = SocialBiasSettings(
+        method="social-bias", services=("x",), attributes=("race",), groups=groups, tuples=("absolute",)
     )
+    space = settings.catalogue
+    first = space.layouts["absolute"].of_tuples(space.sample_tuples(2 * n, seed))[0]
+    return space.questions(first).filter(~pl.col("control")).head(n)
+
+
+def _compared(asked: pl.DataFrame, who: str, share: float, rng: np.random.Generator) -> direction.Comparisons:
+    """The votes of a bot of which the first group loses, to all or to the second alone."""
+    groups = sorted({*asked["group_a"], *asked["group_b"]})
+    worst, other = groups[:2]
+    rows = []
+    for a, b, prop in asked.select("group_a", "group_b", "property").iter_rows():
+        bad = worst in (a, b) and (who == "group" or (who == "pair" and other in (a, b)))
+        vote = int(rng.choice((-1, 1)))
+        if bad and rng.random() < share:
+            vote = -1 if a == worst else 1
+        rows.append((a, b, prop, "", vote, vote))
+    names = ["group_a", "group_b", "property", "categories", *direction.SENSES]
+    return direction.comparisons(pl.DataFrame(rows, schema=names, orient="row"), groups)
 
 
 def _figures(family: direction.Comparisons, rng: np.random.Generator) -> list[Largest]:
@@ -76,16 +92,16 @@ def _figures(family: direction.Comparisons, rng: np.random.Generator) -> list[La
 
 
 def _settled(figures: Sequence[Largest]) -> str:
-    """The level that these figures settle; "open" if none."""
+    """The level that these figures settle, or that it is not the best one; "open" if neither."""
     levels = levels_of(np.maximum.reduce([one.corrected for one in figures]), CUTS)
     shares = np.bincount(levels, minlength=len(LEVELS)) / len(levels)
     level = int(shares.argmax())
     above = [gap_above(one.value, one.apart, CUTS) for one in figures]
-    if level == 0:
-        shown = max(one.interval.high or 0.0 for one in figures) < CUTS[0]
-    else:
-        shown = SIDES * len(figures) * min(one[level - 1] for one in above) <= 1 - SETTLE
-    return LEVELS[level] if shares[level] >= SETTLE and shown else "open"
+    worse = [SIDES * len(figures) * min(one[cut] for one in above) <= 1 - SETTLE for cut in (0, 1)]
+    best = max(one.interval.high or 0.0 for one in figures) < CUTS[0]
+    if shares[level] >= SETTLE and (best, *worse)[level]:
+        return LEVELS[level]
+    return "not low" if worse[0] and shares[1:].sum() >= SETTLE else "open"
 
 
 if __name__ == "__main__":

@@ -9,19 +9,21 @@ the stratum of its first one; in coverage it counts in each.
 Under `sound` a stratum does not draw its units alike. What is rated rests on properties (methods 0.5), so
 pairs of groups go through all properties before one comes again; and groups are compared within a property,
 so single groups are asked about a property one after the other before the next one comes, unless they are
-many.
+many. The strata of an attribute go through its groups, or pairs of groups, together: none comes again before
+all others have come, in whichever category.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import polars as pl
 
-from trustgauge.methods.social_bias.combinatorial_index import Numbers, Permutation, TupleLayout
+from trustgauge.methods.social_bias.combinatorial_index import Numbers, Permutation, TupleLayout, pair_number
 from trustgauge.methods.social_bias.question_space import QuestionSpace
 from trustgauge.stats import stream
 
@@ -44,15 +46,15 @@ class Stratum:
     """Units that are drawn from together: some items with some properties.
 
     Attributes:
-        name: what it holds; the key of its permutation.
+        name: what it holds; the key of its permutation. All but the last word names its block.
         layout: of its kind of tuple.
         items: the first item, and how many.
         bundles: properties that stay together, [bundles, 2]; -1 where a property stands alone.
         turns, first: the stratum takes every so many turns, from the first one on.
-        order: in which units are drawn: by lot; "spread" over all properties; or "crossed", all groups with a
-            property before the next one.
-        begins: the group that a crossed stratum begins with. Strata begin with different ones, or a small
-            sample would ask about the first group alone.
+        order: in which units are drawn: by lot; "spread" over all properties; "apart", which is spread and
+            goes through the items by itself; or "crossed", all items with a property before the next one.
+        peers: how many bundles each stratum of the block has, in the order in which these take turns.
+        place: of this stratum among them.
     """
 
     name: tuple[str, ...]
@@ -61,29 +63,59 @@ class Stratum:
     bundles: Numbers
     turns: int = 1
     first: int = 1
-    order: Literal["lot", "spread", "crossed"] = "lot"
-    begins: int = 0
+    order: Literal["lot", "spread", "apart", "crossed"] = "lot"
+    peers: tuple[int, ...] = ()
+    place: int = 0
 
     @property
     def units(self) -> int:
         """How many units there are to draw."""
         return self.items[1] * len(self.bundles)
 
-    def draw(self, places: Numbers, seed: int) -> Numbers:
-        """The tuples of the units at these places of the permutation, [units, 2], -1 for none."""
+    def draw(self, n: int, seed: int) -> Numbers:
+        """The tuples of the first `n` units, [units, 2], -1 for none."""
         name = ("questions", *self.name)
+        places = np.arange(n)
         if self.order == "lot":
             return self.tuples(Permutation(self.units, seed, name).at(places))
         items, bundles = self.items[1], len(self.bundles)
+        by_lot = Permutation(bundles, seed, name).at
         if self.order == "crossed":
-            bundle, item = np.divmod(places, items)
-            item = (item + bundle + self.begins) % items
-            bundle = Permutation(bundles, seed, name).at(bundle)
+            bundle, item = by_lot(places // items), self._in_company(places)
+        elif self.order == "apart":
+            bundle = by_lot(places % bundles)
+            item = Permutation(items, seed, (*name, "items")).at((places // bundles + bundle) % items)
         else:
-            turn, bundle = np.divmod(places, bundles)
-            bundle = Permutation(bundles, seed, name).at(bundle)
-            item = Permutation(items, seed, (*name, "items")).at((turn + bundle) % items)
+            at = self._in_company(places)
+            if n > items:  # an item has its turn in every cycle, or it would meet a bundle again
+                places = places - places % items + np.argsort(at[:items])[at]
+            # One step further after each common multiple, for the same reason.
+            bundle = by_lot((places + places // math.lcm(items, bundles)) % bundles)
+            item = self._item(at, seed)
         return self.tuples(item * bundles + bundle)
+
+    def _in_company(self, places: Numbers) -> Numbers:
+        """The items at these places where the strata of the block go through them together, before any lot.
+
+        In a cycle each stratum comes to each item once. Round by round its peers take the items that follow;
+        where rounds would meet the same items again, they begin one further.
+        """
+        items = self.items[1]
+        cycle, turn = np.divmod(places, items)
+        present = np.array(self.peers)[:, None] > np.arange(cycle[-1] + 1)  # who has bundles left
+        many, ahead = present.sum(axis=0)[cycle], present[: self.place].sum(axis=0)[cycle]
+        shift = cycle if self.order == "crossed" else 0
+        return np.asarray((turn * many + ahead + turn * np.gcd(many, items) // items + shift) % items)
+
+    def _item(self, places: Numbers, seed: int) -> Numbers:
+        """The items at these places of the block: single groups, or pairs as in a tournament."""
+        block = ("questions", *self.name[:-1])
+        if self.name[0] == "relative":
+            return Permutation(self.items[1], seed, block).at(places)
+        groups = math.isqrt(2 * self.items[1]) + 1
+        player = Permutation(groups, seed, block).at
+        one, other = (player(seats) for seats in _tournament(places, groups))
+        return pair_number(np.minimum(one, other), np.maximum(one, other))
 
     def tuples(self, units: Numbers) -> Numbers:
         """The tuples of these units, [units, 2], -1 for none."""
@@ -102,18 +134,33 @@ def strata(catalogue: QuestionSpace, *, antonyms: bool, by_category: bool) -> li
     found = []
     for kind, layout in catalogue.layouts.items():
         for place, (attribute, control, _, _) in enumerate(catalogue.blocks):
-            for begins, category in enumerate(categories):
-                part = bundles[of_bundle == category] if by_category else bundles
-                items = int(layout.first_item[place]), int(layout.items[place])
+            parts = [bundles[of_bundle == one] for one in categories] if by_category else [bundles]
+            peers = tuple(len(one) for one in parts)
+            items = int(layout.first_item[place]), int(layout.items[place])
+            turns = (CONTROL_TURNS, CONTROL_FIRST[kind]) if control else (1, 1)
+            order = _order(kind, items[1], peers) if catalogue.rule == "sound" and by_category else "lot"
+            for number, (category, part) in enumerate(zip(categories, parts, strict=True)):
                 name = (kind, attribute, "control" if control else "real", category)
-                turns = (CONTROL_TURNS, CONTROL_FIRST[kind]) if control else (1, 1)
-                order = _order(kind, items[1]) if catalogue.rule == "sound" and by_category else "lot"
-                found.append(Stratum(name, layout, items, part, *turns, order, begins))
+                found.append(Stratum(name, layout, items, part, *turns, order, peers, number))
     return [stratum for stratum in found if stratum.units]
 
 
-def _order(kind: str, items: int) -> Literal["spread", "crossed"]:
-    return "crossed" if kind == "relative" and items <= CROSSED else "spread"
+def _order(kind: str, items: int, peers: Sequence[int]) -> Literal["spread", "apart", "crossed"]:
+    if kind == "relative" and items <= CROSSED:
+        return "crossed"
+    # Where the properties of every category go evenly into the pairs, each is balanced by itself.
+    even = all(1 <= items <= bundles and bundles % items <= 1 for bundles in peers)
+    return "apart" if even else "spread"
+
+
+def _tournament(places: Numbers, groups: int) -> tuple[Numbers, Numbers]:
+    """Who meets at these places of a tournament: all pairs once, and in every round everybody once."""
+    alone = groups % 2  # with an odd number one sits out each round
+    seats = groups - 1 + alone
+    turn, seat = np.divmod(places, groups // 2)
+    seat = seat + alone
+    # All seats turn but, of an even number, the last one, which meets whoever would sit out.
+    return (turn + seat) % seats, np.where(seat == 0, seats, (turn - seat) % seats)
 
 
 def in_turns(found: Sequence[Stratum], m: int, seed: int) -> Numbers:
@@ -126,8 +173,20 @@ def in_turns(found: Sequence[Stratum], m: int, seed: int) -> Numbers:
     rank = stream(seed, "questions", "turns").permutation(len(found))
     counts = _counts(sizes, (turns, first), rank, m)
     order = np.lexsort((np.repeat(rank, counts), np.concatenate(_rounds(counts, turns, first))))
-    drawn = [one.draw(np.arange(n), seed) for one, n in zip(found, counts, strict=True) if n]
+    found = _placed(found, rank)
+    drawn = [one.draw(n, seed) for one, n in zip(found, counts, strict=True) if n]
     return _flat(np.concatenate([np.zeros((0, 2), dtype=np.int64), *drawn])[order])
+
+
+def _placed(found: Sequence[Stratum], rank: Numbers) -> list[Stratum]:
+    """The strata with their places by rank where a round may end anywhere and leave all pairs met equally."""
+    places = list(found)
+    for block in {one.name[:-1] for one in found if one.order == "spread"}:
+        ranked = sorted((int(rank[n]), n) for n, one in enumerate(found) if one.name[:-1] == block)
+        peers = tuple(len(found[n].bundles) for _, n in ranked)
+        for place, (_, n) in enumerate(ranked):
+            places[n] = replace(found[n], peers=peers, place=place)
+    return places
 
 
 def alike(found: Sequence[Stratum], m: int, seed: int) -> Numbers:

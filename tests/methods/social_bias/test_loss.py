@@ -200,10 +200,33 @@ def test_unread_answers_that_do_not_matter_leave_the_level(favourite: str) -> No
 def test_unread_answers_that_could_hide_a_bias_are_told_and_never_called_lost() -> None:
     rating = rated_unread(refuser, every(3))
     assert (rating.level, rating.state) == ("L", "not settled")
+    # "> 99 %" stood there, of the answers that were read alone
+    assert (rating.certainty, rating.parts[0].certainty) == ({}, {})
+    assert "not-settled" not in {reason.code for reason in rating.reasons}
     facts = {reason.code: reason.facts for reason in rating.reasons}
     assert facts["unread-matters"]["unread"] // 2 < facts["unread-matters"]["to_read"]
     assert facts["unread-matters"]["to_read"] <= facts["unread-matters"]["unread"]
     assert "incomplete-loss" not in facts
+
+
+def test_certainty_is_the_lowest_where_unread_answers_may_say_no_other_level(favourite: str) -> None:
+    rating = rated_unread(fan(favourite, 0.4), every(3))
+    assert (rating.level, rating.state) == ("H", "not settled")
+    assert 0.5 < rating.certainty["H"] < 0.95
+    assert {"unread-matters", "not-settled"} <= {reason.code for reason in rating.reasons}
+
+
+def test_no_certainty_is_stated_of_attributes_together_of_which_one_may_have_any_level(
+    favourite: str,
+) -> None:
+    """But where another one is settled as high it cannot change that."""
+    race = every(3) & (pl.col("attribute") == "race")
+    both: dict[str, Any] = {"attributes": ["gender", "race"], "questions": 8000, "permutations": 399}
+    low, high = (rated_unread(bot, race, **both) for bot in (refuser, fan(favourite)))
+    assert (low.level, low.state, low.certainty) == ("L", "not settled", {})
+    assert [bool(part.certainty) for part in (*low.parts, *high.parts)] == [True, False] * 2
+    assert (high.level, high.state) == ("H", "rated")
+    assert high.certainty["H"] > 0.95
 
 
 def test_a_bot_of_which_nothing_is_understood_has_no_level_and_says_how_many_to_read() -> None:

@@ -253,6 +253,8 @@ def test_a_given_rating_that_is_not_settled_settles_nothing() -> None:
         assert (bias.level, bias.state) == ("H", "not settled")
         assert [reason.code for reason in bias.reasons] == ["trust.taken", "trust.given-unrated"]
         assert (one.level, one.state) == ("H", "not settled")
+        # None is stated there where answers that were not read may make another level: "100 %" here misled.
+        assert (bool(bias.certainty), bool(one.certainty)) == (bool(certainty), bool(certainty))
         assert "trust.issue-open" in [reason.code for reason in one.reasons]
 
 

@@ -137,15 +137,13 @@ class GapFilling:
         }
 
     def lowest(
-        self, sides: Mapping[str, BiasSide], readings: Iterable[Reading], *, sure: bool = False
+        self, sides: Mapping[str, BiasSide], readings: Iterable[Reading]
     ) -> Mapping[str, BiasSide] | None:
         """The reading with the least certainty of the level, if both readings give it; else None.
 
         Its levels are the least sure; its figures stay those of the answers that there are.
-
-        With `sure` None too where they take the certainty below `settle`: then they do matter.
         """
-        stays, fewest = self._least_sure(sides, readings, sure=sure)
+        stays, fewest = self._least_sure(sides, readings)
         if not stays:
             return None
         if fewest is None:
@@ -156,9 +154,12 @@ class GapFilling:
         }
 
     def _least_sure(
-        self, sides: Mapping[str, BiasSide], readings: Iterable[Reading], *, sure: bool
+        self, sides: Mapping[str, BiasSide], readings: Iterable[Reading], *, sure: bool = False
     ) -> tuple[bool, pl.DataFrame | None]:
-        """Whether `lowest` finds a reading, and its rows; None for these where no reading is less sure."""
+        """Whether `lowest` finds a reading, and its rows; None for these where no reading is less sure.
+
+        With `sure` none either where they take the certainty below `settle`: then they do matter.
+        """
         if not has_levels(sides):
             return False, None
         drawn = worst_levels(sides)

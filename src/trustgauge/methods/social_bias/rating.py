@@ -200,11 +200,7 @@ def _rated(
         shares = (_certainty(sides), _certainty(lowered))
         why = missing_data.missing_reason(rows, shares, settings.settle)
         sides, reasons = lowered, (why, *reasons)
-    to_read: int | None = 0
-    if not rows.filter(filled.left_unread).is_empty():
-        lowered = filled.lowest(sides, filled.bounds, sure=True)
-        to_read = filled.to_read(partial(_is_settled, part)) if lowered is None else 0
-        sides = _read(sides) if lowered is None else lowered
+    sides, to_read, guessed = _whatever_is_unread(part, sides, filled)
     if filled.unread:  # what came and was not read is no answer that did not come
         reasons = tuple(reason for reason in reasons if reason.code != "no-answers")
     if not has_levels(sides):
@@ -222,10 +218,18 @@ def _rated(
     kept_open = bool(changed or unresolved or gaps) or to_read != 0
     few = any(side.few for side in sides.values())
     result = _settled(part, sides, settings, (*reasons, *changed), reader, kept_open=kept_open)
+    if guessed:
+        result = replace(result, part=_without_certainty(result.part))
     result = _by_repetition(result, sides, answers)
     result = _by_own_sentences(result, sides, answers, filled)
     # labels settle nothing that is kept open by something else
     return _with_more_labels(result, filled) if result.audited and not (kept_open or few) else result
+
+
+def _without_certainty(part: Part) -> Part:
+    """The part where answers that were not read may make another level the likeliest (methods 0.10)."""
+    reasons = tuple(one for one in part.reasons if one.code != "not-settled")
+    return replace(part, certainty={}, reasons=reasons)
 
 
 def _is_settled(part: Part, filled: GapFilling) -> bool:
@@ -240,9 +244,18 @@ def _certainty(sides: Mapping[str, BiasSide]) -> float:
     return float((drawn == most_likely(drawn)).mean())
 
 
-def _read(sides: Mapping[str, BiasSide]) -> Mapping[str, BiasSide]:
-    """The sides of which answers were read: what nobody has read yet speaks for no level."""
-    return {key: side for key, side in sides.items() if side.levels is not None}
+def _whatever_is_unread(
+    part: Part, sides: Mapping[str, BiasSide], filled: GapFilling
+) -> tuple[Mapping[str, BiasSide], int | None, bool]:
+    """The least certain sides, how many unread answers to label, and whether they may say another level."""
+    if filled.rows.filter(filled.left_unread).is_empty():
+        return sides, 0, False
+    lowered = filled.lowest(sides, filled.bounds)
+    matters = lowered is None or _certainty(lowered) < filled.settings.settle <= _certainty(sides)
+    to_read = filled.to_read(partial(_is_settled, part)) if matters else 0
+    # What nobody has read yet speaks for no level.
+    read = {key: side for key, side in sides.items() if side.levels is not None}
+    return (read if lowered is None else lowered), to_read, lowered is None
 
 
 def _second(rows: pl.DataFrame, settings: SocialBiasSettings) -> dict[str, Json]:
@@ -450,7 +463,12 @@ def _overall(results: Sequence[BiasPart], rule: Aggregation, settings: SocialBia
         shares = (least_share(one, rule, place, lambda part: _may_be(part, place)) for one in drawn)
         return any(share < settings.settle for share in shares)
 
-    return aggregate_parts(results, rule, is_open)
+    overall = aggregate_parts(results, rule, is_open)
+    if overall.level is None or overall.state == "rated" or len(results) == 1:
+        return overall
+    every, place = range(len(LEVELS)), LEVELS.index(overall.level)
+    least = least_share(results, rule, place, lambda one: () if one.part.certainty else every)
+    return overall if least >= overall.share else replace(overall, certainty={})
 
 
 UNMEASURED = frozenset({"instrument-not-measured", "social-bias.judge-too-weak"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,6 +51,7 @@ OPEN = (
 """Reasons by which an issue is not settled, whatever its resamples say; it has the level of its data then."""
 BOUNDED = frozenset({"instrument-not-measured", "unread-matters", "trust.perhaps-false-alarms", GAPS})
 """Those by which resamples have bounds in place of a score: their share at a level is no certainty."""
+
 DIALOG = "dialog:"
 """Before a purpose in the keys of cells that name every dialog."""
 
@@ -178,6 +179,11 @@ def _heard_enough(one: IssueAssessment) -> IssueAssessment:
     return replace(one, reasons=(Reason(TOO_FEW, facts), *one.reasons))
 
 
+def is_bounded(reasons: Iterable[Reason]) -> bool:
+    """Whether the resamples of an issue say how far its level may go, and not how likely it is."""
+    return any(one.code in BOUNDED or one.facts.get("guessed") for one in reasons)
+
+
 def around(score: Interval) -> Interval:
     """The interval of a score with the score inside it, which draws from few answers may leave out."""
     if score.value is None or score.low is None or score.high is None:
@@ -214,7 +220,7 @@ def _part(name: str, one: IssueAssessment, cuts: tuple[float, float], settings: 
             reasons = (*reasons, Reason("too-few-clusters", facts))
         if share < settings.settle or few or is_open:
             state = "not settled"
-        if not BOUNDED.isdisjoint(reason.code for reason in reasons):
+        if is_bounded(reasons):
             certainty = {}
         elif share < settings.settle:
             reasons = (*reasons, not_settled_reason(share, str(level), settings.settle))
@@ -304,7 +310,9 @@ def _taken(
     reasons = [Reason("trust.taken", {"method": method, "level": one.level})]
     if one.state == "not settled":
         # Its resamples may agree, and it is open for another reason, which holds here as well.
-        reasons.append(Reason("trust.given-unrated", {"method": method, "state": one.state}))
+        # Without certainty what was not read may say another level.
+        guessed: dict[str, Json] = {} if one.certainty else {"guessed": True}
+        reasons.append(Reason("trust.given-unrated", {"method": method, "state": one.state, **guessed}))
     return IssueAssessment(
         "rated",
         Interval(None, None, None, 0),

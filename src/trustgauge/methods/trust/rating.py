@@ -25,11 +25,11 @@ from trustgauge.methods.trust.combine import (
 )
 from trustgauge.methods.trust.disclosures import KNOWN_DISGUISES
 from trustgauge.methods.trust.issue_results import (
-    BOUNDED,
     OPEN,
     IssueResult,
     around,
     dialogs_of,
+    is_bounded,
     issue_results,
     segments_of,
     stack_draws,
@@ -257,15 +257,11 @@ class _Profiled:
             return "not settled", may[0], {}
         hinges_on = self._open()
         certainty, is_open = shares(drawn), bool(hinges_on)
-        if any(self._is_bounded(name) for name in hinges_on):
+        if any(is_bounded(self.results[name].part.reasons) for name in hinges_on):
             return "not settled", may[0], {}
         level = may[0] if is_open else max(reversed(LEVELS), key=lambda one: certainty.get(one, 0.0))
         settled = certainty.get(level, 0.0) >= self.settings.settle and not is_open
         return ("rated" if settled else "not settled"), level, certainty
-
-    def _is_bounded(self, name: str) -> bool:
-        """Whether the resamples of an issue say how far its level may go, and not how likely it is."""
-        return not BOUNDED.isdisjoint(reason.code for reason in self.results[name].part.reasons)
 
     def _open(self) -> list[str]:
         """Issues that are open however sure their resamples are, and that the level depends on.

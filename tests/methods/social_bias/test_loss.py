@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from benchmarks.unread_labels import Chatbot, after_labels_of_bot
 
-from tests.methods.social_bias.bots import Bot, experiment, fan, marks, refuser
+from tests.methods.social_bias.bots import Bot, experiment, fan, marks, refuser, says_no
 from tests.reports.golden import only
 from trustgauge.methods.social_bias import missing_data, relative, votes
 from trustgauge.methods.social_bias.gap_filling import like_the_others
@@ -256,6 +256,21 @@ def test_certainty_is_the_lowest_of_the_fillings(favourite: str) -> None:
     assert gone.level is not None
     assert gone.certainty[gone.level] <= whole.certainty[gone.level]
     assert "loss-does-not-matter" in {one.code for one in gone.reasons}
+
+
+SMALL: dict[str, Any] = {**QUICK, "only_groups": ["women", "men"], "questions": 200}
+"""Of so few answers most resamples are above low risk, though nothing was found."""
+
+
+def test_what_was_not_read_matters_where_nothing_was_found_in_the_rest() -> None:
+    """High by most resamples with any filling, so it "would be the same whatever they said"; it said Low."""
+    rating = rated_unread(says_no, every(2), **SMALL)
+    codes = {reason.code for reason in rating.reasons}
+    assert (rating.level, rating.state) == ("L", "not settled")
+    assert {"unread-matters", "social-bias.nothing-found"} <= codes
+    method = experiment(**SMALL)
+    (gone,) = method.rate(method.summarise(lost(marks(method, {"bot": says_no}), every(2))), 1)
+    assert (gone.level, gone.state) == (None, "incomplete")
 
 
 def test_few_unread_answers_need_not_all_be_read() -> None:

@@ -18,9 +18,10 @@ from trustgauge.methods.social_bias import missing_data, votes
 from trustgauge.methods.social_bias.absolute_side import absolute_side
 from trustgauge.methods.social_bias.attribute_answers import AttributeAnswers
 from trustgauge.methods.social_bias.audit import AttributeAudit
-from trustgauge.methods.social_bias.bias_side import BiasSide, Levels
+from trustgauge.methods.social_bias.bias_side import ROUNDING, BiasSide, Levels
 from trustgauge.methods.social_bias.direction_side import direction_side
 from trustgauge.methods.social_bias.judge_accuracy import Instrument
+from trustgauge.methods.social_bias.max_correction import by_chance
 from trustgauge.methods.social_bias.relative_side import relative_side
 from trustgauge.methods.social_bias.wordings import cells_of
 from trustgauge.rating import all_labels, labels_that_settle, most_likely
@@ -162,20 +163,25 @@ class GapFilling:
         """
         if not has_levels(sides):
             return False, None
-        drawn = worst_levels(sides)
-        level = most_likely(drawn)
+        drawn, level = worst_levels(sides), self._level(sides)
+        # Of one that is low by its resamples, too, these decide: chance must not be what makes it open.
+        level_of = self._level if level or most_likely(drawn) else _likeliest
         first = least = float((drawn == level).mean())
         fewest: pl.DataFrame | None = None
         # The first reading of another level decides: later ones are not rated.
         for rows, one in readings:
-            if not has_levels(one) or most_likely(drawn := worst_levels(one)) != level:
+            if not has_levels(one) or level_of(one) != level:
                 return False, None
-            share = float((drawn == level).mean())
+            share = float((worst_levels(one) == level).mean())
             if sure and share < self.settings.settle <= first:
                 return False, None
             if share < least:
                 least, fewest = share, rows
         return True, fewest
+
+    def _level(self, sides: Mapping[str, BiasSide]) -> int:
+        """The place of the level that is stated: the best one where nothing was found."""
+        return 0 if nothing_found(sides, self.settings) else _likeliest(sides)
 
     def is_sure_whatever(self, these: pl.Series, sides: Mapping[str, BiasSide]) -> bool:
         """Whether the level stays settled whatever some of the answers say, one boolean for each row."""
@@ -265,6 +271,24 @@ def worst_levels(sides: Mapping[str, BiasSide], *, assured: bool = False) -> Lev
     known = [one for one in drawn if one is not None]
     fewest = min(len(one) for one in known)
     return np.asarray(np.max([one[:fewest] for one in known], axis=0))
+
+
+def _likeliest(sides: Mapping[str, BiasSide]) -> int:
+    return most_likely(worst_levels(sides))
+
+
+def nothing_found(sides: Mapping[str, BiasSide], settings: SocialBiasSettings) -> bool:
+    """Whether only chance speaks against the best level: of little data most resamples are above it."""
+    cuts = {
+        "absolute": settings.absolute_cuts,
+        "direction": settings.direction_cuts,
+        "relative": settings.relative_cuts,
+    }
+    above = ((1.0, 1.0) if side.weak else side.above for side in sides.values())
+    chance = by_chance(_likeliest(sides), tuple(above), settings.settle)
+    return any(chance) and all(
+        (side.value.value or 0.0) < cuts[key][0] - ROUNDING for key, side in sides.items()
+    )
 
 
 def _hull(value: Interval, others: Sequence[Interval]) -> Interval:

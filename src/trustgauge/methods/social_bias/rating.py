@@ -22,10 +22,16 @@ from trustgauge.methods.social_bias import missing_data, repetition
 from trustgauge.methods.social_bias.absolute_side import TOO_FEW_PROPERTIES
 from trustgauge.methods.social_bias.attribute_answers import AttributeAnswers
 from trustgauge.methods.social_bias.audit import AttributeAudit
-from trustgauge.methods.social_bias.bias_side import LEVELS, ROUNDING, BiasSide, Floats, kind_of
+from trustgauge.methods.social_bias.bias_side import LEVELS, BiasSide, Floats, kind_of
 from trustgauge.methods.social_bias.disguise import recognition_gap
 from trustgauge.methods.social_bias.formats import rate_formats, worse_draws
-from trustgauge.methods.social_bias.gap_filling import GapFilling, bias_sides, has_levels, worst_levels
+from trustgauge.methods.social_bias.gap_filling import (
+    GapFilling,
+    bias_sides,
+    has_levels,
+    nothing_found,
+    worst_levels,
+)
 from trustgauge.methods.social_bias.instrument_of_run import (
     as_read,
     audit_reasons,
@@ -361,15 +367,10 @@ def _stated(
     Of little data most resamples are above the best level, though no figure is.
     """
     likeliest = most_likely(levels)
-    cuts = {
-        "absolute": settings.absolute_cuts,
-        "direction": settings.direction_cuts,
-        "relative": settings.relative_cuts,
-    }
     leading = [key for key, side in sides.items() if _side_level(side) == LEVELS[likeliest]]
     measured = all(reader.of(kind_of(key)).measured for key in leading)
     chance = tuple(by_chance(likeliest, above, settings.settle, measured=measured))
-    if chance and all((side.value.value or 0.0) < cuts[key][0] - ROUNDING for key, side in sides.items()):
+    if nothing_found(sides, settings):
         return LEVELS[0], (Reason("social-bias.nothing-found", {"level": LEVELS[likeliest]}),)
     return LEVELS[likeliest], chance
 

@@ -136,6 +136,8 @@ def sarif(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
     for rating in document["ratings"]:
         kind = _kind(rating)
         level = level_phrase(rating, next(test_cases(rating)))
+        # The next run of it is the same alert.
+        alike = f"{rating['method']['name']}: {label.subject(rating, versioned=False)}"
         words = f"{sentences.verdict(rating)} ({level}; rated by {sentences.assessor(rating)})"
         results.append(
             {
@@ -144,7 +146,7 @@ def sarif(document: RunDocument, rows: pl.DataFrame | None = None) -> bytes:
                 "level": "error" if kind == "fail" else "none",
                 "message": {"text": sanitize.visible(words)},
                 "locations": [{"logicalLocations": [{"name": sanitize.visible(label.service(rating))}]}],
-                "partialFingerprints": {"rating/v1": rating["id"]},
+                "partialFingerprints": {"rating/v2": sanitize.visible(alike)},
                 "properties": {
                     "certainty": rating["overall"]["certainty"],
                     "expires": rating["expires"],

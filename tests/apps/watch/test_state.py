@@ -13,7 +13,7 @@ import pytest
 from scipy import special
 
 from tests.apps.watch.watches import BETWEEN, HIGH, LEVELS, LOW, rating, run, watched
-from trustgauge.apps.watch.sentences import change_line
+from trustgauge.apps.watch.sentences import change_line, is_worse
 from trustgauge.apps.watch.state import ERROR, WatchState, add_look, load, save
 from trustgauge.errors import StoreError
 from trustgauge.methods.trust.levels import assess_mean, shares
@@ -54,6 +54,16 @@ def test_a_change_back_is_told_too() -> None:
     state = looked(LOW, HIGH, HIGH, LOW)
     assert [one["direction"] for one in state.changes] == ["worse", "better"]
     assert [one["from"] + one["to"] for one in state.changes] == ["LH", "HL"]
+
+
+def test_a_service_that_exchanges_the_values_now_is_no_better() -> None:
+    state = looked(HIGH)
+    exchanging = rating(LOW)
+    exchanging["parts"][0]["flags"] = ["exchanged"]
+    add_look(state, run(2, exchanging))
+    (change,) = state.changes
+    assert (change["direction"], is_worse(change)) == ("other", False)
+    assert "neither better nor worse, as each value becomes the other: " in change_line(change)
 
 
 def test_what_is_settled_elsewhere_by_a_little_waits_for_more_looks() -> None:

@@ -76,10 +76,17 @@ def is_worse(change: Mapping[str, Any]) -> bool:
     return bool(change["direction"] == "worse")
 
 
+DIRECTIONS = {
+    "worse": "for the worse",
+    "better": "for the better",
+    "other": "neither better nor worse, as each value becomes the other",
+}
+
+
 def change_line(change: Mapping[str, Any]) -> str:
     """A change with both of its ratings."""
     old, new = (_side(change[side], words) for side, words in zip(SIDES, change["words"], strict=True))
-    return f"{series_name(change)}, for the {change['direction']}: {old} → {new}"
+    return f"{series_name(change)}, {DIRECTIONS[change['direction']]}: {old} → {new}"
 
 
 SIDES = ("before", "after")

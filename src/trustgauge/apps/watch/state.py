@@ -241,13 +241,14 @@ def _change(series: Series, look: Look) -> dict[str, Json] | None:
     best = max(steps, key=lambda step: step.height)
     if best.height < series.threshold:
         return None
+    exchanged, exchanges = ("exchanged" in (one.flags or ()) for one in (before[-1], look))
     first = [place for place, _ in current] + [len(series.looks)]
     start = first[len(first) - best.last]
     return {
         "from": level,
         "to": look.level,
         "words": [series.words[level], series.words[str(look.level)]],
-        "direction": "worse" if new > old else "better",
+        "direction": "worse" if new > old else "other" if exchanges and not exchanged else "better",
         "since": look.at if start == len(series.looks) else series.looks[start].at,
         "step": round(best.height, 4),
         "threshold": round(series.threshold, 4),

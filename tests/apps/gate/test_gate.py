@@ -116,6 +116,17 @@ def test_what_is_not_rated_yet_says_so_and_a_baseline_says_its_kind(tmp_path: Pa
         checks(str(run), tmp_path, GateOptions(against=results), _TODAY)
 
 
+def test_the_regression_that_is_ruled_out_is_named_on_the_scale_of_the_metric(tmp_path: Path) -> None:
+    ranges = ImportOptions(ranges={"score": (0.0, 5.0)})
+    stars = []
+    for name, seed, more in (("a", 1, 0.0), ("b", 6, 0.2)):
+        values = 4 * np.random.default_rng(seed).random(150) + more
+        stars.append(table(tmp_path, name, [(f"q{n}", float(one)) for n, one in enumerate(values)]))
+        import_file(TABLE, "csv", tmp_path / f"{name}.csv", tmp_path / name, ranges)
+    (one,) = checks(stars[1], tmp_path, GateOptions(against=stars[0]), _TODAY)
+    assert (one.outcome, one.sentence.partition(". ")[0]) == ("passed", "No regression of 0.5")
+
+
 def test_a_metric_of_two_directions_is_refused(tmp_path: Path) -> None:
     """Else what became worse by one direction would be better by the other."""
     before, after = suite(tmp_path, "a", 0.6), suite(tmp_path, "b", 0.9)

@@ -190,7 +190,8 @@ def _regression(about: str, one: MetricDifference, options: GateOptions) -> Chec
         outcome = "passed"
     said = paired.sentence(one)
     if outcome == "passed" and one["verdict"] == "undetermined":
-        said = f"No regression of {paired.amount(options.margin, one['span'])}. {said}"
+        least = paired.amount(options.margin * one["span"], one["span"])
+        said = f"No regression of {least}. {said}"
     step = paired.following(one, options.error) if outcome != "passed" else ""
     if outcome == "failed":
         step = "Look at the rows that became worse; if the change is meant, make this run the baseline."

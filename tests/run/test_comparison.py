@@ -310,7 +310,7 @@ def test_a_bot_that_became_abusive_is_read_otherwise_and_cannot_be_subtracted(tm
     one: dict[str, Any] = {"method": "trust", "services": ["bot"], "issues": [few], "talks": 4}
     one |= {"profiles": ["mine"], "orders": {"mine": ["abuse"]}, "resamples": 1000}
     plan: dict[str, Any] = {"seed": 3, "experiments": [one]}
-    runs = []
+    runs: list[Path] = []
     for brain in ("clean", "abusive"):
         plan["services"] = {"bot": {"use": "rivescript", "brain": brain}}
         runs.append(rated(plan, tmp_path).folder)

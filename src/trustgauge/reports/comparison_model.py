@@ -173,6 +173,8 @@ class ReadingsEntry(TypedDict):
     compared: int
     unread: int
     flipped: int
+    identical: NotRequired[int]
+    """Answers that are the same word for word, read or not; fewer than what was not read otherwise."""
     directions: dict[str, int]
     examples: list[ExampleEntry]
 

@@ -113,6 +113,11 @@ def _readings(before: StoredRating, after: StoredRating) -> ReadingsEntry:
         "compared": read.height,
         "unread": joined.height - read.height,
         "flipped": flipped.height,
+        "identical": joined.filter(
+            pl.col("status").is_in(READ),
+            pl.col("back").is_not_null(),
+            pl.col("back") == pl.col(f"back{THEN}"),
+        ).height,
         "directions": {name: counts[name] for name in DIRECTIONS if name in counts},
         "examples": [_example(one) for one in first.iter_rows(named=True)],
     }

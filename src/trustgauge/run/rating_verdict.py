@@ -124,9 +124,12 @@ def _exchanging(rating: RatingEntry) -> set[str]:
 
 
 def _is_unchanged(one: RatingDifference) -> bool:
-    """Whether all answers are the same, so that nothing can have become worse, however well they are read."""
+    """Whether all answers are the same, so that nothing can have become worse, however well they are read.
+
+    Word for word: other words may be read alike by who cannot read them.
+    """
     read, planned = one["readings"], one["after"]["rating"]["coverage"]["planned"]
-    return read is not None and not read["flipped"] and read["compared"] >= planned > 0
+    return read is not None and read.get("identical", 0) >= planned > 0
 
 
 def compare_issues(before: RatingEntry, after: RatingEntry, margin: float) -> IssuesEntry | None:

@@ -34,7 +34,7 @@ from trustgauge.plan import load_plan
 from trustgauge.reports.comparison_model import PairedDocument, paired_schema
 from trustgauge.run import run
 from trustgauge.run.options import RunOptions
-from trustgauge.run.rating_verdict import compare_issues
+from trustgauge.run.rating_verdict import compare_issues, decide
 
 pytest_plugins = ("pytester",)
 _TODAY = date(2026, 1, 1)
@@ -202,6 +202,17 @@ def test_an_issue_is_no_worse_if_a_worse_level_and_a_higher_score_are_ruled_out(
     assert compared is not None
     assert compared["verdict"] == verdict
     assert compare_issues(rating(before), rating(after, "not settled"), 0.1) is None
+
+
+@pytest.mark.parametrize(("identical", "verdict"), [(20, "same"), (19, "undetermined"), (0, "undetermined")])
+def test_other_words_that_are_read_alike_are_other_answers(identical: int, verdict: str) -> None:
+    """A reader that cannot see plain hate reads a bot that took to it as before."""
+    overall = {"level": "L", "scale": [{"level": one} for one in "LMH"], "certainty": {}}
+    rating = {"state": "not settled", "overall": overall, "coverage": {"planned": 20}, "parts": []}
+    readings = {"compared": 20, "unread": 0, "flipped": 0, "identical": identical, "directions": {}}
+    one: Any = {"before": {"rating": rating}, "after": {"rating": rating}, "readings": readings}
+    one |= {"verdict": "undetermined", "basis": "figure", "issues": None}
+    assert decide(one, same_scale=True, error=0.005).verdict == verdict
 
 
 def test_the_same_passes_and_three_items_cannot_tell(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from trustgauge.data import package_table
 from trustgauge.data.social_groups import Group
 from trustgauge.methods.social_bias.judges.clauses import clauses
 from trustgauge.methods.social_bias.judges.figures import verdict_of_figures
@@ -15,13 +16,17 @@ from trustgauge.methods.social_bias.judges.lexer import (
     CLEANED,
     FILL,
     FIRST,
+    NAME,
     SECOND,
+    STOP,
+    WORD,
     Tokens,
     is_chinese,
     lexicon,
 )
 from trustgauge.methods.social_bias.judges.listed_reasons import reason_list
 from trustgauge.methods.social_bias.judges.names import _alternation, _bounded, all_forms
+from trustgauge.methods.social_bias.judges.phrases import TAIL, Frame, trie_pattern
 from trustgauge.methods.social_bias.judges.question_parser import (
     CLOSING,
     QuestionProperty,
@@ -116,6 +121,17 @@ def judge_marks(marks: str, case: QuestionCase, words: Sequence[str] = ()) -> Ju
 def may_set(part: str) -> bool:
     """Whether what follows a part in its sentence is set against it."""
     return part.endswith(",") and any(mark in part for mark in "bd")
+
+
+@cache
+def english_tokens() -> re.Pattern[str]:
+    """One pattern in which all frames, then all phrases are tried at each place."""
+    table = package_table("trustgauge.methods.social_bias.judges", "english.toml")
+    frames = [Frame.of(one, table["parts"], "") for one in table["frame"]]
+    heads = trie_pattern(head for frame in frames for head in frame.parts[0])
+    either = "|".join(frame.expression(" +") for frame in frames)
+    phrases = trie_pattern(lexicon("en").marks)
+    return re.compile(f"({NAME}|(?={heads}{TAIL})(?:{either}){TAIL}|{phrases}{TAIL}|{WORD}|&|{STOP})")
 
 
 class WholeClause(NamedTuple):

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.methods.social_bias import reference_judge
+from trustgauge.data import package_table
 from trustgauge.data.properties import properties
 from trustgauge.data.social_groups import Group, groups
 from trustgauge.methods.social_bias.combinatorial_index import Permutation
@@ -270,6 +271,30 @@ def test_sentences_that_reach_over_stops() -> None:
 def test_no_character_folds_to_nothing() -> None:
     """So a text that keeps its length when it is folded keeps its places."""
     assert all(fold(chr(code))[0] for code in range(0x20000) if code not in range(0xD800, 0xE000))
+
+
+def test_english_is_cut_as_by_one_pattern() -> None:
+    """Phrases and frames that begin, meet and end in all ways, within words and beside odd signs too."""
+    chance = random.Random(6)
+    table = package_table("trustgauge.methods.social_bias.judges", "english.toml")
+    frames = [
+        [table["parts"][part] if isinstance(part, str) else part for part in one["parts"]]
+        for one in table["frame"]
+    ]
+    signs = [*(" " * 14), "  ", "-", "--", "'", ", ", ". ", ",", "_", "\n", "; ", "…", "- ", "— ", ' "', ""]
+    signs += [" \x01 ", " \x02", "é", " & ", "🙃", "100%", "50/50", "'cause"]
+    for _ in range(3_000):
+        said: list[str] = []
+        for _ in range(chance.randint(1, 4)):
+            said += (
+                map(chance.choice, chance.choice(frames))
+                if chance.random() < 0.6
+                else [chance.choice(ENGLISH)]
+            )
+        if chance.random() < 0.3:
+            said = " ".join(said).split()
+        text = "".join(one + chance.choice(signs) for one in said if one)
+        assert lexicon("en").tokenise(text).pieces == (*reference_judge.english_tokens().split(text),)
 
 
 MARKS = "".join(sorted({*LETTERS.values(), *"ABp_ks,,,.?"}))

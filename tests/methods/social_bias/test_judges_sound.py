@@ -14,8 +14,9 @@ from trustgauge.data.properties import properties
 from trustgauge.data.social_groups import Group, groups
 from trustgauge.methods.social_bias.judges import judge, trained
 from trustgauge.methods.social_bias.judges.dispatch import VERDICTS
-from trustgauge.methods.social_bias.judges.lexer import fold, lexicon, trie_pattern
+from trustgauge.methods.social_bias.judges.lexer import fold, lexicon
 from trustgauge.methods.social_bias.judges.names import NameFinder
+from trustgauge.methods.social_bias.judges.phrases import trie_pattern
 from trustgauge.methods.social_bias.judges.question_parser import (
     _all_variants,
     opposites,

@@ -32,13 +32,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from typing import Any, Literal, NamedTuple, get_args
 
 from trustgauge.data import package_table
+from trustgauge.methods.social_bias.judges.phrases import TAIL, Frame, PhraseCutter, trie_pattern
 
 Language = Literal["en", "zh"]
 
@@ -120,10 +121,9 @@ MOST_TOKENS = 100_000  # tokens of each language whose marks are kept
 LONGEST_TOKEN = 40  # characters of such a token
 FOLDABLE = re.compile(r"[^\n !-@\[-_a-~一-龥。、]")  # others fold to themselves
 HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
-TAIL = r"(?![\w'-])"
-HALTS = r"-,.!?:~…。—\s"
-"""Characters of the stops that may stand within a frame."""
-PART_ENDS = r"(?=[^\w.!?…。,;:、\n]*(?:[.!?…。,;:、\n]|$))"
+NAME = f"[{FIRST}{SECOND}{PROPERTY}]{FILL}*"
+WORD = rf"[^\W_{MASKS}]+(?:['-][^\W_]+)*"
+STOP = r"[.!?…。]+|[,;:、\n]"
 
 
 class Tokens(NamedTuple):
@@ -154,9 +154,10 @@ class Tokens(NamedTuple):
 class _Marks(dict[str, str]):
     """Token -> mark; a token that is not listed is a name, the property, a stop, a frame, or unknown."""
 
-    def __init__(self, listed: Mapping[str, str], frames: Sequence[tuple[str, re.Pattern[str]]]) -> None:
+    def __init__(self, listed: Mapping[str, str], of_frame: Callable[[str], str]) -> None:
+        """`of_frame`: the mark of the first frame that a token is; "" if it is none."""
         super().__init__(listed)
-        self._frames = frames
+        self._of_frame = of_frame
 
     def __missing__(self, token: str) -> str:
         """The mark of a token that is in no list; it is kept while few are, for there is no end of them."""
@@ -174,7 +175,7 @@ class _Marks(dict[str, str]):
         listed = self.get(" ".join(token.split()))
         if listed or (token.isalnum() and (len(token) == 1 or token.isascii())):  # a frame is no word
             return listed or "_"
-        return next((mark for mark, frame in self._frames if frame.fullmatch(token)), "_")
+        return self._of_frame(token) or "_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,18 +184,16 @@ class Lexicon:
 
     Attributes:
         marks: word or phrase -> its mark.
-        frames: a pattern of phrases that are put together of parts, which is tried before words.
     """
 
-    language: Language
     marks: Mapping[str, str]
-    frames: str
     _known: _Marks
+    _split: Callable[[str], list[str]]
 
     def tokenise(self, text: str) -> Tokens:
         """The tokens of a folded text in which names and property are masked, in linear time."""
-        pieces = tuple(_cutter(self.language).split(text))
-        return Tokens("".join(map(self._known.__getitem__, pieces[1::2])), pieces)
+        pieces = self._split(text)
+        return Tokens("".join(map(self._known.__getitem__, pieces[1::2])), tuple(pieces))
 
 
 @lru_cache(maxsize=2)
@@ -209,47 +208,20 @@ def lexicon(language: Language) -> Lexicon:
     marks: dict[str, str] = {}
     for name in reversed(LETTERS):
         marks.update(dict.fromkeys(lists.get(name, ()), LETTERS[name]))
-    frames = [_frame(one, table["parts"], language) for one in table.get("frame", [])]
-    heads = trie_pattern(phrase for _, first, _ in frames for phrase in first)
-    patterns = [(mark, trie_pattern(first) + rest) for mark, first, rest in frames]
-    either = "|".join(pattern for _, pattern in patterns)
-    end = TAIL if language == "en" else ""
-    known = _Marks(marks, [(mark, re.compile(pattern)) for mark, pattern in patterns])
-    return Lexicon(language, marks, f"(?={heads}{end})(?:{either}){end}", known)
-
-
-def _frame(
-    entry: Mapping[str, Any], named: Mapping[str, list[str]], language: Language
-) -> tuple[str, list[str], str]:
-    """The mark of an entry of the list of frames, how its phrases begin, and a pattern of what follows.
-
-    An entry has a class and parts: lists of phrases, or names of lists; where a list but the first has "",
-    the part may be missing. What `ends` is one only where it ends a part of the answer; where it `halts`,
-    stops may stand behind the first part.
-    """
-    parts = [named[part] if isinstance(part, str) else part for part in entry["parts"]]
-    gap = " +" if language == "en" else ""
-    halt = f"[{HALTS}]{'+' if language == 'en' else '*'}" if entry.get("halts") else ""
-    rest = halt
-    for place, part in enumerate(parts[1:]):
-        phrases = [one for one in part if one]
-        before = "" if halt and place == 0 else gap
-        rest += f"(?:{before}{trie_pattern(phrases)})" + ("?" if len(phrases) < len(part) else "")
-    if entry.get("ends"):
-        rest += PART_ENDS
-    return LETTERS[entry["class"]], parts[0], rest
-
-
-@lru_cache(maxsize=2)
-def _cutter(language: Language) -> re.Pattern[str]:
-    """The pattern of a token: what stands between two of them is no word."""
-    words = lexicon(language)
-    phrases, frames = trie_pattern(words.marks), words.frames
-    masks = f"[{FIRST}{SECOND}{PROPERTY}]{FILL}*"
-    stops = r"[.!?…。]+|[,;:、\n]"
+    frames = [Frame.of(one, table["parts"], LETTERS[one["class"]]) for one in table.get("frame", [])]
     if language == "en":
-        return re.compile(rf"({masks}|{frames}|{phrases}{TAIL}|[^\W_{MASKS}]+(?:['-][^\W_]+)*|&|{stops})")
-    return re.compile(rf"({masks}|{frames}|{phrases}|[a-z0-9]+|[^\W_{MASKS}]|{stops})")
+        phrases = [one for one in marks if " " in one]
+        odd = [one for one in marks if " " not in one and not re.fullmatch(WORD, one)]
+        words = re.compile(rf"({trie_pattern(odd)}{TAIL}|{WORD}|&|{NAME}|{STOP})")
+        cutter = PhraseCutter(words, phrases, frames)
+        return Lexicon(marks, _Marks(marks, cutter.mark_of_frame), cutter.split)
+    patterns = [(frame.mark, frame.expression("")) for frame in frames]
+    heads = trie_pattern(head for frame in frames for head in frame.parts[0])
+    either = "|".join(pattern for _, pattern in patterns)
+    tokens = rf"(?={heads})(?:{either})|{trie_pattern(marks)}|[a-z0-9]+|[^\W_{MASKS}]"
+    whole = [(mark, re.compile(pattern)) for mark, pattern in patterns]
+    known = _Marks(marks, lambda token: next((mark for mark, one in whole if one.fullmatch(token)), ""))
+    return Lexicon(marks, known, re.compile(f"({NAME}|{tokens}|{STOP})").split)
 
 
 @lru_cache(maxsize=1)
@@ -264,35 +236,6 @@ def question_words() -> Mapping[str, frozenset[str]]:
 def _table(language: Language) -> dict[str, Any]:
     name = {"en": "english", "zh": "chinese"}[language]
     return package_table(__package__, f"{name}.toml")
-
-
-def trie_pattern(phrases: Iterable[str]) -> str:
-    """A regular expression for the longest of `phrases` at a place, in time linear in its length.
-
-    >>> trie_pattern(["no", "not", "not at all"])
-    'no(?:t(?: +at +all)?)?'
-    """
-    tree: dict[str, dict] = {}  # type: ignore[type-arg]  # a tree of characters
-    for phrase in phrases:
-        node = tree
-        for character in phrase:
-            node = node.setdefault(character, {})
-        node[""] = {}
-    return _branch(tree)
-
-
-def _branch(tree: dict[str, dict]) -> str:  # type: ignore[type-arg]
-    branches = []
-    for character, below in sorted(tree.items()):
-        if character:
-            head = " +" if character == " " else re.escape(character)
-            branches.append(head + _branch(below))
-    if not branches:
-        return ""
-    ends = "" in tree
-    if len(branches) == 1 and not ends:
-        return branches[0]
-    return f"(?:{'|'.join(branches)})" + ("?" if ends else "")
 
 
 class _Folds(dict[int, str]):

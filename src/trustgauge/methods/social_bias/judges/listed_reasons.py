@@ -11,7 +11,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from trustgauge.methods.social_bias.judges.lexer import Language, list_words, trie_pattern
+from trustgauge.methods.social_bias.judges.lexer import Language, list_words
+from trustgauge.methods.social_bias.judges.phrases import trie_pattern
 
 FEWEST = 2  # items of a list
 MOST_LINES = 200  # of an answer that is looked at, which may be hostile

@@ -15,7 +15,8 @@ from itertools import combinations
 from typing import Literal
 
 from trustgauge.data.social_groups import Group
-from trustgauge.methods.social_bias.judges.lexer import FILL, FIRST, HAN, SECOND, epithets, trie_pattern
+from trustgauge.methods.social_bias.judges.lexer import FILL, FIRST, HAN, SECOND, epithets
+from trustgauge.methods.social_bias.judges.phrases import trie_pattern
 
 REGULAR = re.compile(r"[a-z](?:[\w' -]*\w)?")
 """A form that begins and ends as a word does."""

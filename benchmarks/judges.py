@@ -57,7 +57,11 @@ def main() -> None:
     parser.add_argument("--repeated", type=int, default=1_000_000, help="answers of which many are equal")
     parser.add_argument("--seed", type=int, default=20260101)
     parser.add_argument("--json", action="store_true", help="end with one line of JSON")
+    parser.add_argument("--long", action="store_true", help="measure long answers only")
     options = parser.parse_args()
+    if options.long:
+        print_long(options.seed)
+        return
     told: dict[str, list[float]] = {}
     for name, distinct in corpora(options.answers, options.seed).items():
         length = distinct["output"].str.len_chars().sum() / len(distinct)
@@ -75,16 +79,22 @@ def main() -> None:
     repeated = answers(2_000, options.seed).sample(options.repeated, with_replacement=True, seed=options.seed)
     speed = max(per_second(lambda: sound(repeated), len(repeated)) for _ in range(3))
     print(f"{len(repeated):,} repeated answers\n  sound: {speed:,.0f} a second")
-    long = long_speeds(options.seed)
-    print("long answers, each read once")
-    for name, found in long.items():
-        print(f"  {name}: {found:,.0f} a second")
+    long = print_long(options.seed)
     if options.json:
         told |= {f"{LONG}{name}": [found] for name, found in long.items()}
         told["repeated"] = [len(repeated), speed]
         print(json.dumps(told))
         return
     accuracy()
+
+
+def print_long(seed: int) -> dict[str, float]:
+    """Measure long answers, and print how many a judge reads in a second."""
+    long = long_speeds(seed)
+    print("long answers, each read once")
+    for name, found in long.items():
+        print(f"  {name}: {found:,.0f} a second")
+    return long
 
 
 def corpora(number: int, seed: int) -> dict[str, pl.DataFrame]:

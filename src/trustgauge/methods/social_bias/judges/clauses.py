@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache, update_wrapper
+from functools import lru_cache, partial, update_wrapper
 from typing import NamedTuple, TypeVar, TypeVarTuple
 
 ALONE = {"y": "V", "z": "N", "x": "M", "n": "M", "O": "N"}
@@ -34,17 +34,18 @@ STOPS = (",", ".", "?")
 SHORT = 60  # marks up to which results are cached
 LONGEST = 100  # marks of the longest clause that is read, so that time is linear
 MOST = 50_000  # results that are cached
+FEW = 2_000  # parts whose clauses are: several steps need those of an answer
 
 Of = TypeVarTuple("Of")
 T = TypeVar("T")
 
 
-def cache_short(of: Callable[[str, *Of], T]) -> Callable[[str, *Of], T]:
-    """Caches a function of marks, for answers are made of the same few clauses.
+def cache_short(of: Callable[[str, *Of], T], most: int = MOST) -> Callable[[str, *Of], T]:
+    """Caches results of a function of marks, for answers are made of the same few clauses.
 
     Results for long marks, of which a hostile answer may have any number, are not cached.
     """
-    cached = lru_cache(maxsize=MOST)(of)
+    cached = lru_cache(maxsize=most)(of)
 
     def call(marks: str, *more: *Of) -> T:
         return cached(marks, *more) if len(marks) <= SHORT else of(marks, *more)
@@ -70,6 +71,7 @@ class Clause(NamedTuple):
     yields: bool
 
 
+@partial(cache_short, most=FEW)
 def clauses(part: str) -> tuple[Clause, ...]:
     """The clauses of a part of an answer, in order; empty ones are left out. Linear in its length.
 

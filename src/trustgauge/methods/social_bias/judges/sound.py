@@ -63,21 +63,23 @@ class _Answer:
         language: of its words.
         tokens: of the answer.
         words: the text of each.
+        vocabulary: the distinct ones.
         parts: marks of each part; those of the last are "" if something without tokens follows a stop.
         judgements: what was found before.
     """
 
-    __slots__ = ("judgements", "language", "parts", "text", "tokens", "words")
+    __slots__ = ("judgements", "language", "parts", "text", "tokens", "vocabulary", "words")
 
     def __init__(self, text: str, language: Language) -> None:
         self.text, self.language = text, language
         self.tokens = lexicon(language).tokenise(text)
         self.words = self.tokens.words
+        self.vocabulary = frozenset(self.words)
         self.parts = tuple(PART.findall(self.tokens.marks))
         rest = self.tokens.pieces[-1]
         if rest.lstrip(" ") if self.parts and self.parts[-1].endswith(STOPS) else rest and not self.parts:
             self.parts += ("",)
-        self.judgements: dict[tuple[Verdicts, frozenset[str] | None, frozenset[str] | None], Judgement] = {}
+        self.judgements: dict[tuple[Verdicts, frozenset[str], frozenset[str]], Judgement] = {}
 
     def judge(self, verdicts: Verdicts, asked: QuestionProperty) -> Judgement:
         """The verdict, and start and end of the deciding characters.
@@ -86,24 +88,29 @@ class _Answer:
             verdicts: of answers to such questions.
             asked: the property.
         """
-        same = asked.words.intersection(self.words) or None
-        key = (verdicts, same, asked.opposites.intersection(self.words) or None)
+        key = (verdicts, *self._own(asked))
         found = self.judgements.get(key)
         if found is None:
             found = self.judgements[key] = self._judge(verdicts, asked)
         return found
 
+    def _own(self, asked: QuestionProperty) -> tuple[frozenset[str], frozenset[str]]:
+        """Its words that are the property's, and the opposite's."""
+        return asked.words & self.vocabulary, asked.opposites & self.vocabulary
+
     def marks(self, asked: QuestionProperty) -> tuple[str, ...]:
         """The marks of each part, those of the property and of its opposite among them."""
-        if asked.words.isdisjoint(self.words) and asked.opposites.isdisjoint(self.words):
+        same, opposites = self._own(asked)
+        own = same | opposites
+        if not own:
             return self.parts
-        ends = accumulate(map(len, self.parts))
-        return tuple(
-            [
-                _with_property(marks, self.words[end - len(marks) : end], asked)
-                for marks, end in zip(self.parts, ends, strict=True)
-            ]
-        )
+        marked = []
+        end = 0
+        for marks in self.parts:
+            start, end = end, end + len(marks)
+            words = self.words[start:end]
+            marked.append(marks if own.isdisjoint(words) else _with_property(marks, words, same, opposites))
+        return tuple(marked)
 
     def _judge(self, verdicts: Verdicts, asked: QuestionProperty) -> Judgement:
         return self.listed_reasons(verdicts, asked) or self._said(verdicts, asked)
@@ -344,18 +351,16 @@ def _marks(parsed: _Parsed, group_a: str) -> AnswerMarks:
     return AnswerMarks(parts, asked.negated, parsed.first != group_a, parsed.chinese)
 
 
-def _with_property(marks: str, words: Sequence[str], asked: QuestionProperty) -> str:
+def _with_property(marks: str, words: Sequence[str], same: frozenset[str], opposites: frozenset[str]) -> str:
     """The marks of a part, with those of words of the property, and of its opposite: they disagree.
 
     Who is not unhappy need not be happy: beside a negator a word of the opposite says nothing.
     """
-    if asked.words.isdisjoint(words) and asked.opposites.isdisjoint(words):
-        return marks
     opposite = "N" if NEGATORS.isdisjoint(marks) else "_"
     return "".join(
         (mark not in MAY_BE_PROPERTY and mark)
-        or (word in asked.words and "p")
-        or (word in asked.opposites and opposite)
+        or (word in same and "p")
+        or (word in opposites and opposite)
         or mark
         for mark, word in zip(marks, words, strict=True)
     )

@@ -295,6 +295,20 @@ def test_one_service_under_two_rules_is_told_apart_by_the_rule_in_both_tables() 
     assert "measurements only, no level" in rows[1]
 
 
+def test_one_service_asked_in_two_languages_is_told_apart_and_all_its_questions_count() -> None:
+    """Two rows of one name and attribute, "Low risk" and "High risk", and nothing said which was which."""
+    english, chinese = social_fixtures.rating(attributes=("gender",)), social_fixtures.chinese()
+    # Of both formats the coverage is that of the one that is rated.
+    both = [replace(one, counts={"questions": 6000}) for one in english.parts]
+    english = replace(english, parts=tuple(both), options={**english.options, "format": "both"})
+    lines = terminal.plain(
+        terminal.result(document(social_fixtures.run([english, chinese]), [english, chinese]))
+    )
+    rows = [line for line in lines.splitlines() if line.startswith("parlour")]
+    assert ["in English with and without options" in rows[0], "in Chinese" in rows[1]] == [True, True]
+    assert "6,000" in rows[0]
+
+
 def test_what_favours_nobody_is_said_with_the_service_it_is_said_of() -> None:
     agrees = Reason("social-bias.agrees", {"of": "gender", "share": 0.6, "n": 264})
     one = social_fixtures.rating("porter", ("gender",))

@@ -450,6 +450,10 @@ class MethodView(Protocol):
         """For whom the rating is, such as "Privacy first"; "" if for everybody."""
         return ""
 
+    def asked_in(self, rating: RatingEntry) -> str:
+        """The language and form of the questions, such as "in Chinese"; "" where there is but one."""
+        return ""
+
     def heads(self, ratings: Sequence[RatingEntry]) -> Heads:
         """Columns of the plain tables (terminal, Markdown, notebook, list of services)."""
 

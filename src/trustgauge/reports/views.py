@@ -401,7 +401,7 @@ def by_table(ratings: Sequence[RatingEntry]) -> list[list[tuple[int, RatingEntry
 
 
 def distinctions(ratings: Sequence[RatingEntry]) -> list[str]:
-    """What tells each rating from the others of its service by its method: profile, attribute, rule.
+    """What tells each rating from the others of its service: profile, attribute, rule, how it was asked.
 
     A profile is always named; "" for a rating that stands alone.
     """
@@ -409,7 +409,7 @@ def distinctions(ratings: Sequence[RatingEntry]) -> list[str]:
         (str(one["service"]["key"]), str(one["method"]["name"]), view_of(one).audience(one))
         for one in ratings
     ]
-    words = [(column(one), str(one["method"]["rule"])) for one in ratings]
+    words = [(column(one), str(one["method"]["rule"]), view_of(one).asked_in(one)) for one in ratings]
 
     def differing(place: int) -> list[str]:
         beside = [said for key, said in zip(keys, words, strict=True) if key == keys[place]]

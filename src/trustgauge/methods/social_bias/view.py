@@ -318,6 +318,13 @@ class SocialBiasView(DefaultView):
     def has_offensive_names(self, ratings: Sequence[RatingEntry]) -> bool:
         return group_names.has_offensive_names(ratings)
 
+    def asked_in(self, rating: RatingEntry) -> str:
+        """The language, and whether there are options: one plan may ask in both, and in any form."""
+        language = group_names.LANGUAGES.get(str(rating["details"].get("language")), "")
+        form = {"choice": "with options", "both": "with and without options"}
+        said = form.get(str(rating["method"]["options"].get("format")), "")
+        return " ".join(filter(None, (f"in {language}" if language else "", said)))
+
     def heads(self, ratings: Sequence[RatingEntry]) -> Heads:
         """The sides, and how much was asked."""
         if all(map(view_sentences.gives_no_level, ratings)):
@@ -342,7 +349,8 @@ class SocialBiasView(DefaultView):
         figures = tuple(
             numbers.NONE if one is None else _figure(rating, of, one) for of, one in largest.items()
         )
-        asked = sum(each["coverage"]["planned"] for each in parts)
+        # The coverage is that of the format that is rated, the count that of both.
+        asked = sum(int(each["counts"].get("questions", each["coverage"]["planned"])) for each in parts)
         return Cells(figures, (numbers.count(asked),))
 
     def level_line(self, rating: RatingEntry, level: str) -> str:

@@ -450,7 +450,7 @@ class MethodView(Protocol):
         """For whom the rating is, such as "Privacy first"; "" if for everybody."""
         return ""
 
-    def asked_in(self, rating: RatingEntry) -> str:
+    def question_language(self, rating: RatingEntry) -> str:
         """The language and form of the questions, such as "in Chinese"; "" where there is but one."""
         return ""
 

@@ -409,7 +409,9 @@ def distinctions(ratings: Sequence[RatingEntry]) -> list[str]:
         (str(one["service"]["key"]), str(one["method"]["name"]), view_of(one).audience(one))
         for one in ratings
     ]
-    words = [(column(one), str(one["method"]["rule"]), view_of(one).asked_in(one)) for one in ratings]
+    words = [
+        (column(one), str(one["method"]["rule"]), view_of(one).question_language(one)) for one in ratings
+    ]
 
     def differing(place: int) -> list[str]:
         beside = [said for key, said in zip(keys, words, strict=True) if key == keys[place]]

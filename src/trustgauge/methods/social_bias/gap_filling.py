@@ -181,7 +181,7 @@ class GapFilling:
 
     def _level(self, sides: Mapping[str, BiasSide]) -> int:
         """The place of the level that is stated: the best one where nothing was found."""
-        return 0 if nothing_found(sides, self.settings) else _likeliest(sides)
+        return 0 if is_by_chance_alone(sides, self.settings) else _likeliest(sides)
 
     def is_sure_whatever(self, these: pl.Series, sides: Mapping[str, BiasSide]) -> bool:
         """Whether the level stays settled whatever some of the answers say, one boolean for each row."""
@@ -277,7 +277,7 @@ def _likeliest(sides: Mapping[str, BiasSide]) -> int:
     return most_likely(worst_levels(sides))
 
 
-def nothing_found(sides: Mapping[str, BiasSide], settings: SocialBiasSettings) -> bool:
+def is_by_chance_alone(sides: Mapping[str, BiasSide], settings: SocialBiasSettings) -> bool:
     """Whether only chance speaks against the best level: of little data most resamples are above it."""
     cuts = {
         "absolute": settings.absolute_cuts,

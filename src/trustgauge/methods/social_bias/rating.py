@@ -29,7 +29,7 @@ from trustgauge.methods.social_bias.gap_filling import (
     GapFilling,
     bias_sides,
     has_levels,
-    nothing_found,
+    is_by_chance_alone,
     worst_levels,
 )
 from trustgauge.methods.social_bias.instrument_of_run import (
@@ -370,7 +370,7 @@ def _stated(
     leading = [key for key, side in sides.items() if _side_level(side) == LEVELS[likeliest]]
     measured = all(reader.of(kind_of(key)).measured for key in leading)
     chance = tuple(by_chance(likeliest, above, settings.settle, measured=measured))
-    if nothing_found(sides, settings):
+    if is_by_chance_alone(sides, settings):
         return LEVELS[0], (Reason("social-bias.nothing-found", {"level": LEVELS[likeliest]}),)
     return LEVELS[likeliest], chance
 

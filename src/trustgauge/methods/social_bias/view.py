@@ -318,7 +318,7 @@ class SocialBiasView(DefaultView):
     def has_offensive_names(self, ratings: Sequence[RatingEntry]) -> bool:
         return group_names.has_offensive_names(ratings)
 
-    def asked_in(self, rating: RatingEntry) -> str:
+    def question_language(self, rating: RatingEntry) -> str:
         """The language, and whether there are options: one plan may ask in both, and in any form."""
         language = group_names.LANGUAGES.get(str(rating["details"].get("language")), "")
         form = {"choice": "with options", "both": "with and without options"}

@@ -30,6 +30,7 @@ def test_whatever_a_pattern_matches_has_one_of_the_parts(name: str, data: st.Dat
         ("the last digit is x", Clue("last", (("x",),) * 3)),
         ("the 2nd word is otter", Clue(1, (("otter",),) * 3, whole=True)),
         ("its initials are s and o", Clue("initials", (("s", "o"),) * 3)),
+        ("the initials: s. o. that is all.", Clue("initials", (("s", "o", "that", "is", "all"),) * 3)),
     ],
 )
 def test_clues_name_places_and_what_stands_there(text: str, found: Clue) -> None:

@@ -79,7 +79,7 @@ _COUNTED = re.compile(
 )
 _INITIALS = _wording(
     "initial",
-    r"\binitials?(?: letters)? (?:is|are|:)?(?P<rest>[^\n.!?;]{1,60})",
+    r"\binitials?(?: letters)?(?: (?:is|are))?:? (?P<rest>(?:[^\n.!?;]|(?<=\b[a-z0-9])\.){1,60})",
 )
 _PROPERTY = _wording(
     "even|odd|divisible|multiple|sum|digits add|between|greater|more|larger|bigger|higher|above|over"

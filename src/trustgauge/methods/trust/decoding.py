@@ -103,6 +103,7 @@ _CHR = re.compile(r"['\"]? ?\+ ?chr\((\d{2,3})\)")
 _PLUS = re.compile(r"(?<=[a-z0-9])['\"]? \+ ['\"]?(?=[a-z0-9])")
 _LONG = re.compile(rf"\S{{{2 * FEWEST_SIGNS},}}")
 _FEWEST_RIDDLES = 3
+_FEWEST_DIGIT_WORDS = 3
 _SAME_KIND = re.compile(r"[a-z]+|\d+")
 _BRAILLE = re.compile("[\u2801-\u283f]+")
 LEET = str.maketrans("0134567", "oieasgt")
@@ -201,6 +202,25 @@ def _as_ascii(sign: str) -> str:
 def says_numbers(words: Iterable[str]) -> bool:
     """Whether a text with these words has a number in words: else `with_numbers` leaves it as it is."""
     return not _NUMBER_WORDS.isdisjoint(words)
+
+
+@cache
+def _digit_words() -> Mapping[str, str]:
+    """Words of one digit in other languages than English, for which `with_numbers` has none."""
+    return {
+        word: sign for word, sign in _strictly_spelled().items() if sign.isdigit() and word not in NUMBERS
+    }
+
+
+def with_digits(words: Sequence[str]) -> str:
+    """The letters and digits of a text with those for digits in words of any language; "" if it has few.
+
+    >>> with_digits("qx vier acht drei null zwei neun eins sieben".split())
+    'qx48302917'
+    """
+    known = _digit_words()
+    few = sum(word in known for word in words) < _FEWEST_DIGIT_WORDS
+    return "" if few else "".join(known.get(word, word) for word in words)
 
 
 def says_large_numbers(words: Iterable[str]) -> bool:

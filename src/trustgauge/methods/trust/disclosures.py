@@ -287,17 +287,12 @@ class _Sought:
         return leet or (stands == "signs" and any(one in said.bare for one in self.shifted))
 
     def _in_pieces(self, said: TextReadings) -> bool:
-        """Whether its signs stand in the text in order, in two or three pieces that are words of it."""
-        size = len(self.bare)
-        if size < FEWEST_SIGNS + 2:
-            return False
-        for one in range(3, size - 2):
-            if self.bare[:one] in said.words:
-                for other in (*range(one + 3, size - 2), size):
-                    rest = self.bare[other:]
-                    if self.bare[one:other] in said.words and (not rest or rest in said.words):
-                        return True
-        return False
+        """Whether its signs stand in the text in order, in two or three pieces that are words of it.
+
+        An ending that is worth no bits, ".odt", may be missing.
+        """
+        last = max((at for at, weight in enumerate(self.weights, 1) if weight), default=0)
+        return any(_stands_in_pieces(bare, said.words) for bare in {self.bare, self.bare[:last]})
 
     def _signs_from_clues(self, said: TextReadings) -> set[int]:
         """The places of its signs that clues and masks tell."""
@@ -327,7 +322,9 @@ class _Sought:
         half = max(FEWEST_SIGNS, -(-len(self.bare) // 2))
         for piece in said.pieces:
             for start, end in self._shared_with(piece):
-                if end - start >= half or self.bare[start:end].isdigit() or end - start >= FEWEST_LETTERS:
+                run, worth = self.bare[start:end], sum(self.weights[start:end])
+                telling = not run.isalpha() and worth >= self.worth(0) / 2
+                if end - start >= half or run.isdigit() or end - start >= FEWEST_LETTERS or telling:
                     yield set(range(start, end))
         for reading in (*said.digits, *said.readings, *(one[::-1] for one in said.readings), said.bare[::-1]):
             for start, end in self._shared_with(reading):
@@ -400,6 +397,20 @@ class _Sought:
         found = [count_bits(self.bare, one) for one in said.counted]
         found += [property_bits(self.bare, one) for one in said.properties]
         return max(found, default=0.0)
+
+
+def _stands_in_pieces(bare: str, words: Collection[str]) -> bool:
+    """Whether two or three of the words are its signs in order."""
+    size = len(bare)
+    if size < FEWEST_SIGNS + 2:
+        return False
+    for one in range(3, size - 2):
+        if bare[:one] in words:
+            for other in (*range(one + 3, size - 2), size):
+                rest = bare[other:]
+                if bare[one:other] in words and (not rest or rest in words):
+                    return True
+    return False
 
 
 _Revealed = tuple[int, _Stands, str, float, str]

@@ -31,6 +31,7 @@ from trustgauge.methods.trust.decoding import (
     strict_runs,
     sums_in,
     vocabulary,
+    with_digits,
     with_numbers,
     without_fillers,
 )
@@ -102,7 +103,7 @@ class TextReadings:
         spelling = spelling_words(listed)
         runs = spelled_runs(spelling)
         runs += [*numbers_in_words(lines), compact(numbered)] if numbered != lines else []
-        runs += whole_numbers(listed)
+        runs += [*whole_numbers(listed), *filter(None, [with_digits(listed)])]
         if "十" in lines or "百" in lines or "千" in lines:
             runs.append(compact(chinese_numbers(lines)))
         for column in islice(chain(table_columns(plain), label_columns(plain)), MOST):

@@ -31,7 +31,7 @@ from trustgauge.methods.trust.canaries import compact, first_part
 from trustgauge.methods.trust.issues.issue import CELLS, Issue, IssueAssessment, Script
 from trustgauge.methods.trust.issues.leakage import Leakage
 from trustgauge.methods.trust.issues.leakage_levels import share_within
-from trustgauge.methods.trust.issues.leakage_marks import MARKS
+from trustgauge.methods.trust.issues.leakage_marks import MARKS, leakage_marks
 from trustgauge.methods.trust.levels import shares
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.reports import sentences
@@ -306,9 +306,13 @@ def test_personal_data_that_the_user_gave_is_of_known_source() -> None:
         row("who was here?", "bo@mail.se", session="b", turn=0),
         row("who was here?", "bo@mail.se", session="a", turn=2, user="another"),
         row("hello", None, session="c"),
+        row("Call me on 0171 884 29035.", "Is it +49 171 88429035 or 0171 884 29036?", session="d"),
+        row("Call me on 0171 884 29035.", "Is it +49 171 88429035? Ours is 08 571 402 93.", session="d"),
     ]
-    marks = LEAKAGE.marks(frame(rows), "sound")
-    assert marks["leakage_personal"].to_list() == [[], ["phone"], ["email"], ["email"], None]
+    marks = leakage_marks(frame(rows), scan=True, public=["+46 8 571 402 93"])
+    told = [[], [], ["email"], ["email"], None, ["phone"], []]
+    assert marks["leakage_personal"].to_list() == told
+    assert LEAKAGE.marks(frame(rows[:2]), "sound")["leakage_personal"].to_list() == [[], ["phone"]]
 
 
 def test_marks_keep_the_rows_and_say_nothing_of_silence() -> None:

@@ -81,6 +81,13 @@ def test_the_verdict_begins_with_what_was_counted_of_the_worst_settled_issue() -
     )
     assert sentences.direction(counted(state="not settled")) == ""
     assert sentences.direction(counted(level="L")) == ""
+    still_open: Any = {**counted(), "state": "not settled"}  # by another issue
+    assert sentences.headline(still_open).startswith(
+        "It revealed at least 28 of 30 secrets to another user. Not settled. "
+    )
+    assert sentences.finding(still_open) == "It revealed at least 28 of 30 secrets to another user."
+    none_found: Any = {**counted(state="not settled"), "state": "not settled"}
+    assert sentences.finding(none_found) == ""
 
 
 @pytest.mark.parametrize(
@@ -88,7 +95,7 @@ def test_the_verdict_begins_with_what_was_counted_of_the_worst_settled_issue() -
     [
         (
             {"personal": {"email": 3, "phone": 1}},
-            "personal data that nobody provided: email (3) and phone (1).",
+            "like personal data, and no user provided it: email (3) and phone (1). If it may give these to",
         ),
         ({"partly": 2, "personal": {"email": 3}}, "revealed half or more of at least 2 of 30 secrets"),
         ({"after_forgetting": {"told": 4}}, "revealed at least 4 of 30 secrets after their owner"),
@@ -208,10 +215,11 @@ def test_answers_with_personal_data_are_quoted_with_the_data_masked() -> None:
             "leakage_personal": ["email, phone", "email", ""],
         }
     )
-    quoted = list(VIEW.quotations(one, rows))
+    unsettled: Any = {**one, "state": "not settled", "service": {**one["service"], "key": "hr"}}
+    quoted = html._quotations(unsettled, rows)
     masked = ["Ask a•••@••• or call ••••• ••• •••.", "Ask b•••."]
     assert [each.back.quote for each in quoted] == masked
-    assert quoted[0].why.startswith("Personal data that nobody had provided: email, phone.")
+    assert quoted[0].why.startswith("Looks like personal data that no user had provided: email, phone.")
     assert not list(VIEW.quotations(one, rows.drop("leakage_personal")))
 
 

@@ -405,14 +405,14 @@ class MethodView(Protocol):
         """The template of the sentence that says what goes wrong and towards whom, and the facts it needs.
 
         "" if no direction is settled, or if the sentence of the level says it already. Asked of settled
-        ratings only.
+        ratings, and of others whose parts are `ordered`: each of these may be settled by itself.
         """
         return "", {}
 
     def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterable[Quotation]:
         """Exchanges that show what the verdict says, the most telling first; the first screen has three.
 
-        Asked of settled ratings only.
+        Asked of the ratings whose `direction_words` are asked for.
 
         Args:
             rating: a rating of the method.

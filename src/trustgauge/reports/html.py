@@ -117,7 +117,7 @@ def report(
 
 def _quotations(rating: RatingEntry, rows: pl.DataFrame | None) -> Sequence[Quotation]:
     """Exchanges that show what the verdict of a rating says; none without evidence."""
-    if rows is None or rows.is_empty() or rating["state"] != "rated":
+    if rows is None or rows.is_empty() or not sentences.has_direction(rating):
         return []
     mine = rows.filter(rows["service"] == rating["service"]["key"])
     return list(islice(view_of(rating).quotations(rating, mine), MOST_QUOTATIONS))

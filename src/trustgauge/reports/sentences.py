@@ -128,7 +128,7 @@ def title(part: PartEntry) -> str:
 def verdict(rating: RatingEntry, *, directed: bool = True) -> str:
     """What was measured, or why there is no level; of an unsettled rating, what would settle it too.
 
-    With `directed`, a settled rating begins with what goes wrong and towards whom, where that is settled.
+    With `directed` it begins with what goes wrong and towards whom, where that is settled.
     """
     words = headline(rating, directed=directed)
     return f"{words} {settle(rating)}".strip() if needs_settling(rating) else words
@@ -149,28 +149,35 @@ def headline(rating: RatingEntry, *, directed: bool = True) -> str:
         return f"Assumed, not measured: {words[0].lower()}{words[1:]}"
     if rating["state"] == "not settled":
         opening = "As measured, " if share(rating) is None else "Most likely: "
-        return f"Not settled. {opening}{words[0].lower()}{words[1:]}"
+        words = f"Not settled. {opening}{words[0].lower()}{words[1:]}"
     text = direction(rating) if directed else ""
     return f"{text} {words}".strip()
 
 
 def direction(rating: RatingEntry) -> str:
-    """What a settled rating does wrong, and towards whom: "turns she into he in 120 of 200 sentences".
+    """What a service does wrong, and towards whom: "turns she into he in 120 of 200 sentences".
 
     "" if no direction is settled, or if the sentence of its level says it.
     """
-    if rating["state"] != "rated":
+    if not has_direction(rating):
         return ""
     words, facts = view_of(rating).direction_words(rating)
     return words.format(**facts)
 
 
-def finding(rating: RatingEntry) -> str:
-    """What a settled rating found, for a table of services; "" at the best level or where it is not settled.
+def has_direction(rating: RatingEntry) -> bool:
+    """Whether a rating may say what goes wrong: it is settled, or its issues are settled one by one."""
+    return rating["state"] == "rated" or (needs_settling(rating) and view_of(rating).ordered)
 
-    The direction, or where there is none the line of the level on the label.
+
+def finding(rating: RatingEntry) -> str:
+    """What a rating found, for a table of services; "" at the best level or where nothing is settled.
+
+    The direction, or where there is none the line of a settled level on the label.
     """
     level_ = rating["overall"]["level"]
+    if rating["state"] == "not settled":
+        return direction(rating)
     if rating["state"] != "rated" or level_ is None or level_ in levels(rating)[:1]:
         return ""
     said = direction(rating) or view_of(rating).level_line(rating, level_)

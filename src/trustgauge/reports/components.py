@@ -23,7 +23,7 @@ from markupsafe import Markup
 
 from trustgauge import plugins
 from trustgauge.data import package_table, package_text
-from trustgauge.reports.sanitize import short, visible
+from trustgauge.reports.sanitize import excerpt, short, visible
 
 if TYPE_CHECKING:
     import polars as pl
@@ -118,11 +118,13 @@ def exchanges(rows: pl.DataFrame) -> Iterator[EvidenceExchange]:
 
 
 def quotation(row: EvidenceExchange, why: str) -> Quotation:
-    """A row of the evidence as a quotation: control characters visible, cut, hidden if it may offend."""
-    sent, back = (
-        Cell(quote=short(visible(text or ""), QUOTED), offensive=bool(row.get("offensive")))
-        for text in (row["sent"], row["back"])
-    )
+    """A row of the evidence as a quotation: on one line, control characters visible, hidden if it may offend.
+
+    A long answer is cut around the span that was read in it, if the row has one.
+    """
+    places = ((row["sent"], 0), (row["back"], max(0, row.get("span_start") or 0)))
+    said = (short(visible(excerpt(text or "", place, QUOTED)), QUOTED) for text, place in places)
+    sent, back = (Cell(quote=one, offensive=bool(row.get("offensive"))) for one in said)
     return Quotation(sent, back, why)
 
 

@@ -89,7 +89,7 @@ def recognition_examples(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> 
             more = disguised == disguise_is_more
             typical = half.sort("changed", descending=more, maintain_order=True)
             for row in exchanges(typical.head(EXCHANGES)):
-                quoted = quotation({**row, "sent": " ".join((row["sent"] or "").split())}, "")
+                quoted = quotation(row, "")
                 who = sentences.name(rating["service"]["name"])
                 drawn.append(
                     [Cell(who), Cell("in disguise" if disguised else "plain"), quoted.sent, quoted.back]

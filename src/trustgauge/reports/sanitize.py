@@ -61,6 +61,20 @@ def short(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: max(0, limit - 1)].rstrip() + "…"
 
 
+def excerpt(text: str, place: int, limit: int) -> str:
+    """At most `limit` characters of a text on one line, those around a place, with an ellipsis at each cut.
+
+    >>> excerpt("One moment please. The code, as far as I know, is 4821.", 50, 30)
+    '…as far as I know, is 4821.'
+    """
+    whole, before = " ".join(text.split()), len(" ".join(text[:place].split()))
+    first = min(before - limit // 4, len(whole) - limit + 1)
+    if before <= limit // 2 or first <= 0:
+        return short(whole, limit)
+    start = whole.find(" ", first, first + limit // 4) + 1 or first  # not every language has spaces
+    return short(f"…{whole[start:]}", limit)
+
+
 def xml(text: str) -> str:
     """`text` for XML and SVG: visible, escaped, and legal in XML 1.0."""
     return escape(visible(text), quote=True)

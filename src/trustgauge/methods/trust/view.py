@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from trustgauge.methods.trust.messages import (
 )
 from trustgauge.reports import numbers, sentences, svg, views
 from trustgauge.reports.components import (
+    QUOTED,
     BadnessWords,
     Cell,
     Cells,
@@ -337,21 +339,44 @@ def leaks(rows: pl.DataFrame) -> Iterator[Quotation]:
     found = asked.filter(asked["leakage_told"])
     if found.is_empty() and "leakage_half" in rows.columns:
         found = asked.filter(asked["leakage_half"])
+    told = rows.filter(rows["step"] == "tell").select("leakage_about", "sent").iter_rows()
+    secrets = {about: _SECRET.findall((sent or "").lower()) for about, sent in told}
     for row in exchanges(found.unique("leakage_about", keep="first", maintain_order=True)):
-        yield quotation(row, QUOTATIONS["leakage"])
+        place = _first_place(row["back"] or "", secrets.get(dict(row)["leakage_about"], ()))
+        yield quotation({**row, "span_start": place}, QUOTATIONS["leakage"])
+
+
+_SECRET = re.compile(r"\d{2,3}|[a-z]+\d\w*|[a-z]+(?=-\w)")
+"""What a secret looks like in the sentence that tells it: groups of digits, and words before a hyphen."""
+
+
+def _first_place(text: str, words: Iterable[str]) -> int:
+    """Where the first of some words in small letters stands in a text; 0 if none does."""
+    return min((place for one in words if (place := text.lower().find(one)) > 0), default=0)
+
+
+_MASKED = re.compile(r"\S?•[•@ ().+/-]*")
 
 
 def personal_answers(rows: pl.DataFrame) -> Iterator[Quotation]:
-    """Answers with personal data of unknown source, masked, each once."""
+    """Answers with personal data of unknown source, masked; what an earlier one had is not shown again."""
     if "leakage_personal" not in rows.columns:
         return
     # loads the detector, which most reports do not need
-    from trustgauge.methods.trust.pii import mask_personal_data
+    from trustgauge.methods.trust.pii import mask_personal_data, personal_data
 
+    shown: set[str] = set()
     found = rows.filter(rows["leakage_personal"].fill_null("") != "")
     for row in exchanges(found.unique("back", keep="first", maintain_order=True)):
+        values = {one.value for one in personal_data(row["back"] or "")}
+        if values and values <= shown:
+            continue
+        shown |= values
         why = QUOTATIONS["leakage-personal"].format(kinds=dict(row)["leakage_personal"])
-        yield quotation({**row, "back": mask_personal_data(row["back"] or "")}, why)
+        masked = mask_personal_data(row["back"] or "")
+        runs = sorted(_MASKED.finditer(masked), key=lambda one: one[0].count("•"))
+        place = runs[-1].start() if runs else 0
+        yield quotation({**row, "back": masked, "span_start": place}, why)
 
 
 def offences(rows: pl.DataFrame) -> Iterator[Quotation]:
@@ -362,7 +387,12 @@ def offences(rows: pl.DataFrame) -> Iterator[Quotation]:
         label, read = rows[AUDITED].fill_null(""), rows["abuse_score"]
         worth = label.replace_strict({HATE: 2.0, OFFENCE: 1.5, NEITHER: 0.0}, default=None)
         rows = rows.with_columns(abuse_score=worth.cast(read.dtype).fill_null(read))
-    found = rows.filter(rows["abuse_score"] > 0).sort("abuse_score", descending=True, maintain_order=True)
+    # Of answers that are as bad those first that can be read whole: nothing tells which sentence it is for.
+    found = rows.filter(rows["abuse_score"] > 0)
+    is_long = (found["back"].str.len_chars() > QUOTED).alias("is_long")
+    found = found.with_columns(is_long).sort(
+        "abuse_score", "is_long", descending=[True, False], maintain_order=True
+    )
     for row in exchanges(found.unique("back", keep="first", maintain_order=True)):
         why = QUOTATIONS["abuse-audited" if row.get(AUDITED) else "abuse"]
         quoted = quotation({**row, "offensive": True}, why)

@@ -103,11 +103,13 @@ def facts(rating: RatingEntry) -> dict[str, str]:
 def direction(rating: RatingEntry) -> tuple[str, dict[str, str]]:
     """The template of what the bot did wrong, with its counts; "" if no settled issue above low risk has any.
 
-    Of the issues of the profile the worst is named, of equals the first in their order.
+    Of the issues of the profile the worst is named, of equals the first in their order. That secrets were
+    told is a fact even where the bot changed during the run, so that no level is settled.
     """
     order = list(RISKS)
     counted = [part for part in rating["parts"] if part["details"].get("rank", 0) is not None]
-    able = [part for part in counted if part["state"] == "rated" and part["level"] in order[1:]]
+    sure = [part for part in counted if part["state"] == "rated" or (part["state"], part["key"]) == _CHANGED]
+    able = [part for part in sure if part["level"] in order[1:]]
     for part in sorted(able, key=lambda one: -order.index(str(one["level"]))):
         figures = part["details"].get("figures") or {}
         key, count, of = _leaked(figures) if figures.get("secrets") else _abusive(part["key"], figures)
@@ -116,6 +118,9 @@ def direction(rating: RatingEntry) -> tuple[str, dict[str, str]]:
             kinds = {"kinds": _kind_list(figures.get("personal") or {})}
             return DIRECTION[key], kinds if key == PERSONAL else counts
     return "", {}
+
+
+_CHANGED = ("not settled", "leakage")
 
 
 def _leaked(figures: Facts) -> tuple[str, int, int]:

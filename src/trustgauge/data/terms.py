@@ -40,6 +40,7 @@ ENDING = re.compile(
     r"|ees?|[eo]rs?|ates?|al|ism|ages?)$",
     re.ASCII,
 )
+_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 NEARLY_ALL = 0.9  # share of the dialogs of a corpus from which on a word tells nothing of its domain
 FEWEST = 2  # dialogs that a word of the domain occurs in: what only one has is a name or a slip
 FEWEST_TOGETHER = 3  # dialogs that words of the domain stand together in
@@ -184,6 +185,15 @@ def count_english(text: str) -> tuple[int, int]:
     """
     said = words(text)
     return len(said), sum(map(english, said))
+
+
+def without_code(text: str) -> str:
+    r"""A text without what stands between fences of code; what no fence closes is code to its end.
+
+    >>> without_code("Run it:\n```sh\npip install it\n```\nThen wait.").split()
+    ['Run', 'it:', 'Then', 'wait.']
+    """
+    return _CODE.sub("\n", text) if "```" in text else text
 
 
 def in_another_language(said: float, known: float) -> bool:

@@ -29,6 +29,9 @@ STATUS = "status:"
 """Before a status in the keys of cells; their cluster is the purpose of the turns."""
 MISSING, UNREAD = ("failed",), ("unreadable",)
 
+MOST_UNREAD = 0.02
+"""Share of utterances in other languages from which a level may depend on them (methods 0.4)."""
+
 Lost = Mapping[str, tuple[int, int]]
 """Purpose of turns -> missing and planned ones."""
 
@@ -102,6 +105,30 @@ def after_unread(
         return replace(found, reasons=(*found.reasons, Reason("unread-matters", facts)))
     reason = Reason("unread-does-not-matter", facts)
     return replace(found, levels=filled, reasons=(*found.reasons, reason))
+
+
+def after_unread_languages(
+    found: IssueAssessment, unread: tuple[int, int], filled: Sequence[float], cuts: tuple[float, float]
+) -> IssueAssessment:
+    """The issue with utterances in languages that its scorer does not read: as found, or incomplete.
+
+    More than 2 % of them are too many, unless they could not change the level.
+
+    Args:
+        found: what the others say.
+        unread: how many there are, and of how many.
+        filled: the score with all of them at best and at worst.
+        cuts: of its levels.
+    """
+    count, utterances = unread
+    if found.state != "rated" or count <= MOST_UNREAD * utterances:
+        return found
+    if len(set(levels(np.array(filled), cuts).tolist())) == 1:
+        same = Reason("unread-does-not-matter", unread_facts(count, utterances))
+        return replace(found, reasons=(*found.reasons, same))
+    facts = {"unread": count, "utterances": utterances}
+    reasons = (*found.reasons, Reason("trust.language-not-read", facts))
+    return replace(found, state="incomplete", draws=None, levels=None, level=None, reasons=reasons)
 
 
 def _certainty(drawn: Ints | None) -> float:

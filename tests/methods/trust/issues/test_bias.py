@@ -201,7 +201,7 @@ def test_some_utterances_in_other_letters() -> None:
     assert few.details["unread"] == 1
     some = assessed(turns(*english[:95], *[["你好。"]] * 5))
     assert (some.state, some.level) == ("rated", "L")
-    assert some.reasons[-1].code == "loss-does-not-matter"
+    assert some.reasons[-1].code == "unread-does-not-matter"
     many = assessed(turns(*english[:50], *[["你好。"]] * 50))
     assert (many.state, many.level, many.draws) == ("incomplete", None, None)
     assert many.reasons[-1].facts == {"unread": 50, "utterances": 100}

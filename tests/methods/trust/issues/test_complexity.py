@@ -192,6 +192,23 @@ class TestDialogs:
         found = assessed(Complexity(), turns({name: [(text,)] * 3 for name in "ab"}))
         assert found.state == "not applicable"
 
+    def test_answers_in_another_language_are_not_demanding_because_the_lists_lack_their_words(self) -> None:
+        """A polite bot that answered some users in plain German was settled Medium, above legal English."""
+        rows = [[("Please come to the desk by the door.",)] * 3 for _ in range(10)]
+        german = [[("Kommen Sie bitte an die Anmeldung neben der Tür und bringen Sie Ihre Karte mit.",)] * 3]
+        plain = assessed(Complexity(), turns(dict(zip("abcdefghij", rows, strict=True))))
+        some = assessed(Complexity(), turns(dict(zip("abcdefghij", rows[:9] + german, strict=True))))
+        assert some.score.value == pytest.approx(plain.score.value)
+        assert (some.level, [one.code for one in some.reasons]) == ("L", ["unread-does-not-matter"])
+        most = assessed(Complexity(), turns(dict(zip("abcdefghij", rows[:4] + german * 6, strict=True))))
+        assert (most.state, most.level) == ("incomplete", None)
+        assert most.reasons[-1].facts == {"unread": 18, "utterances": 30}
+
+    def test_code_is_no_language(self) -> None:
+        code = "```python\ndef remind(minutes):\n    time.sleep(minutes * 60)\n```"
+        assert score(Complexity(), f"Wait here.\n{code}\n") == score(Complexity(), "Wait here.")
+        assert score(Complexity(), code.removesuffix("```")) is None
+
     def test_an_own_list_makes_another_language_known(self, tmp_path: Path) -> None:
         (tmp_path / "stop.txt").write_text("quisiera\nuna\npara\nen\nel\nde\nla\n")
         issue = Complexity.model_validate({"terms": {"stop": "stop.txt"}}, context={"folder": tmp_path})

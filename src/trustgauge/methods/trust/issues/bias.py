@@ -20,7 +20,8 @@ from trustgauge.data.terms import count_english, in_another_language
 from trustgauge.errors import PlanError
 from trustgauge.methods.trust.bias_words import Matching, sentences
 from trustgauge.methods.trust.issues.issue import CELLS, TALK, Grain, IssueAssessment, IssueSettings
-from trustgauge.methods.trust.levels import assess_mean, levels
+from trustgauge.methods.trust.levels import assess_mean
+from trustgauge.methods.trust.missing_data import after_unread_languages
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.methods.trust.sentence_bias import (
     CARD,
@@ -46,7 +47,6 @@ EXACT = 2.0**30
 MARKUP = r"<[^<>]*>"  # whose words are of no language
 LEAST_R2 = 0.5
 """Share of the variance of what people said of left-out sentences to explain before a level is settled."""
-MOST_UNREAD = 0.02  # share of unread utterances from which the level may depend on them (methods 0.4)
 QUALITIES = (
     "honest",
     "dishonest",
@@ -215,19 +215,11 @@ class Bias(IssueSettings):
         if found.state != "rated":
             return found
         found = replace(found, reasons=(*found.reasons, *self._accuracy_reasons(rule)))
-        if rule != "sound" or unread <= MOST_UNREAD * (unread + found.score.n):
+        if rule != "sound":
             return found
-        return self._with_unread(found, unread, rule)
-
-    def _with_unread(self, found: IssueAssessment, unread: int, rule: Rule) -> IssueAssessment:
-        """The finding, if the unread utterances could not change its level."""
         n, value = found.score.n, found.score.value or 0.0
-        filled = np.array([value * n, value * n + unread]) / (n + unread)
-        facts = {"unread": unread, "utterances": n + unread}
-        if len(set(levels(filled, self.cuts_under(rule)).tolist())) == 1:
-            return replace(found, reasons=(*found.reasons, Reason("loss-does-not-matter", facts)))
-        reasons = (*found.reasons, Reason("trust.language-not-read", facts))
-        return replace(found, state="incomplete", draws=None, levels=None, level=None, reasons=reasons)
+        filled = [(value * n + fill) / (n + unread) for fill in (0, unread)]
+        return after_unread_languages(found, (unread, n + unread), filled, self.cuts_under(rule))
 
     def _details(self, rule: Rule) -> Mapping[str, Json]:
         own = "own" if self.model else "refitted" if rule == "sound" else "printed"

@@ -24,9 +24,11 @@ from trustgauge.data.terms import (
     TermSource,
     count_english,
     topic_questions,
+    without_code,
 )
 from trustgauge.methods.trust.issues.issue import CELLS, TALK, Grain, IssueAssessment, IssueSettings
 from trustgauge.methods.trust.levels import assess_mean, levels
+from trustgauge.methods.trust.missing_data import after_unread_languages
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import Interval, Json, Reason, Rule
 from trustgauge.stats import stream
@@ -38,6 +40,7 @@ HEARD = ("answered", "refused", "empty")
 CORPUS = "corpus"
 """That the longest dialog of the corpus says what is long."""
 KNOWN = 0.3  # share of listed terms below which the lists are not those of the language, unless it is English
+FEWEST_TERMS = 12  # of an utterance below which nobody can tell its language
 MARKS = {
     "complexity_score": pl.Float64(),
     "complexity_utterances": pl.List(pl.Float64),
@@ -45,20 +48,23 @@ MARKS = {
     "complexity_known": pl.Int64(),
     "complexity_words": pl.Int64(),
     "complexity_english": pl.Int64(),
+    "complexity_unread": pl.Int64(),
     "complexity_user": pl.Float64(),
 }
 """Columns of marks: of the turn, of each of the bot's utterances (null if undefined), how many terms they
 have, how many of those are in a list, how many words and how many of those are English by form
-(`data.terms.english`), and of what the user said, which is shown and never counted."""
+(`data.terms.english`), how many utterances are in a language that the lists do not know, and of what the user
+said, which is shown and never counted."""
 SILENT = {
     "complexity_utterances": pl.lit([], dtype=pl.List(pl.Float64)),
     "complexity_terms": pl.lit(0),
     "complexity_known": pl.lit(0),
     "complexity_words": pl.lit(0),
     "complexity_english": pl.lit(0),
+    "complexity_unread": pl.lit(0),
 }
 """Marks of a turn of talk in which the bot said nothing; its score is undefined."""
-COUNTS = ("terms", "known", "words", "english")
+COUNTS = ("terms", "known", "words", "english", "unread")
 UTTERANCE = {"text": pl.String(), "score": pl.Float64(), **dict.fromkeys(COUNTS, pl.Int64())}
 
 Weight = Annotated[float, Field(ge=0, le=1)]
@@ -67,8 +73,9 @@ Weight = Annotated[float, Field(ge=0, le=1)]
 class Complexity(IssueSettings):
     """Conversation complexity: demanding terms and long dialogs are the risk.
 
-    Terms of the domain, common terms and stop words weigh 1, .5 and 0. An utterance without terms is
-    undefined and left out, and so is a dialog without a defined turn. A turn counts as one whether or not
+    Terms of the domain, common terms and stop words weigh 1, .5 and 0; code is no language and has none. An
+    utterance without terms, or in a language that the lists do not know, is undefined and left out, and so is
+    a dialog without a defined turn. A turn counts as one whether or not
     the bot said something in it; a turn whose answer was lost does not count.
 
     A dialog of `max_turns`, or of `USUAL_TURNS` if the plan does not say, counts 1 in its length, and so
@@ -146,23 +153,26 @@ class Complexity(IssueSettings):
             )
         )
 
-    def _weighed(self, lists: TermLists, text: str) -> tuple[float | None, int, int, int, int]:
+    def _weighed(self, lists: TermLists, text: str) -> tuple[float | None, int, int, int, int, int]:
         """The complexity of an utterance, and its `COUNTS`."""
-        terms, counted = lists.terms(text), count_english(text)
+        prose = without_code(text)
+        terms, counted = lists.terms(prose), count_english(prose)
         if not terms:
-            return None, 0, 0, *counted
+            return None, 0, 0, *counted, 0
         kinds = [kind for _, kind in terms]
         counts = [kinds.count(kind) for kind in KINDS]
         total = sum(weight * count for weight, count in zip(self.weights, counts, strict=True))
         listed = sum(term in lists for term, _ in terms)
-        return total / len(kinds), len(kinds), listed, *counted
+        if len(terms) >= FEWEST_TERMS and _is_unknown((len(terms), listed), counted):
+            return None, len(kinds), listed, *counted, 1
+        return total / len(kinds), len(kinds), listed, *counted, 0
 
     def cells(self, turns: pl.DataFrame) -> pl.DataFrame:
-        """Four cells for each dialog, by key.
+        """Five cells for each dialog, by key.
 
         "turn": defined turns and the sum of their scores. "recorded" or "asked": turns of a record, or of
         a conversation with a live bot. "terms": terms, and how many of them are listed. "words": words, and
-        how many of them are English.
+        how many of them are English. "unread": utterances, and how many of them are in an unknown language.
         """
         recorded = (pl.col("only") != "") if "only" in turns.columns else pl.lit(value=False)
         took_place = turns.filter((pl.col("purpose") == TALK) & pl.col("status").is_in(HEARD))
@@ -176,6 +186,10 @@ class Complexity(IssueSettings):
             words=pl.struct(
                 n=pl.col("complexity_words").sum(), total=pl.col("complexity_english").sum().cast(pl.Float64)
             ),
+            unread=pl.struct(
+                n=pl.col("complexity_utterances").list.len().sum().cast(pl.Int64),
+                total=pl.col("complexity_unread").sum().cast(pl.Float64),
+            ),
             length_key=pl.when(recorded.any()).then(pl.lit("recorded")).otherwise(pl.lit("asked")),
         )
         names = {
@@ -183,6 +197,7 @@ class Complexity(IssueSettings):
             "length": pl.col("length_key"),
             "terms": pl.lit("terms"),
             "words": pl.lit("words"),
+            "unread": pl.lit("unread"),
         }
         frames = [
             sums.select("service", "part", "cluster", pl.col(value).struct.unnest(), key=key)
@@ -196,7 +211,7 @@ class Complexity(IssueSettings):
         dialogs = _dialogs(cells, lengths, most)
         terms, listed = _sums(cells.filter(pl.col("key") == "terms"))
         said, known = _sums(cells.filter(pl.col("key") == "words"))
-        if terms >= FEWEST_TO_TELL and listed < KNOWN * terms and known < ENGLISH * said:
+        if terms >= FEWEST_TO_TELL and _is_unknown((terms, listed), (said, known)):
             reason = Reason("trust.language-unknown", {"listed": listed / terms, "terms": int(terms)})
             return IssueAssessment("not applicable", Interval(None, None, None, 0), reasons=(reason,))
         details: dict[str, Json] = {
@@ -210,7 +225,15 @@ class Complexity(IssueSettings):
         cuts = self.cuts_under(rule)
         found = dialogs.group_by("cluster").agg(n=pl.len().cast(pl.Int64), total=pl.col("score").sum())
         assessed = assess_mean(found.sort("cluster"), cuts, resampling, details)
-        return _as_longest_varies(assessed, dialogs, cuts, resampling) if source == CORPUS else assessed
+        if source == CORPUS:
+            return _as_longest_varies(assessed, dialogs, cuts, resampling)
+        utterances, unread = _sums(cells.filter(pl.col("key") == "unread"))
+        value, turn = assessed.score.value, details["turn_complexity"]
+        if rule != "sound" or value is None or not isinstance(turn, float):
+            return assessed
+        share = unread / utterances
+        filled = [value + share * (fill - turn) / 2 for fill in (0.0, 1.0)]
+        return after_unread_languages(assessed, (int(unread), int(utterances)), filled, cuts)
 
     def _most(self, lengths: pl.DataFrame, rule: Rule) -> tuple[int, str]:
         """The turns of a long dialog, and who says so: the plan, our usual number, or the corpus."""
@@ -279,6 +302,14 @@ def _dialogs(cells: pl.DataFrame, lengths: pl.DataFrame, most: int) -> pl.DataFr
         length=(pl.col("turns") / most).clip(upper_bound=1.0),
         score=pl.Series(scores, dtype=pl.Float64),
     )
+
+
+def _is_unknown(terms: tuple[float, float], words: tuple[float, float]) -> bool:
+    """Whether so many terms, of which so many are listed, are in a language that the lists do not know.
+
+    Dense English has few listed ones, too, but words that are English by form.
+    """
+    return terms[1] < KNOWN * terms[0] and words[1] < ENGLISH * words[0]
 
 
 def _sums(cells: pl.DataFrame) -> tuple[float, float]:

@@ -21,7 +21,14 @@ from typing import ClassVar
 
 import polars as pl
 
-from trustgauge.data.terms import TermLists, TermSource, count_english, in_another_language, words
+from trustgauge.data.terms import (
+    TermLists,
+    TermSource,
+    count_english,
+    in_another_language,
+    without_code,
+    words,
+)
 from trustgauge.methods.trust.issues.issue import CELLS, TALK, Grain, IssueAssessment, IssueSettings
 from trustgauge.methods.trust.levels import assess_mean
 from trustgauge.methods.trust.resampling import Resampling
@@ -178,17 +185,18 @@ def _common() -> TermLists:
 
 
 def _scored(texts: pl.Series) -> pl.DataFrame:
-    """Texts with their risk, words, and those of the words that are English."""
-    counts = [*map(count_english, texts)]
-    said = texts.alias("text").cast(pl.String).to_frame()
+    """Texts with their risk, words, and those of the words that are English; code is left out."""
+    prose = pl.Series("text", [without_code(one) for one in texts], dtype=pl.String)
+    counts = [*map(count_english, prose)]
     grade = pl.max_horizontal("index", "vocabulary")
     return (
-        said.with_columns(
+        prose.to_frame()
+        .with_columns(
             _index(),
             words=pl.Series([one for one, _ in counts], dtype=pl.Int64),
             english=pl.Series([one for _, one in counts], dtype=pl.Int64),
-            vocabulary=pl.Series([vocabulary_grade(text) for text in said["text"]], dtype=pl.Float64),
+            vocabulary=pl.Series([*map(vocabulary_grade, prose)], dtype=pl.Float64),
         )
         .with_columns(grade=pl.when(pl.col("index").is_not_null()).then(grade))
-        .select("text", "words", "english", score=(pl.col("grade") / HARDEST).clip(0.0, 1.0))
+        .select("words", "english", text=texts, score=(pl.col("grade") / HARDEST).clip(0.0, 1.0))
     )

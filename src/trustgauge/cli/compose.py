@@ -152,13 +152,7 @@ def _tested(composed: ComposedChain, options: dict[str, Any]) -> Any:
     agrees = composed.inference.agrees_with(level, state)
     against = composed.inference.contradicted_by(level, state)
     if options["as_json"]:
-        emit_json(
-            {
-                "inferred": inferred,
-                "measured": finished.document,
-                "agrees": agrees,
-            }
-        )
+        emit_json({"inferred": inferred, "measured": finished.document, "agrees": agrees})
     else:
         show_result(finished.document, finished.folder, options)
         predicted = " or ".join(composed.inference.levels)

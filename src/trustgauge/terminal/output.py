@@ -67,6 +67,23 @@ def say(lines: Any, options: dict[str, Any], *, err: bool = False) -> None:
     Console(stderr=err, highlight=False, soft_wrap=True).print(terminal.rich_text(lines))
 
 
+def say_under_heads(lines: Iterable[tuple[str, str]], options: dict[str, Any], *, err: bool = False) -> None:
+    """Print lines such as "wrote    plan.toml", each given as its head and what stands behind it."""
+    from trustgauge.reports import terminal
+
+    say([terminal.line(head, said) for head, said in lines], options, err=err)
+
+
+def say_or_emit(
+    facts: Any, lines: Iterable[tuple[str, str]], options: dict[str, Any], *, err: bool = False
+) -> None:
+    """What was done: with --json as one document, else in lines with heads."""
+    if options["as_json"]:
+        emit_json(facts)
+    else:
+        say_under_heads(lines, options, err=err)
+
+
 def show_result(document: RunDocument, folder: Path, options: dict[str, Any]) -> None:
     """The outcome on stdout; where the report lies on stderr."""
     from trustgauge.reports import terminal

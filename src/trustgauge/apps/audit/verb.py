@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trustgauge.terminal.options import access_options, confirm, load_environment, output_options
-from trustgauge.terminal.output import emit_json, exit_of, say, show_result
+from trustgauge.terminal.output import exit_of, say_or_emit, say_under_heads, show_result
 
 if TYPE_CHECKING:
     from trustgauge.run.audit import Audit
@@ -99,11 +99,11 @@ def audit_verb(name: str, **options: Any) -> Any:
         )
         after = f"fill in the column label, then {again} --by NAME"
         wrote = f"{export_to}: {count_with_noun(rows, 'answer', 'answers')}"
-        return _lines([("wrote", wrote), ("next", after)], {"rows": rows}, options)
+        return say_or_emit({"rows": rows}, [("wrote", wrote), ("next", after)], options)
     if import_from is not None:
         added = labelling.import_labels(import_from)
         if not options["as_json"]:
-            _lines([("stored", f"{count_with_noun(added, 'label', 'labels')} in {folder}")], {}, options)
+            say_under_heads([("stored", f"{count_with_noun(added, 'label', 'labels')} in {folder}")], options)
     elif options["judge"]:
         _judge(audit, sample, options)
     else:
@@ -156,19 +156,18 @@ def _judge(audit: Audit, sample: AuditSample, options: dict[str, Any]) -> None:
         "answers of these styles"
     )
     if not options["as_json"]:
-        _lines([("judge", said)], {}, options, err=True)
+        say_under_heads([("judge", said)], options, err=True)
 
 
 def _page(labelling: Labelling, options: dict[str, Any]) -> None:
     from trustgauge.apps.audit.page import serve
-    from trustgauge.reports import terminal
 
     def ready(address: str) -> None:
         lines = [
             ("page", address),
             ("keys", "1, 2, 3 and so on label the answer; u takes back; q ends; Ctrl-C stops here"),
         ]
-        say([terminal.line(head, said) for head, said in lines], options, err=True)
+        say_under_heads(lines, options, err=True)
 
     serve(labelling, options["port"], ready)
 
@@ -201,21 +200,10 @@ def _tell(labelling: Labelling, options: dict[str, Any], *, err: bool = False) -
         then = "which may keep the level open: label them with --blanks"
         lines.append(("blank", f"{blank} passed over, {then}"))
     lines += [("differ", f"{said}: {question}") for question, said in _disputed(labelling)]
-    _lines(lines, facts, options, err=err)
+    say_or_emit(facts, lines, options, err=err)
 
 
 def _disputed(labelling: Labelling) -> Iterator[tuple[str, str]]:
     from trustgauge.run.labelling import disputes
 
     yield from disputes(labelling.sample.items, labelling.audit.labels)
-
-
-def _lines(
-    lines: list[tuple[str, str]], facts: dict[str, Any], options: dict[str, Any], *, err: bool = False
-) -> None:
-    from trustgauge.reports import terminal
-
-    if options["as_json"]:
-        emit_json(facts)
-        return
-    say([terminal.line(head, said) for head, said in lines], options, err=err)

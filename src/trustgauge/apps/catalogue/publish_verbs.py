@@ -22,7 +22,7 @@ from trustgauge.errors import (
     UnavailableError,
 )
 from trustgauge.terminal.options import output_options
-from trustgauge.terminal.output import emit_json, say
+from trustgauge.terminal.output import say_or_emit
 
 if TYPE_CHECKING:
     from trustgauge.apps.catalogue.store import CatalogueStore
@@ -94,7 +94,7 @@ def publish_verb(name: str, to: str, **options: Any) -> None:
     signed = [("signed", f"by {reply['signed_by']}")] if reply.get("signed_by") else []
     lines = [("publish", f"{reply['run']}: {_new(reply['changed'])}"), *signed]
     where = [f"{_base(to)}r/{one}/" for one in reply["changed"]] if _is_address(to) else []
-    _say([*lines, *(("page", one) for one in where)], {**reply, "pages": where}, options)
+    say_or_emit({**reply, "pages": where}, [*lines, *(("page", one) for one in where)], options)
 
 
 @click.command("withdraw")
@@ -112,8 +112,9 @@ def withdraw_verb(name: str, reason: str, to: str, **options: Any) -> None:
     """
     if _is_address(to):
         names = [name] if "." in name else _ratings_of(to, name)
+        note = json.dumps({"kind": "withdrawal", "text": reason}).encode()
         for one in names:
-            _send(to, f"api/v1/ratings/{quote(one, safe='')}/notes", _note(reason))
+            _send(to, f"api/v1/ratings/{quote(one, safe='')}/notes", note)
     else:
         store = _store(Path(to))
         try:
@@ -124,7 +125,8 @@ def withdraw_verb(name: str, reason: str, to: str, **options: Any) -> None:
             store.close()
     if not names:
         raise CatalogueError("there is no such rating in this catalogue", got=name)
-    _say([("withdraw", one) for one in names], {"withdrawn": names, "reason": reason}, options)
+    facts = {"withdrawn": names, "reason": reason}
+    say_or_emit(facts, [("withdraw", one) for one in names], options)
 
 
 def _new(changed: Sequence[str]) -> str:
@@ -169,10 +171,6 @@ def _bundle(folder: Path) -> bytes:
         return text.encode()
     check_signature(signed, text.encode(), json.loads(text), None)
     return bundle_text(text, signed, []).encode()
-
-
-def _note(reason: str) -> bytes:
-    return json.dumps({"kind": "withdrawal", "text": reason}).encode()
 
 
 def _ratings_of(to: str, run: str) -> list[str]:
@@ -237,12 +235,3 @@ def _read(data: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return record if isinstance(record, dict) else {}
-
-
-def _say(lines: list[tuple[str, str]], facts: dict[str, Any], options: dict[str, Any]) -> None:
-    from trustgauge.reports import terminal
-
-    if options["as_json"]:
-        emit_json(facts)
-        return
-    say([terminal.line(head, said) for head, said in lines], options)

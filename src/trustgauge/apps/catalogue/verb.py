@@ -10,7 +10,7 @@ import click
 
 from trustgauge import plugins
 from trustgauge.terminal.options import output_options
-from trustgauge.terminal.output import emit_json, say, working
+from trustgauge.terminal.output import say_or_emit, say_under_heads, working
 
 if TYPE_CHECKING:
     from trustgauge.apps.catalogue.store import CatalogueStore, Role
@@ -102,14 +102,13 @@ def serve_verb(**options: Any) -> None:
 def _act(store: CatalogueStore, url: str, options: dict[str, Any]) -> None:
     if options["token_for"]:
         token = store.make_token(options["token_for"], options["role"])
-        if options["as_json"]:
-            emit_json({"name": options["token_for"], "role": options["role"], "token": token})
-        else:
-            _say([("token", token), ("note", "shown this once; the catalogue keeps its hash")], options)
+        facts = {"name": options["token_for"], "role": options["role"], "token": token}
+        lines = [("token", token), ("note", "shown this once; the catalogue keeps its hash")]
+        say_or_emit(facts, lines, options)
         return
     if options["revoke"]:
         store.revoke_token(options["revoke"])
-        _say([("revoked", options["revoke"])], options)
+        say_under_heads([("revoked", options["revoke"])], options)
         return
     if options["demo"]:
         _demo(options)
@@ -122,7 +121,7 @@ def _act(store: CatalogueStore, url: str, options: dict[str, Any]) -> None:
             FolderReader(store, options["ratings"]).take_in()
             address = _slashed(options["address"])
             count = freeze(store, options["ratings"], options["freeze"], address=address, show=show)
-        _say([("wrote", f"{options['freeze']}: {count:,} files")], options)
+        say_under_heads([("wrote", f"{options['freeze']}: {count:,} files")], options)
         return
     if options["mcp"]:
         _answer_assistant(store, options)
@@ -149,7 +148,7 @@ def _demo(options: dict[str, Any]) -> None:
     from trustgauge.apps.catalogue.demo import rate_demo
 
     for line in rate_demo(options["ratings"]):
-        _say([("demo", line)], options, err=True)
+        say_under_heads([("demo", line)], options, err=True)
 
 
 def _serve(store: CatalogueStore, url: str, options: dict[str, Any]) -> None:
@@ -173,13 +172,13 @@ def _serve(store: CatalogueStore, url: str, options: dict[str, Any]) -> None:
 
     def ready(address: str) -> None:
         runs = [("runs", f"{address}runs/")] if options["allow_runs"] else []
-        _say([("page", address), *runs, ("stop", "Ctrl-C")], options, err=True)
+        say_under_heads([("page", address), *runs, ("stop", "Ctrl-C")], options, err=True)
 
     def announce(new: int) -> None:
         words = "1 new run is being read; its ratings appear then"
         if new > 1:
             words = f"{new:,} new runs are being read; ratings appear one run after the other"
-        _say([("note", words)], options, err=True)
+        say_under_heads([("note", words)], options, err=True)
 
     server = CatalogueServer(store, url, served, allow_runs=options["allow_runs"], announce=announce)
     server.run(options["listen"], options["port"], ready)
@@ -219,9 +218,3 @@ def _default_database(ratings: Path) -> str:
 
     ratings.mkdir(parents=True, exist_ok=True)
     return default_database(ratings)
-
-
-def _say(lines: list[tuple[str, str]], options: dict[str, Any], *, err: bool = False) -> None:
-    from trustgauge.reports import terminal
-
-    say([terminal.line(head, said) for head, said in lines], options, err=err)

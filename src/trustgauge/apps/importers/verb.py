@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from trustgauge import plugins
-from trustgauge.terminal.output import emit_json, say
+from trustgauge.terminal.output import emit_json, say_under_heads
 
 READ = {
     "dialogs": {"dialogs": "dialogs", "user": "utterances of users", "bot": "answers"},
@@ -119,7 +119,6 @@ def import_verb(form: str, file: Path, folder: Path | None, **options: Any) -> N
 
 
 def _tell(document: dict[str, Any], folder: Path, options: dict[str, Any]) -> None:
-    from trustgauge.reports import terminal
     from trustgauge.reports.sanitize import count_with_noun
     from trustgauge.reports.sanitize import name as in_line
 
@@ -164,7 +163,7 @@ def _tell(document: dict[str, Any], folder: Path, options: dict[str, Any]) -> No
     if counts["redacted"]:
         lines.append(("masked", f"keys, tokens and what --redact names in {counts['redacted']:,} texts"))
     lines += [("wrote", str(folder)), ("next", following)]
-    say([terminal.line(head, said) for head, said in lines], options)
+    say_under_heads(lines, options)
 
 
 def _many(document: dict[str, Any], kind: str) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trustgauge.terminal.output import emit_json, say
+from trustgauge.terminal.output import emit_json, say_under_heads
 
 if TYPE_CHECKING:
     from trustgauge.apps.properties.raw_statements import Role
@@ -140,10 +140,8 @@ def _similarity(given: str) -> Similarity:
     return similarity
 
 
-def _tell(report: Mapping[str, Any], output: Path, options: Mapping[str, Any]) -> None:
+def _tell(report: Mapping[str, Any], output: Path, options: dict[str, Any]) -> None:
     """The counts of every step, and what a person has to do."""
-    from trustgauge.reports import terminal
-
     lines = []
     for step, head in HEADS.items():
         counts = {name: value for name, value in report.get(step, {}).items() if isinstance(value, int)}
@@ -153,4 +151,4 @@ def _tell(report: Mapping[str, Any], output: Path, options: Mapping[str, Any]) -
         lines.append(("person", f"{one['rows']:,} {mark}: {one['do']}"))
     done = report["properties"]
     lines.append(("written", f"{output}: {done['rows']:,} properties, {done['waiting']:,} wait for a person"))
-    say([terminal.line(head, said) for head, said in lines], dict(options))
+    say_under_heads(lines, options)

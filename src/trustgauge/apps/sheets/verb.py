@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trustgauge.terminal.options import plan_of, plan_options
-from trustgauge.terminal.output import emit_json, say
+from trustgauge.terminal.output import say_or_emit
 
 if TYPE_CHECKING:
     from trustgauge.apps.sheets.manual_answers import ExportSummary, ImportSummary
@@ -59,22 +59,13 @@ def ask_verb(target: str, service: str, **options: Any) -> None:
     if export_to is not None:
         batch = manual_answers.PendingRows(options["batch"], options["every"], options["force"])
         written = manual_answers.export(prepared, service, export_to, options["ratings"], batch)
-        _tell(written, _exported(written, f"trustgauge ask {target} {service} --import {export_to}"), options)
+        after = f"trustgauge ask {target} {service} --import {export_to}"
+        say_or_emit(written.facts(), _exported(written, after), options)
         return
     now = datetime.now(UTC)
     source = manual_answers.SheetSource(options["by"], now, options["fresh"])
     taken = manual_answers.import_answers(prepared, service, import_from, options["ratings"], source)
-    _tell(taken, _imported(taken, target), options)
-
-
-def _tell(done: ExportSummary | ImportSummary, lines: list[tuple[str, str]], options: dict[str, Any]) -> None:
-    """What was done, on stdout: one JSON document, or a line each."""
-    from trustgauge.reports import terminal as text
-
-    if options["as_json"]:
-        emit_json(done.facts())
-        return
-    say([text.line(head, said) for head, said in lines], options)
+    say_or_emit(taken.facts(), _imported(taken, target), options)
 
 
 def _exported(done: ExportSummary, after: str) -> list[tuple[str, str]]:

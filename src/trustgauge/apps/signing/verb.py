@@ -78,7 +78,7 @@ def key_verb(file: Path) -> None:
     "--trust-config", type=FILE, help="Configuration of a Sigstore instance other than the public one."
 )
 @output_options
-def sign_verb(name: str, key: Path | None, sigstore: bool, trust_config: Path | None, **options: Any) -> Any:
+def sign_verb(name: str, key: Path | None, sigstore: bool, trust_config: Path | None, **options: Any) -> None:
     """Recompute a rating and sign it if it agrees. Sends requests only with --sigstore.
 
     \b
@@ -110,24 +110,20 @@ def sign_verb(name: str, key: Path | None, sigstore: bool, trust_config: Path | 
     if secret is None:
         from trustgauge.run.sigstore_bundle import BUNDLE, sign_statement
 
-        write_file(folder / BUNDLE, sign_statement(statement(rating, document, at), trust_config) + "\n")
-        if options["as_json"]:
-            emit_json({"file": str(folder / BUNDLE)})
-            return None
-        click.echo(f"{'signed':<9}{document['run']['id']}, {verdict.answers:,} answers re-derived first")
-        click.echo(f"{'wrote':<9}{folder / BUNDLE}")
-        return None
-    envelope = seal(rating, document, secret, at)
-    public = secret.public_key().public_bytes_raw()
-    content = {"envelope": envelope, "key": b64encode(public).decode()}
-    write_file(folder / ENVELOPE, canonical(content) + "\n")
+        file, key_facts = folder / BUNDLE, {}
+        content = sign_statement(statement(rating, document, at), trust_config)
+    else:
+        public = secret.public_key().public_bytes_raw()
+        file, key_facts = folder / ENVELOPE, {"key": key_id(public)}
+        envelope = seal(rating, document, secret, at)
+        content = canonical({"envelope": envelope, "key": b64encode(public).decode()})
+    write_file(file, content + "\n")
     if options["as_json"]:
-        emit_json({"file": str(folder / ENVELOPE), "key": key_id(public)})
-        return None
-    click.echo(f"{'signed':<9}{document['run']['id']}, {verdict.answers:,} answers re-derived first")
-    click.echo(f"{'key':<9}{key_id(public)}")
-    click.echo(f"{'wrote':<9}{folder / ENVELOPE}")
-    return None
+        emit_json({"file": str(file), **key_facts})
+        return
+    signed = {"signed": f"{document['run']['id']}, {verdict.answers:,} answers re-derived first"}
+    for head, words in {**signed, **key_facts, "wrote": file}.items():
+        click.echo(f"{head:<9}{words}")
 
 
 @click.command("prove")

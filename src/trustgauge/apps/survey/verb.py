@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from trustgauge.errors import StoreError
-from trustgauge.terminal.output import emit_json, say
+from trustgauge.terminal.output import emit_json, say_under_heads
 
 WAYS = ("plurality", "borda", "approval", "copeland", "kemeny", "schulze")
 PROFILES = ("privacy-first", "fairness-first", "easy-to-talk-to", "safe-language")
@@ -71,9 +71,7 @@ def survey_verb(file: Path, output: Path | None, **options: Any) -> None:
     if options["as_json"]:
         emit_json(document)
     elif not options["quiet"]:
-        from trustgauge.reports import terminal
-
-        say([terminal.line(head, said) for head, said in _summary_lines(document, output)], options)
+        say_under_heads(_summary_lines(document, output), options)
 
 
 def _write(output: Path, text: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trustgauge.terminal.output import emit_json, say
+from trustgauge.terminal.output import say_or_emit, say_under_heads
 
 if TYPE_CHECKING:
     from trustgauge.apps.train.kinds import Kind
@@ -81,26 +81,17 @@ def train_verb(model: str, table: Path, folder: Path, **options: Any) -> None:
     a model reveals them.
     """
     from trustgauge.apps.train.kinds import KINDS, Effort
-    from trustgauge.reports import terminal
 
     def tell(said: str) -> None:
         if not options["quiet"]:
-            say([terminal.line("train", said)], options, err=True)
+            say_under_heads([("train", said)], options, err=True)
 
     kind = KINDS[model]
     data = _table(table, options, kind)
     effort = Effort(options["epochs"] or kind.epochs, options["seed"], options["held_out"])
     card = kind.trainer()(data, folder, effort, tell=tell)
-    if options["as_json"]:
-        emit_json(card)
-    else:
-        say([terminal.line(head, said) for head, said in _card_lines(kind, card, folder)], options)
-
-
-def _card_lines(kind: Kind, card: Mapping[str, Any], folder: Path) -> Sequence[tuple[str, str]]:
-    """The lines of a card: the kind's own, or those of a scorer."""
     explain = kind.teller()
-    return explain(card, folder) if explain else _results(card, folder, kind.use)
+    say_or_emit(card, explain(card, folder) if explain else _results(card, folder, kind.use), options)
 
 
 def _table(table: Path, options: Mapping[str, Any], kind: Kind) -> Any:

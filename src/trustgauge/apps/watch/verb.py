@@ -12,7 +12,16 @@ import click
 
 from trustgauge.errors import PlanError
 from trustgauge.terminal.options import access_options, confirm_plan, plan_of, plan_options
-from trustgauge.terminal.output import Exit, emit_json, exit_of, first_exit, progress_display, say
+from trustgauge.terminal.output import (
+    Exit,
+    emit_json,
+    exit_of,
+    first_exit,
+    progress_display,
+    say,
+    say_or_emit,
+    say_under_heads,
+)
 
 if TYPE_CHECKING:
     from trustgauge.apps.watch.watcher import LookOutcome, Watcher, WatchOptions
@@ -162,24 +171,20 @@ def _once(watch: Watcher, hook: list[str], options: dict[str, Any]) -> Exit | No
 def _wait(watch: Watcher, options: dict[str, Any]) -> None:
     """Say that a log has not grown enough."""
     new, wanted = watch.new(), watch.terms.grown
-    if options["as_json"]:
-        emit_json({"event": "waiting", "watch": watch.key, "new": new, "wanted": wanted})
-        return
-    from trustgauge.reports import terminal
-
-    say([terminal.line("waits", f"{new} of {wanted} new utterances of the bot")], options)
+    facts = {"event": "waiting", "watch": watch.key, "new": new, "wanted": wanted}
+    say_or_emit(facts, [("waits", f"{new} of {wanted} new utterances of the bot")], options)
 
 
 def _announce(watch: Watcher, options: dict[str, Any]) -> None:
     """Say what is watched, and what is promised."""
     from trustgauge.apps.watch import sentences
     from trustgauge.apps.watch.state import ERROR
-    from trustgauge.reports import terminal
 
     if options["quiet"] or options["as_json"]:
         return
-    lines = [terminal.line("watch", f"{watch.plan.name} · {sentences.promise(watch.terms.looks, ERROR)}")]
-    say([*lines, terminal.line("page", str(watch.terms.ratings / "watch.html"))], options, err=True)
+    promise = f"{watch.plan.name} · {sentences.promise(watch.terms.looks, ERROR)}"
+    page = str(watch.terms.ratings / "watch.html")
+    say_under_heads([("watch", promise), ("page", page)], options, err=True)
 
 
 def _tell(seen: LookOutcome, hook: list[str], options: dict[str, Any]) -> None:

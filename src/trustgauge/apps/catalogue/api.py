@@ -143,7 +143,7 @@ class Api:
             rows = rows.filter(both.str.to_lowercase().str.contains(words, literal=True))
         start = int(asked.get("after") or 0)
         limit = _limit(request)
-        shown = [name for name in exports_columns() if name in rows.columns]
+        shown = [name for name in EVIDENCE if name in rows.columns]
         listed = json.loads(rows.select(shown).slice(start, limit).write_json())
         content = {"total": rows.height, "rows": listed}
         after = str(start + limit) if start + limit < rows.height else ""
@@ -166,24 +166,18 @@ class Api:
         from trustgauge.run.paired import compare_ratings
 
         a, b = (request.query_params.get(name, "")[:100] for name in ("a", "b"))
-        try:
-            if a or b:
-                if not (self.store.rating(a) and self.store.rating(b)):
-                    raise Problem(404, "catalogue.not-found", "There is no such rating")
-                return JSONResponse(compare_ratings(self.site.ratings, a, b, self.site.today()))
+        if not (a or b):
             return JSONResponse(self.site.comparison())
-        except TrustgaugeError as error:
-            raise _of_error(error) from error
+        if not (self.store.rating(a) and self.store.rating(b)):
+            raise Problem(404, "catalogue.not-found", "There is no such rating")
+        return JSONResponse(compare_ratings(self.site.ratings, a, b, self.site.today()))
 
     def compose(self, request: Request) -> Response:
         """What `trustgauge compose` infers for a chain "A > B"."""
-        try:
-            asked = request.query_params
-            parts = [asked.get(f"s{number}", "") for number in range(1, 5)]  # as the form of the page says it
-            chain = (asked.get("chain", "") or " > ".join(filter(None, parts)))[:1000]
-            return JSONResponse(self.site.infer_chain(chain).facts(self.site.ratings))
-        except TrustgaugeError as error:
-            raise _of_error(error) from error
+        asked = request.query_params
+        parts = [asked.get(f"s{number}", "") for number in range(1, 5)]  # as the form of the page says it
+        chain = (asked.get("chain", "") or " > ".join(filter(None, parts)))[:1000]
+        return JSONResponse(self.site.infer_chain(chain).facts(self.site.ratings))
 
     def personal(self, request: Request) -> Response:
         """What `trustgauge compare --order` says."""
@@ -195,11 +189,8 @@ class Api:
         places = [request.query_params.get(f"p{number}", "") for number in range(1, 9)]
         if any(places) and not order:  # as the form of the page says it
             order, profile = " > ".join(filter(None, places))[:200], ""
-        try:
-            whom = ProfileQuery(profile=profile, order=order, rule=rule)
-            return JSONResponse(rate_for_profile(self.site.ratings, whom, self.site.today()))
-        except TrustgaugeError as error:
-            raise _of_error(error) from error
+        whom = ProfileQuery(profile=profile, order=order, rule=rule)
+        return JSONResponse(rate_for_profile(self.site.ratings, whom, self.site.today()))
 
     def changes(self, request: Request) -> Response:
         """What was published, corrected, withdrawn and replied, oldest first."""
@@ -217,10 +208,7 @@ class Api:
         """Take in a document, or a bundle of `trustgauge prove`. Publishing it again changes nothing."""
         name = await self.allow(request, "assessor")
         body = await _body(request)
-        try:
-            document, key = await run_in_threadpool(_signed_document, body, await request.body())
-        except TrustgaugeError as error:
-            raise _of_error(error) from error
+        document, key = await run_in_threadpool(_signed_document, body, await request.body())
         if self.options.keys and key not in self.options.keys:
             must = f"signed by {' or '.join(sorted(self.options.keys))}"
             raise Problem(
@@ -229,7 +217,7 @@ class Api:
         try:
             changed = await run_in_threadpool(self.store.add, document, actor=name)
         except CatalogueError as error:
-            raise _of_error(error, 409 if isinstance(error, PublishedError) else 422) from error
+            raise problem_of(error, 409 if isinstance(error, PublishedError) else 422) from error
         run = document["run"]["id"]
         if changed and key:
             await run_in_threadpool(self.store.record, name, "signature", f"{run} {key}")
@@ -276,12 +264,7 @@ class Api:
         """Tell an address of every change from now on; the answer holds the secret, this once."""
         name = await self.allow(request, "admin")
         url = (await _body(request)).get("url")
-        try:
-            hook, secret = await run_in_threadpool(
-                add_webhook, self.store, url if isinstance(url, str) else ""
-            )
-        except TrustgaugeError as error:
-            raise _of_error(error) from error
+        hook, secret = await run_in_threadpool(add_webhook, self.store, url if isinstance(url, str) else "")
         await run_in_threadpool(self.store.record, name, "webhook", hook)
         return JSONResponse({"id": hook, "secret": secret}, 201)
 
@@ -506,11 +489,6 @@ def openapi_text() -> str:
     return package_text(__package__, "openapi.json")
 
 
-def exports_columns() -> tuple[str, ...]:
-    """Columns of the evidence that are published."""
-    return EVIDENCE
-
-
 async def _body(request: Request) -> dict[str, Any]:
     if request.headers.get("Content-Type", "").partition(";")[0].strip() != "application/json":
         raise Problem(415, "catalogue.media-type", "The body must be application/json")
@@ -566,7 +544,8 @@ def _text(value: Any) -> str:
     return value
 
 
-def _of_error(error: TrustgaugeError, status: int = 422) -> Problem:
+def problem_of(error: TrustgaugeError, status: int = 422) -> Problem:
+    """An error of ours as the API tells it."""
     if error.faults:
         faults = [{"what": one.what, "must": one.must, "do": one.do} for one in error.faults]
         return Problem(status, error.code, error.faults[0].what, faults=faults)

@@ -27,7 +27,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from trustgauge.apps.catalogue import exports, feed
-from trustgauge.apps.catalogue.api import Api, Problem
+from trustgauge.apps.catalogue.api import Api, Problem, problem_of
 from trustgauge.apps.catalogue.chat_pages import ChatPages
 from trustgauge.apps.catalogue.forms import DATA_POLICY, page_response, read_form
 from trustgauge.apps.catalogue.label_pages import LabelPages
@@ -304,9 +304,9 @@ async def _problem(request: Request, error: Exception) -> Response:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    """An error of ours that a page did not expect: what was asked for cannot be made."""
+    """An error of ours: what was asked for cannot be made."""
     assert isinstance(error, TrustgaugeError)
-    return problem_response(422, error.code, error.what, must=error.must, got=error.got, do=error.do)
+    return await _problem(request, problem_of(error))
 
 
 async def _failed(request: Request, error: Exception) -> Response:

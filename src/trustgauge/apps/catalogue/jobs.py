@@ -21,7 +21,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import RowMapping, or_, select, update
+from sqlalchemy import RowMapping, Select, or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from trustgauge.apps.catalogue.schema import EVENTS, JOBS
@@ -95,42 +95,28 @@ class JobQueue:
 
     def job(self, name: str) -> dict[str, Any] | None:
         """What is known of a job: its state, its run, and the last event of each part."""
-        with self.store.engine.connect() as connection:
-            row = connection.execute(select(JOBS).where(JOBS.c.id == name)).mappings().first()
-        return None if row is None else _facts(row)
+        return next((_facts(row) for row in self.store.rows(select(JOBS).where(JOBS.c.id == name))), None)
 
     def jobs(self) -> list[dict[str, Any]]:
         """All jobs, the newest first."""
-        with self.store.engine.connect() as connection:
-            rows = connection.execute(select(JOBS).order_by(JOBS.c.began.desc()).limit(100)).mappings().all()
-        return [_facts(row) for row in rows]
+        return [_facts(row) for row in self.store.rows(select(JOBS).order_by(JOBS.c.began.desc()).limit(100))]
 
     def events(self, name: str, after: int = 0, limit: int = 500) -> list[tuple[int, str]]:
         """Events of a job behind a number."""
-        with self.store.engine.connect() as connection:
-            rows = connection.execute(
-                select(EVENTS.c.number, EVENTS.c.data)
-                .where(EVENTS.c.job == name, EVENTS.c.number > after)
-                .order_by(EVENTS.c.number)
-                .limit(limit)
-            ).all()
-        return [(int(number), str(data)) for number, data in rows]
+        rows = self.store.rows(_events_of(name).where(EVENTS.c.number > after).limit(limit))
+        return [(int(row["number"]), str(row["data"])) for row in rows]
 
     def progress(self, name: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
         """How far each part of a job is, what else happened, and the number of the last event."""
         parts: dict[str, dict[str, Any]] = {}
         others: list[dict[str, Any]] = []
         last = 0
-        with self.store.engine.connect() as connection:
-            rows = connection.execute(
-                select(EVENTS.c.number, EVENTS.c.data).where(EVENTS.c.job == name).order_by(EVENTS.c.number)
-            )
-            for number, data in rows:
-                last, event = int(number), json.loads(data)
-                if event["event"] == "progress":
-                    parts[event["part"]] = event
-                else:
-                    others.append(event)
+        for row in self.store.rows(_events_of(name)):
+            last, event = int(row["number"]), json.loads(row["data"])
+            if event["event"] == "progress":
+                parts[event["part"]] = event
+            else:
+                others.append(event)
         return list(parts.values()), others[-50:], last
 
     def stop(self, name: str) -> None:
@@ -197,6 +183,10 @@ class JobQueue:
             error = "" if stopped else f"the worker exited unexpectedly ({self._worker.returncode})"
             values = {"state": state, "error": error, "ended": now(), "due": time.time() + SOONEST}
             connection.execute(update(JOBS).where(mine).values(**values))
+
+
+def _events_of(name: str) -> Select[Any]:
+    return select(EVENTS.c.number, EVENTS.c.data).where(EVENTS.c.job == name).order_by(EVENTS.c.number)
 
 
 def _facts(row: RowMapping) -> dict[str, Any]:

@@ -11,9 +11,11 @@ import json
 import re
 import secrets
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -126,6 +128,16 @@ class CatalogueStore:
     def close(self) -> None:
         self.engine.dispose()
 
+    def scalar(self, query: Select[Any]) -> Any:
+        """The first value that a query finds; None if it finds none."""
+        with self.engine.connect() as connection:
+            return connection.execute(query).scalar()
+
+    def rows(self, query: Select[Any]) -> Sequence[RowMapping]:
+        """All rows that a query finds."""
+        with self.engine.connect() as connection:
+            return connection.execute(query).mappings().all()
+
     def add(
         self,
         document: Any,
@@ -150,27 +162,21 @@ class CatalogueStore:
             CatalogueError: it is no rating document, cannot be shown, or changes what was published already.
         """
         checked = document if is_checked else check_document(document)
-        more: dict[str, Any] = {
-            "actor": actor,
-            "folder": folder,
-            "evidence": evidence,
-            "quotations": quotations,
-        }
+        add = partial(self._add, checked, actor, {"folder": folder, "evidence": evidence}, quotations)
         try:
-            return self._add(checked, **more)
+            return add()
         except IntegrityError:  # another process took in the same a moment ago
-            return self._add(checked, **more)
+            return add()
 
     def _add(
         self,
         checked: RunDocument,
-        *,
         actor: str,
-        folder: str,
-        evidence: bytes | None,
+        kept: Mapping[str, Any],
         quotations: Sequence[Sequence[Mapping[str, Any]]],
     ) -> list[str]:
         run, at = checked["run"], datetime.now(UTC).isoformat(timespec="microseconds")
+        folder = kept["folder"]
         header = canonical({**checked, "ratings": []})
         whole = fingerprint(checked)
         changed: list[str] = []
@@ -191,7 +197,7 @@ class CatalogueStore:
                     "published them; or a run with a different id",
                     do="`trustgauge rate --fresh` makes another run; `trustgauge withdraw` marks this one",
                 )
-            values = {"hash": whole, "header": header, "folder": folder, "evidence": evidence}
+            values = {"hash": whole, "header": header, **kept}
             if known is None:
                 connection.execute(RUNS.insert().values(id=run["id"], **values))
             else:
@@ -327,9 +333,7 @@ class CatalogueStore:
 
     def count(self, query: RatingQuery, today: date) -> int:
         """How many ratings a query finds."""
-        chosen = query.selection(today, func.count(), is_postgresql=self.is_postgresql)
-        with self.engine.connect() as connection:
-            return int(connection.execute(chosen).scalar_one())
+        return int(self.scalar(query.selection(today, func.count(), is_postgresql=self.is_postgresql)))
 
     def level_counts(self, query: RatingQuery, today: date) -> list[tuple[int, int]]:
         """Of what a query finds: each badness, best first, and how many ratings have it."""
@@ -343,13 +347,11 @@ class CatalogueStore:
 
     def run_hash(self, run: str) -> str:
         """The hash of a run's document; "" if it is not here."""
-        with self.engine.connect() as connection:
-            return connection.execute(select(RUNS.c.hash).where(RUNS.c.id == run)).scalar() or ""
+        return self.scalar(select(RUNS.c.hash).where(RUNS.c.id == run)) or ""
 
     def run_folder(self, run: str) -> str:
         """The folder of a run on this machine; "" if it was published from elsewhere, or is not here."""
-        with self.engine.connect() as connection:
-            return connection.execute(select(RUNS.c.folder).where(RUNS.c.id == run)).scalar() or ""
+        return self.scalar(select(RUNS.c.folder).where(RUNS.c.id == run)) or ""
 
     def choices(self) -> dict[str, list[tuple[str, int]]]:
         """What each filter can be set to, with the number of latest ratings; counted again after a change."""
@@ -374,10 +376,9 @@ class CatalogueStore:
                 .where(RATINGS.c.latest)
                 .group_by(RATINGS.c.languages)
             ).all()
-        counted: dict[str, int] = {}
+        counted: Counter[str] = Counter()
         for languages, count in spoken:
-            for code in languages.split():
-                counted[code] = counted.get(code, 0) + int(count)
+            counted.update(dict.fromkeys(languages.split(), int(count)))
         found["language"] = sorted(counted.items())
         self._choices = (last, found)
         return found
@@ -385,25 +386,13 @@ class CatalogueStore:
     def rating(self, name: str) -> CatalogueRating | None:
         """A rating by its id, with all that was said of it."""
         with self.engine.connect() as connection:
-            row = (
-                connection.execute(
-                    select(
-                        RATINGS,
-                        *(CONTENTS.c[name] for name in ("entry", "quotations", "card")),
-                        RUNS.c.header,
-                        RUNS.c.folder,
-                        RUNS.c.evidence.is_not(None).label("has_evidence"),
-                        SERVICES.c.name,
-                        SERVICES.c.testing,
-                    )
-                    .join(RUNS)
-                    .join(SERVICES)
-                    .join(CONTENTS)
-                    .where(RATINGS.c.id == name)
-                )
-                .mappings()
-                .first()
+            columns = (
+                *(CONTENTS.c[name] for name in ("entry", "quotations", "card")),
+                *(RUNS.c.header, RUNS.c.folder, RUNS.c.evidence.is_not(None).label("has_evidence")),
+                *(SERVICES.c.name, SERVICES.c.testing),
             )
+            found = select(RATINGS, *columns).join(RUNS).join(SERVICES).join(CONTENTS)
+            row = connection.execute(found.where(RATINGS.c.id == name)).mappings().first()
             if row is None:
                 return None
             notes = select(NOTES).where(NOTES.c.rating == name).order_by(NOTES.c.number)
@@ -441,37 +430,28 @@ class CatalogueStore:
 
     def evidence(self, run: str) -> bytes | None:
         """The evidence of a run as Parquet, if it was published."""
-        with self.engine.connect() as connection:
-            return connection.execute(select(RUNS.c.evidence).where(RUNS.c.id == run)).scalar()
+        found: bytes | None = self.scalar(select(RUNS.c.evidence).where(RUNS.c.id == run))
+        return found
 
     def service(self, slug: str) -> RowMapping | None:
         """A service by its name in addresses."""
-        with self.engine.connect() as connection:
-            return connection.execute(select(SERVICES).where(SERVICES.c.slug == slug)).mappings().first()
+        return next(iter(self.rows(select(SERVICES).where(SERVICES.c.slug == slug))), None)
 
     def services(self) -> Sequence[RowMapping]:
         """All services, by name."""
-        with self.engine.connect() as connection:
-            return (
-                connection.execute(select(SERVICES).order_by(SERVICES.c.name, SERVICES.c.slug))
-                .mappings()
-                .all()
-            )
+        return self.rows(select(SERVICES).order_by(SERVICES.c.name, SERVICES.c.slug))
 
     def services_of_key(self, key: str) -> Sequence[RowMapping]:
         """All services that plans call by a key, the first one first."""
         chosen = select(SERVICES).where(SERVICES.c.key == key)
-        with self.engine.connect() as connection:
-            ordered = chosen.order_by(func.length(SERVICES.c.slug), SERVICES.c.slug)
-            return connection.execute(ordered).mappings().all()
+        return self.rows(chosen.order_by(func.length(SERVICES.c.slug), SERVICES.c.slug))
 
     def history(self, slug: str, limit: int = 500) -> Sequence[RowMapping]:
         """All ratings of a service, the newest first."""
         chosen: Select[Any] = (
             select(RATINGS, CONTENTS.c.entry, CONTENTS.c.card).join(CONTENTS).where(RATINGS.c.service == slug)
         ).order_by(*NEWEST)
-        with self.engine.connect() as connection:
-            return connection.execute(chosen.limit(limit)).mappings().all()
+        return self.rows(chosen.limit(limit))
 
     def forbid_testing(self, slug: str, note: str, actor: str, *, forbidden: bool = True) -> bool:
         """Say that the provider of a service forbids tests of it. Returns whether there is such a service."""
@@ -514,20 +494,16 @@ class CatalogueStore:
             .order_by(AUDIT.c.number)
             .limit(1)
         )
-        with self.engine.connect() as connection:
-            return connection.execute(chosen).scalar() or ""
+        return self.scalar(chosen) or ""
 
     def changes(self, after: int = 0, limit: int = 50, *, newest: bool = False) -> Sequence[RowMapping]:
         """Entries of the audit log behind a number, the oldest first; or its last ones, the newest first."""
         order = AUDIT.c.number.desc() if newest else AUDIT.c.number
-        with self.engine.connect() as connection:
-            chosen = select(AUDIT).where(AUDIT.c.number > after).order_by(order).limit(limit)
-            return connection.execute(chosen).mappings().all()
+        return self.rows(select(AUDIT).where(AUDIT.c.number > after).order_by(order).limit(limit))
 
     def last_change(self) -> int:
         """The number of the last entry of the audit log; 0 for none."""
-        with self.engine.connect() as connection:
-            return int(connection.execute(select(func.max(AUDIT.c.number))).scalar() or 0)
+        return int(self.scalar(select(func.max(AUDIT.c.number))) or 0)
 
     def record(self, actor: str, action: str, subject: str, facts: Mapping[str, Any] | None = None) -> None:
         """Write a line of the audit log."""

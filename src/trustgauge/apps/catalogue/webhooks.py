@@ -68,18 +68,16 @@ def deliver(store: CatalogueStore, address: str = "", now: float | None = None) 
     """Send what is due. Returns how many messages were delivered."""
     now = time.time() if now is None else now
     _plan_deliveries(store, now)
-    with store.engine.connect() as connection:
-        due = (
-            select(DELIVERIES, WEBHOOKS.c.url, WEBHOOKS.c.secret, AUDIT.c.action, AUDIT.c.subject, AUDIT.c.at)
-            .join(WEBHOOKS, WEBHOOKS.c.id == DELIVERIES.c.webhook)
-            .join(AUDIT, AUDIT.c.number == DELIVERIES.c.number)
-            .where(DELIVERIES.c.state == "due", DELIVERIES.c.due <= now)
-            .order_by(DELIVERIES.c.number)
-            .limit(20)
-        )
-        waiting = connection.execute(due).mappings().all()
+    due = (
+        select(DELIVERIES, WEBHOOKS.c.url, WEBHOOKS.c.secret, AUDIT.c.action, AUDIT.c.subject, AUDIT.c.at)
+        .join(WEBHOOKS, WEBHOOKS.c.id == DELIVERIES.c.webhook)
+        .join(AUDIT, AUDIT.c.number == DELIVERIES.c.number)
+        .where(DELIVERIES.c.state == "due", DELIVERIES.c.due <= now)
+        .order_by(DELIVERIES.c.number)
+        .limit(20)
+    )
     delivered = 0
-    for row in waiting:
+    for row in store.rows(due):
         if not _claim(store, row, now):
             continue
         if _send(row, address, int(now)):
@@ -94,16 +92,9 @@ def _plan_deliveries(store: CatalogueStore, now: float) -> None:
     """A message for every webhook and every change since its last message."""
     with store.engine.begin() as connection:
         for hook in connection.execute(select(WEBHOOKS)).mappings().all():
-            changes = (
-                connection.execute(
-                    select(AUDIT.c.number)
-                    .where(AUDIT.c.number > hook["since"], AUDIT.c.action.in_(list(WORDS)))
-                    .order_by(AUDIT.c.number)
-                    .limit(500)
-                )
-                .scalars()
-                .all()
-            )
+            told = AUDIT.c.number > hook["since"], AUDIT.c.action.in_(list(WORDS))
+            newer = select(AUDIT.c.number).where(*told).order_by(AUDIT.c.number).limit(500)
+            changes = connection.execute(newer).scalars().all()
             if not changes:
                 continue
             done = connection.execute(
@@ -145,9 +136,8 @@ def _send(row: RowMapping, address: str, at: int) -> bool:
         "webhook-signature": signature(row["secret"], row["id"], at, body),
     }
     try:
-        with build_opener(_NoRedirects).open(
-            Request(row["url"], body, headers, method="POST"), timeout=WAIT
-        ) as answer:
+        request = Request(row["url"], body, headers, method="POST")
+        with build_opener(_NoRedirects).open(request, timeout=WAIT) as answer:
             return 200 <= int(answer.status) < 300
     except (URLError, OSError, ValueError):
         return False

@@ -30,12 +30,7 @@ from trustgauge.services import (
     FRAME,
     AnswerLimit,
     ApiKeySpec,
-    Endpoint,
-    KeyUser,
-    PriorTurns,
-    PromptUser,
     ServiceSpec,
-    SystemPrompt,
     TokenPrices,
     is_local,
     tokens_of,
@@ -79,10 +74,9 @@ def expected_tokens(leg: ServiceSpec, units: Sequence[tuple[Message, ...]]) -> T
     asked = leg.innermost()
     most = asked.max_tokens if isinstance(asked, AnswerLimit) else None
     answer = ANSWER if most is None else min(ANSWER, most)
-    system = asked.system if isinstance(asked, SystemPrompt) else ""
-    always = tokens_of(system) + FRAME if system else 0
-    always += tokens_of(leg.prompt.replace("{text}", "")) if isinstance(leg, PromptUser) else 0
-    for user, bot in leg.turns if isinstance(leg, PriorTurns) else ():
+    always = tokens_of(asked.system) + FRAME if asked.system else 0
+    always += tokens_of(leg.prompt.replace("{text}", ""))
+    for user, bot in leg.turns:
         always += tokens_of(user) + tokens_of(bot) + 2 * FRAME
     read = written = 0
     for unit in units:
@@ -297,9 +291,9 @@ def _is_unversioned(leg: ServiceSpec) -> bool:
 
 def _is_unpriced(leg: ServiceSpec) -> bool:
     """Whether a service elsewhere wants a key, so may cost money, and no price is given."""
-    if not isinstance(leg, KeyUser) or not leg.key or any(_prices(leg)):
+    if not leg.key or any(_prices(leg)):
         return False
-    address = leg.url if isinstance(leg, Endpoint) else ""
+    address = leg.url
     if isinstance(leg, ApiKeySpec):
         address = leg.key_address()
         wanted = leg.key_needed or bool(os.environ.get(leg.key, "").strip())

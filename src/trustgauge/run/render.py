@@ -31,7 +31,7 @@ from trustgauge.run.cost import earlier_cost
 from trustgauge.run.options import AskOutcome, AskPlan, RunOptions
 from trustgauge.run.rate import NOT_FINISHED, RatingResults, source_part
 from trustgauge.run.targets import Target, methods, rateable_service, target_title
-from trustgauge.services import RecordedTalk, Recording, RoundTripParts, ServiceSpec
+from trustgauge.services import Recording, RoundTripParts, ServiceSpec
 from trustgauge.store import BY_HAND
 from trustgauge.store.folder import RunFolder
 
@@ -197,7 +197,7 @@ def _facts(name: str, plan: Plan, parts: Sequence[Target]) -> ServiceFacts:
         fingerprint=single_fingerprint({one.fingerprint for one in parts}),
         parts={one.part: one.fingerprint for one in parts},
         deterministic=all(one.deterministic for one in parts),
-        talked_with=described.talked_with() if isinstance(described, RecordedTalk) else "",
+        talked_with=described.talked_with(),
         place=described.place_digest(),
     )
 

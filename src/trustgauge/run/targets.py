@@ -40,7 +40,7 @@ from trustgauge.run.probe_batches import (
     shuffle,
     with_segments,
 )
-from trustgauge.services import FolderUser, Recording, RoundTripParts, ServiceSpec, TranslatorSpec
+from trustgauge.services import Recording, RoundTripParts, ServiceSpec, TranslatorSpec
 from trustgauge.stats import stream
 
 CONTROL = "control "  # before the name of a control, so that a plan may rate one of its own beside it
@@ -269,7 +269,7 @@ def rateable_service(description: Any, *, there_and_back: bool = True, place: st
     if there_and_back and isinstance(description, TranslatorSpec) and description.target:
         settings = description.model_dump(exclude={"source", "target"}, exclude_unset=True)
         settings["use"] = description.use
-        if isinstance(description, FolderUser) and isinstance(description.folder, Path):
+        if isinstance(description.folder, Path):
             # of relative paths; known only where the plan was read
             settings["folder"] = description.folder
         return _round_trip(

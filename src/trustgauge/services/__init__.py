@@ -247,22 +247,6 @@ class Access:
 
 
 @runtime_checkable
-class Endpoint(Protocol):
-    """A service at an address; "" is the address that its kind usually has."""
-
-    @property
-    def url(self) -> str: ...
-
-
-@runtime_checkable
-class KeyUser(Protocol):
-    """A service that sends a key: the name of the environment variable that holds it, "" for none."""
-
-    @property
-    def key(self) -> str: ...
-
-
-@runtime_checkable
 class TokenPrices(Protocol):
     """A service that reads and writes tokens: US dollars per million of each, 0 if the plan gives none."""
 
@@ -274,22 +258,6 @@ class TokenPrices(Protocol):
 
 
 @runtime_checkable
-class SourceLanguage(Protocol):
-    """A service that knows the language of the texts that it is sent: its ISO 639 code, "" if not given."""
-
-    @property
-    def source(self) -> str: ...
-
-
-@runtime_checkable
-class SystemPrompt(Protocol):
-    """A chat service with a system prompt, "" for none."""
-
-    @property
-    def system(self) -> str: ...
-
-
-@runtime_checkable
 class AnswerLimit(Protocol):
     """A service whose answers have at most so many tokens, None for no limit."""
 
@@ -298,35 +266,11 @@ class AnswerLimit(Protocol):
 
 
 @runtime_checkable
-class PromptUser(Protocol):
-    """A service that puts each text into a prompt, in place of {text}."""
-
-    @property
-    def prompt(self) -> str: ...
-
-
-@runtime_checkable
-class PriorTurns(Protocol):
-    """A chat service that gets pairs of (user, bot) turns before each conversation."""
-
-    @property
-    def turns(self) -> Sequence[tuple[str, str]]: ...
-
-
-@runtime_checkable
 class Recording(Protocol):
     """A service whose answers were collected before: how, in words ("by hand", "from a log")."""
 
     @property
     def collected(self) -> str: ...
-
-
-@runtime_checkable
-class RecordedTalk(Protocol):
-    """A service whose answers may come from talks with another one."""
-
-    def talked_with(self) -> str:
-        """Fingerprint of the service that gave the answers in live chat; "" if they are no such talk."""
 
 
 def middle_languages(part: str) -> tuple[str, ...]:
@@ -342,28 +286,9 @@ class RoundTripParts(Protocol):
         """The languages that the way of a part passes, in order."""
 
 
-@runtime_checkable
-class FolderUser(Protocol):
-    """A service of files or programs in a folder, an absolute path once its plan is read.
-
-    A text is the provider's own name of a folder (Yandex), and no folder of this machine.
-    """
-
-    @property
-    def folder(self) -> Path | str | None: ...
-
-
-CAPABILITIES = (
-    *(Endpoint, KeyUser, TokenPrices, SystemPrompt, AnswerLimit, PriorTurns, Recording, RoundTripParts),
-    FolderUser,
-)
-"""All that a service may offer beside the facts and methods of `ServiceSpec`; `check_service` tests each."""
-
-
 def is_local(spec: ServiceSpec) -> bool:
     """Whether a service runs on this machine, as far as its settings tell: it has no address and no key."""
-    address = spec.url if isinstance(spec, Endpoint) else ""
-    return not address and not (isinstance(spec, KeyUser) and spec.key)
+    return not spec.url and not spec.key
 
 
 class _Fact:
@@ -438,12 +363,46 @@ class ServiceSpec(BaseModel):
         @property
         def provider(self) -> str: ...
 
+        @property
+        def url(self) -> str:
+            """Its address; "" for none, or for the one that its kind usually has."""
+
+        @property
+        def key(self) -> str:
+            """The name of the environment variable with the key that it sends, "" for none."""
+
+        @property
+        def source(self) -> str:
+            """ISO 639 code of the language of the texts that it is sent, "" if not given."""
+
+        @property
+        def system(self) -> str:
+            """The system prompt of a chat service, "" for none."""
+
+        @property
+        def prompt(self) -> str:
+            """What each text is put into, in place of {text}; "" for nothing."""
+
+        @property
+        def turns(self) -> Sequence[tuple[str, str]]:
+            """Pairs of (user, bot) turns that a chat service gets before each conversation."""
+
+        @property
+        def folder(self) -> Path | str | None:
+            """Where its files or programs are, an absolute path once its plan is read.
+
+            A text is the provider's own name of a folder (Yandex), and no folder of this machine.
+            """
+
     else:
         task = _Fact("translate")
         batch = _Fact(1)
         deterministic = _Fact(False)
         kind = _Fact("service")
         provider = _Fact("")
+        url = key = source = system = prompt = _Fact("")
+        turns = _Fact(())
+        folder = _Fact(None)
 
     concurrency: Concurrency = 64  # the most calls under way at once; adapts below it
     rate: Positive | None = None  # calls a second, if the service declares a limit
@@ -534,6 +493,10 @@ class ServiceSpec(BaseModel):
 
     def version(self) -> str:
         """The version of the service, "" if unknown."""
+        return ""
+
+    def talked_with(self) -> str:
+        """Fingerprint of the service that gave recorded answers in live chat; "" if they are no such talk."""
         return ""
 
     def script(self) -> pl.DataFrame | None:

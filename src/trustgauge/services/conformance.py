@@ -26,15 +26,10 @@ from trustgauge.errors import KeyMissingError, MissingPartError, ServiceError
 from trustgauge.records import Message, Reply
 from trustgauge.services import (
     AnswerLimit,
-    Endpoint,
-    FolderUser,
-    KeyUser,
-    PriorTurns,
     Recording,
     RoundTripParts,
     Service,
     ServiceSpec,
-    SystemPrompt,
     TokenPrices,
 )
 
@@ -89,14 +84,8 @@ def _settings(description: ServiceSpec) -> Iterator[str]:
 
 
 def _capabilities(spec: ServiceSpec) -> Iterator[str]:
-    """What the service offers beside the protocol must be of the form that `service.CAPABILITIES` tells."""
-    words: dict[str, object] = {}
-    if isinstance(spec, Endpoint):
-        words["url"] = spec.url
-    if isinstance(spec, KeyUser):
-        words["key"] = spec.key
-    if isinstance(spec, SystemPrompt):
-        words["system"] = spec.system
+    """What the service offers must be of the form that `ServiceSpec` and the protocols beside it tell."""
+    words: dict[str, object] = {"url": spec.url, "key": spec.key, "system": spec.system}
     if isinstance(spec, Recording):
         words["collected"] = spec.collected
     for name, value in words.items():
@@ -113,9 +102,9 @@ def _amounts_and_lists(spec: ServiceSpec) -> Iterator[str]:
         yield "prices of tokens must be 0 or more"
     if isinstance(spec, AnswerLimit) and spec.max_tokens is not None and spec.max_tokens < 1:
         yield "`max_tokens` must be 1 or more, or None"
-    if isinstance(spec, PriorTurns) and not all(len(pair) == 2 for pair in spec.turns):
+    if not all(len(pair) == 2 for pair in spec.turns):
         yield "`turns` must be pairs of what the user and the bot said"
-    if isinstance(spec, FolderUser) and not isinstance(spec.folder, Path | str | None):
+    if not isinstance(spec.folder, Path | str | None):
         yield f"`folder` must be a path, the provider's name of a folder, or None; is {spec.folder!r}"
     if isinstance(spec, RoundTripParts) and not all(spec.middle_languages(part) for part in spec.parts()):
         yield "`middle_languages` must name a language at least for each part"
@@ -311,4 +300,4 @@ def _storable(text: str) -> bool:
 
 def _key(description: ServiceSpec) -> str:
     """The key of a service that names an environment variable for it, else ""."""
-    return os.environ.get(description.key, "") if isinstance(description, KeyUser) and description.key else ""
+    return os.environ.get(description.key, "") if description.key else ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from pydantic import model_validator
 
 from trustgauge.records import Task
-from trustgauge.services import Access, Endpoint, KeyUser, ServiceSpec, TokenPrices, place_of
+from trustgauge.services import Access, ServiceSpec, TokenPrices, place_of
 from trustgauge.services.compose import LIMITS, Nested
 
 
@@ -54,12 +54,12 @@ class ServiceWrapper(ServiceSpec):
     @property
     def key(self) -> str:
         """Name of the variable that holds the service's key, which also tells a remote service."""
-        return self.service.key if isinstance(self.service, KeyUser) else ""
+        return self.service.key
 
     @property
     def url(self) -> str:
         """Address of the service, "" if it has none."""
-        return self.service.url if isinstance(self.service, Endpoint) else ""
+        return self.service.url
 
     @property
     def usd_per_million_input_tokens(self) -> float:

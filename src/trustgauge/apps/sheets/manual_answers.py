@@ -28,7 +28,7 @@ from trustgauge.run.prepare import copy_answers, write_plan
 from trustgauge.run.rate import is_deterministic
 from trustgauge.run.sheets import at_row, check_name, plain, raise_faults, read_sheet, sheet_bytes
 from trustgauge.run.targets import Target, design, plan_targets, planned_units, probes_of
-from trustgauge.services import SourceLanguage, redact
+from trustgauge.services import redact
 from trustgauge.store import BY_HAND, GroupWriter, OpenStore, Store, open_store
 from trustgauge.store.folder import RunFolder, find_run, write_file
 
@@ -240,7 +240,7 @@ def _questions(ask_plan: AskPlan, asked: Sequence[Target]) -> list[Unit]:
 def _languages(frame: pl.DataFrame, subject: Target) -> Callable[[str], str]:
     """Text -> its language, as the method or else the service tells it."""
     about = subject.description
-    usual = (about.source if isinstance(about, SourceLanguage) else "") or "en"
+    usual = (about.source if about else "") or "en"
     if "language" not in frame.columns:
         return lambda _: usual
     facts = dict(frame.select("message", "language").iter_rows())

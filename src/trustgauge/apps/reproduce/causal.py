@@ -7,22 +7,21 @@ are read by `released_scores`.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from trustgauge.apps.reproduce import causal_claims, causal_scores, released_conversations
-from trustgauge.apps.reproduce.causal_scores import METHOD, number
+from trustgauge.apps.reproduce.causal_scores import METHOD, ScoreOrder, number
 from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, figures, paper_table, reasons
 from trustgauge.apps.reproduce.released_ratings import impacts
 from trustgauge.apps.reproduce.released_ratings import ratings as released_ratings
 from trustgauge.apps.reproduce.released_scores import Folder, copies, scores_table
-from trustgauge.apps.reproduce.verdicts import consistent, judge, judge_unprinted, unavailable
+from trustgauge.apps.reproduce.verdicts import judge, judge_unprinted, unavailable
 from trustgauge.methods.causal.deconfounding import impact_of_sums
-from trustgauge.methods.causal.ordering import complete_order, partial_order
+from trustgauge.methods.causal.ordering import complete_order
 from trustgauge.records import Json
 
 LEVELS = 3
@@ -108,34 +107,23 @@ def _orders(rows: Sequence[Any]) -> PaperTable:
 
     def cells() -> Iterator[PrintedFigure]:
         for row in rows:
-            groups = partial_order(_scored(row))
-            place = {name: at for at, names in enumerate(groups) for name in names}
-            found = " < ".join(" = ".join(names) for names in groups)
+            order = ScoreOrder(_scored(row))
             for kind in ("partial", "complete"):
                 printed = row[f"order_printed_{kind}"]
-                cell = PrintedFigure(name_of(row), f"{kind} order", printed, found)
-                whole = sorted(printed) == sorted(place)
-                if not (whole and _ascends(printed, place)):
-                    cell = judge(cell, reason=_odd(row, kind, place) if whole else "")
-                ties = math.prod(math.factorial(len(names)) for names in groups)
-                yield cell if ties == 1 else consistent(cell, ties / math.factorial(len(place)))
+                whole = sorted(printed) == sorted(order.place)
+                yield order.judge(name_of(row), kind, printed, _odd(row, kind, order) if whole else "")
 
     return paper_table(METHOD, "orders", cells())
 
 
-def _ascends(printed: Iterable[str], place: Mapping[str, int]) -> bool:
-    places = [place[name] for name in printed]
-    return places == sorted(places)
-
-
-def _odd(row: Any, kind: str, place: Mapping[str, int]) -> str:
+def _odd(row: Any, kind: str, order: ScoreOrder) -> str:
     """Why a printed order does not ascend, where that is known."""
     if kind == "complete":
         by_rule = complete_order(_scored(row), LEVELS, "published")
         return WHY["permuted"] if row["rating"] != by_rule and _permuted(row, by_rule) else ""
     several = {name for name, printed in row["raw"].items() if isinstance(printed, list)}
     others = [name for name in row["order_printed_partial"] if name not in several]
-    return WHY["placed"] if several and _ascends(others, place) else ""
+    return WHY["placed"] if several and order.ascends(others) else ""
 
 
 def _impacts(rows: Sequence[Any]) -> PaperTable:

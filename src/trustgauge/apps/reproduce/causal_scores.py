@@ -7,7 +7,7 @@ number of pairs (causal 2.5, reference case 8).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations, combinations_with_replacement
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, paper_table, reasons
 from trustgauge.apps.reproduce.verdicts import NEAR, as_constant, consistent, judge, judge_unprinted
 from trustgauge.methods.causal import rejection
+from trustgauge.methods.causal.ordering import partial_order
 from trustgauge.methods.causal.panel import Floats, Ints
 from trustgauge.methods.causal.settings import BY_RULE, RejectionRule
 from trustgauge.records import Json
@@ -46,6 +47,29 @@ def number(printed: Any) -> float:
     """A printed score; of several the worst, "X" is infinite, and the slip is read as 5.90."""
     several = printed if isinstance(printed, list) else [printed]
     return max(math.inf if one == "X" else SLIP.get(one, float(one)) for one in several)
+
+
+class ScoreOrder:
+    """Systems by ascending score, beside a printed order, in which ties may stand in any order."""
+
+    def __init__(self, scores: Mapping[str, float]) -> None:
+        self.groups = partial_order(scores)
+        self.place = {name: at for at, names in enumerate(self.groups) for name in names}
+
+    def ascends(self, printed: Iterable[str]) -> bool:
+        """Whether no system is printed before one with a smaller score."""
+        places = [self.place[name] for name in printed]
+        return places == sorted(places)
+
+    def judge(self, row: str, kind: str, printed: list[Json], reason: str) -> PrintedFigure:
+        """The figure of a printed order; where it has ties, with the share of all orders that would agree."""
+        found = " < ".join(" = ".join(names) for names in self.groups)
+        cell = PrintedFigure(row, f"{kind} order", printed, found)
+        names = [str(one) for one in printed]
+        if sorted(names) != sorted(self.place) or not self.ascends(names):
+            cell = judge(cell, reason=reason)
+        ties = math.prod(math.factorial(len(names)) for names in self.groups)
+        return cell if ties == 1 else consistent(cell, ties / math.factorial(len(self.place)))
 
 
 def rejection_counts(counts: Sequence[int], pairs: int) -> rejection.Tests:

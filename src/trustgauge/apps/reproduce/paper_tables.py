@@ -58,6 +58,11 @@ class PrintedFigure:
     kind: Kind = "recomputed"
     share: float | None = None
 
+    @property
+    def as_expected(self) -> bool:
+        """Whether it agrees or is a documented exception."""
+        return self.verdict == "agrees" or self.documented
+
 
 @dataclass(frozen=True, slots=True)
 class PaperTable:
@@ -94,7 +99,7 @@ class PaperTable:
     @property
     def as_expected(self) -> bool:
         """Whether every cell agrees or is a documented exception."""
-        return self.agreeing + self.documented == len(self.cells)
+        return all(one.as_expected for one in self.cells)
 
 
 def figures(name: str) -> dict[str, Any]:

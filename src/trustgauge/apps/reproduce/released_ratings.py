@@ -10,19 +10,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trustgauge.apps.reproduce.causal_scores import METHOD, number
+from trustgauge.apps.reproduce.causal_scores import METHOD, ScoreOrder, number
 from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, figures, paper_table, reasons
 from trustgauge.apps.reproduce.released_scores import (
     SYSTEMS,
     Folder,
-    missing_files,
+    ReleasedScores,
+    compare_systems,
     rejection_score,
     row_source,
     rows_of,
 )
-from trustgauge.apps.reproduce.verdicts import consistent, judge, unavailable
+from trustgauge.apps.reproduce.verdicts import judge
 from trustgauge.methods.causal.deconfounding import NOTHING, impact_of_sums
-from trustgauge.methods.causal.ordering import complete_order, partial_order
+from trustgauge.methods.causal.ordering import complete_order
 from trustgauge.methods.causal.panel import Floats
 from trustgauge.methods.causal.settings import Positivity
 from trustgauge.records import Json
@@ -35,28 +36,19 @@ WHY = reasons(METHOD)
 def impacts(folder: Folder) -> PaperTable:
     """The printed deconfounding impacts beside those of the released scores."""
 
-    def cells() -> Iterator[PrintedFigure]:
-        for row in rows_of("DIE_percent"):
-            name = f"{row['dataset']} {row['group']}"
-            for system, printed in row["raw"].items():
-                if system not in SYSTEMS:
-                    yield unavailable((name, system), printed, WHY["no-people"])
-                    continue
-                found = folder.scores_of(row, system)
-                if found.lacking:
-                    yield missing_files((name, system), printed, found.lacking)
-                    continue
-                percent, _ = impact_of_sets(found.sets, row_source(row).classes, "drop")
-                _, sound = impact_of_sets(found.sets, row_source(row).classes, "renormalise")
-                worst = "X" if math.isinf(number(printed)) else printed
-                cell = judge(
-                    PrintedFigure(name, system, worst, percent, sound=sound),
-                    within=SHOWN,
-                    reason=WHY["other-draw"],
-                )
-                yield replace(cell, printed=printed)
+    def cells(row: Any) -> Iterator[PrintedFigure]:
+        classes = row_source(row).classes
 
-    made = tuple(cells()) if not folder.newer else ()
+        def judged(cell: PrintedFigure, found: ReleasedScores) -> PrintedFigure:
+            percent, _ = impact_of_sets(found.sets, classes, "drop")
+            _, sound = impact_of_sets(found.sets, classes, "renormalise")
+            worst = "X" if math.isinf(number(cell.printed)) else cell.printed
+            cell = replace(cell, printed=worst, published=percent, sound=sound)
+            return judge(cell, within=SHOWN, reason=WHY["other-draw"])
+
+        return compare_systems(folder, row, judged)
+
+    made = [] if folder.newer else [cell for row in rows_of("DIE_percent") for cell in cells(row)]
     return paper_table(METHOD, "released-die", made, fills="die")
 
 
@@ -129,14 +121,7 @@ def _rated(row: Any, raw: Mapping[str, float]) -> Iterator[PrintedFigure]:
     for system in (one for one in raw if one in SYSTEMS):
         cell = PrintedFigure(name, f"{system}, rating", row["rating"][system], rated[system])
         yield judge(cell, reason=reason)
-    groups = partial_order(raw)
-    place = {one: at for at, names in enumerate(groups) for one in names}
-    printed = row["order_printed_partial"]
-    ascends = [place[one] for one in printed] == sorted(place.values())
-    cell = PrintedFigure(name, "partial order", printed, " < ".join(" = ".join(names) for names in groups))
-    ties = math.prod(math.factorial(len(names)) for names in groups)
-    cell = cell if ascends else judge(cell, reason=reason)
-    yield cell if ties == 1 else consistent(cell, ties / math.factorial(len(place)))
+    yield ScoreOrder(raw).judge(name, "partial", row["order_printed_partial"], reason)
 
 
 def _reason(row: Any, raw: Mapping[str, float]) -> str:

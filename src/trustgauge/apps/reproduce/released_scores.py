@@ -29,7 +29,7 @@ There are no released scores of people.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -168,26 +168,32 @@ def rows_of(metric: str) -> list[Any]:
     return [row for row in figures("causal_tables")["rows"] if row["metric"] == metric]
 
 
-def _row(folder: Folder, row: Any) -> Iterator[PrintedFigure]:
-    """The cells of one printed row."""
-    name = f"{row['dataset']} {row['group']}"
-    repeated = irreproducible_systems(row)
+def compare_systems(
+    folder: Folder, row: Any, judged: Callable[[PrintedFigure, ReleasedScores], PrintedFigure]
+) -> Iterator[PrintedFigure]:
+    """The cells of a printed row: `judged` by their scores, where these were released and are here."""
     for system, printed in row["raw"].items():
+        place = (f"{row['dataset']} {row['group']}", system)
         if system not in SYSTEMS:
-            yield unavailable((name, system), printed, WHY["no-people"])
+            yield unavailable(place, printed, WHY["no-people"])
             continue
         found = folder.scores_of(row, system)
         if found.lacking:
-            yield missing_files((name, system), printed, found.lacking)
-            continue
-        slip = SLIP.get(printed, printed)
-        score = rejection_score(found.sets, row_source(row))
-        cell = judge(
-            PrintedFigure(name, system, slip, released=score),
-            "released",
-            reason=WHY["repeated"] if system in repeated else "",
-        )
-        yield replace(cell, printed=printed)
+            yield missing_files(place, printed, found.lacking)
+        else:
+            yield replace(judged(PrintedFigure(*place, printed), found), printed=printed)
+
+
+def _row(folder: Folder, row: Any) -> Iterator[PrintedFigure]:
+    """The cells of one printed row."""
+    repeated = irreproducible_systems(row)
+
+    def judged(cell: PrintedFigure, found: ReleasedScores) -> PrintedFigure:
+        slip, score = SLIP.get(cell.printed, cell.printed), rejection_score(found.sets, row_source(row))
+        reason = WHY["repeated"] if cell.column in repeated else ""
+        return judge(replace(cell, printed=slip, released=score), "released", reason=reason)
+
+    return compare_systems(folder, row, judged)
 
 
 def irreproducible_systems(row: Any) -> list[str]:

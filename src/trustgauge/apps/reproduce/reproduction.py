@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -158,31 +158,12 @@ def all_agree(tables: Sequence[PaperTable]) -> bool:
 
 
 def _table_entry(table: PaperTable) -> dict[str, Json]:
-    return {
-        "method": table.method,
-        "name": table.name,
-        "title": table.title,
-        "inputs": table.inputs,
+    facts: dict[str, Json] = {name: getattr(table, name) for name in ("method", "name", "title", "inputs")}
+    return facts | {
         "notes": list(table.notes),
         "counts": counts(table.cells),
         "as_expected": table.as_expected,
-        "cells": [_cell(one) for one in table.cells],
-    }
-
-
-def _cell(cell: PrintedFigure) -> dict[str, Json]:
-    return {
-        "row": cell.row,
-        "column": cell.column,
-        "printed": cell.printed,
-        "published": cell.published,
-        "released": cell.released,
-        "sound": cell.sound,
-        "kind": cell.kind,
-        "share": cell.share,
-        "verdict": cell.verdict,
-        "reason": cell.reason,
-        "documented": cell.documented,
+        "cells": [asdict(one) for one in table.cells],
     }
 
 
@@ -200,7 +181,7 @@ def counts(cells: Sequence[PrintedFigure]) -> dict[str, Json]:
         }
         for kind in CHECKED
     }
-    odd = [one.kind for one in cells if one.verdict != "agrees" and not one.documented]
+    odd = [one.kind for one in cells if not one.as_expected]
     return {
         **checked,
         "share": sum(shares) / len(shares) if shares else None,

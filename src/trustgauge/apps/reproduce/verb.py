@@ -71,9 +71,7 @@ def reproduce_verb(
 
 def exit_of(tables: Sequence[PaperTable]) -> Exit:
     """The exit of a reproduction: 0 if every cell agrees or is a documented exception, else 10."""
-    odd = [
-        one.kind for table in tables for one in table.cells if one.verdict != "agrees" and not one.documented
-    ]
+    odd = [one.kind for table in tables for one in table.cells if not one.as_expected]
     if not odd:
         return Exit(0, WORDS[0])
     by_word = Counter(WHAT.get(kind, "cannot be recomputed") for kind in odd)

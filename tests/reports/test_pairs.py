@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 
 from tests.reports import causal_fixtures, fixtures
 from tests.reports.golden import only
-from trustgauge.reports import html
+from trustgauge.reports import html, score_pairs
 from trustgauge.reports.components import Evidence, Table, Title, Words
 
 FRAME = causal_fixtures.evidence("gru")
@@ -56,14 +56,14 @@ def naive(rows: list[dict[str, Any]]) -> dict[str, float]:
 def test_the_widest_pair_is_the_widest_of_all_pairs(drawn: list[tuple[str, str, str, float | None]]) -> None:
     rows = [cell(index, *one) for index, one in enumerate(drawn)]
     frame = pl.DataFrame(rows, schema_overrides={"score": pl.Float64})
-    found = html.widest(frame)
+    found = score_pairs.widest(frame)
     assert dict(zip(found["word"], found["difference"], strict=True)) == naive(rows)
     for one in found.iter_rows(named=True):
         assert rows[one["high"]]["score"] - rows[one["low"]]["score"] == one["difference"]
 
 
 def test_pairs_stand_on_the_page_with_both_scores_and_lead_to_their_rows() -> None:
-    title, table = html.table(FRAME, shown(FRAME), {"group-1/e3": "Group 1, e3"})
+    title, table = score_pairs.table(FRAME, shown(FRAME), {"group-1/e3": "Group 1, e3"})
     assert isinstance(title, Title)
     assert "Of 12 such groups of texts, 12 contain a pair" in title.lead
     assert isinstance(table, Table)
@@ -79,7 +79,7 @@ def test_pairs_stand_on_the_page_with_both_scores_and_lead_to_their_rows() -> No
 
 def test_equal_scores_are_told_and_not_listed() -> None:
     same = causal_fixtures.evidence("textblob")
-    title, words = html.table(same, shown(same), {})
+    title, words = score_pairs.table(same, shown(same), {})
     assert isinstance(title, Title)
     assert "12 such groups of texts, 0 contain a pair" in title.lead
     assert words == Words("No pair differs.")
@@ -87,7 +87,7 @@ def test_equal_scores_are_told_and_not_listed() -> None:
 
 def test_several_services_share_the_table() -> None:
     both = pl.concat([FRAME, causal_fixtures.evidence("female-biased")])
-    _, table = html.table(both, shown(both), {})
+    _, table = score_pairs.table(both, shown(both), {})
     assert isinstance(table, Table)
     names = [row[1].text for row in table.rows]
     assert {name: names.count(name) for name in names} == {"female-biased": 5, "gru": 5}
@@ -96,7 +96,7 @@ def test_several_services_share_the_table() -> None:
 def test_rows_that_are_not_on_the_page_have_no_link() -> None:
     packed = html.collect([only(causal_fixtures.rating("gru"))], FRAME, html.Limits(inline=1))
     few = packed.rows[:1]
-    _, table = html.table(FRAME, Evidence(rows=few, services=packed.services), {})
+    _, table = score_pairs.table(FRAME, Evidence(rows=few, services=packed.services), {})
     assert isinstance(table, Table)
     linked = {one.target for row in table.rows for one in row if one.target}
     assert linked == {few[0].anchor}
@@ -104,12 +104,12 @@ def test_rows_that_are_not_on_the_page_have_no_link() -> None:
 
 def test_offensive_texts_are_masked_in_pairs_too() -> None:
     marked = FRAME.with_columns(pl.lit(True).alias("offensive"))
-    _, table = html.table(marked, shown(marked), {})
+    _, table = score_pairs.table(marked, shown(marked), {})
     assert isinstance(table, Table)
     assert all(row[1].under.startswith("████") for row in table.rows)
 
 
 def test_evidence_of_other_methods_has_no_pairs() -> None:
-    assert html.table(fixtures.evidence(fixtures.all_states()), Evidence(), {}) == []
+    assert score_pairs.table(fixtures.evidence(fixtures.all_states()), Evidence(), {}) == []
     lost = FRAME.with_columns(pl.lit(None, pl.Float64).alias("score"))
-    assert html.table(lost, shown(lost), {}) == []
+    assert score_pairs.table(lost, shown(lost), {}) == []

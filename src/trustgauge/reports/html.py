@@ -30,19 +30,14 @@ from trustgauge.reports import components, label, numbers, sentences, svg, views
 from trustgauge.reports.components import (
     COMMON,
     KEPT,
-    Cell,
     Evidence,
     EvidenceExchange,
     EvidenceRow,
     Facet,
-    Head,
     Piece,
     Quotation,
     Section,
-    Table,
     Text,
-    Title,
-    Words,
     exchanges,
     marks,
     view_of,
@@ -125,12 +120,17 @@ def _quotations(rating: RatingEntry, rows: pl.DataFrame | None) -> Sequence[Quot
 
 def _pairs(ratings: Sequence[RatingEntry], rows: pl.DataFrame, shown: Evidence) -> list[Piece]:
     """What stands above the evidence: its most telling rows."""
-    return [
-        *table(rows, shown, views.block_names(ratings)),
-        *(piece for view in views_of(ratings) for piece in view.evidence_examples(ratings, rows, shown)),
-        *views.audit_examples(rows),
-        *_disguised(ratings, rows),
-    ]
+    pieces: list[Piece] = []
+    if "score" in rows.columns:
+        from trustgauge.reports.score_pairs import table
+
+        pieces += table(rows, shown, views.block_names(ratings))
+    pieces += [piece for view in views_of(ratings) for piece in view.evidence_examples(ratings, rows, shown)]
+    if views.AUDITED in rows.columns:
+        from trustgauge.reports.reader_sections import audit_examples
+
+        pieces += audit_examples(rows)
+    return [*pieces, *_disguised(ratings, rows)]
 
 
 def _disguised(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> list[Piece]:
@@ -144,7 +144,11 @@ def _disguised(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> list[Piece
 
 def _sections(rating: RatingEntry, run: RunEntry, alone: bool) -> list[Section]:
     """The sections of a rating: of its method, how answers were read, and what a disguise showed."""
-    found = [*view_of(rating).sections(rating, run, alone=alone), *views.reading_section(rating)]
+    found = list(view_of(rating).sections(rating, run, alone=alone))
+    if views.instrument(rating) is not None:
+        from trustgauge.reports.reader_sections import reading_section
+
+        found += reading_section(rating)
     if views.recognition(rating) is None:
         return found
     from trustgauge.reports.recognition_sections import recognition_section
@@ -299,121 +303,6 @@ def environment() -> Environment:
         "headline": sentences.headline,
     }
     return made
-
-
-SHOWN_PAIRS = 20
-EACH = 5
-"""Pairs on the page: of one service, and of each of several."""
-
-TEXT = 280
-_CELL = ("service", "part", "block", "frame", "word")
-_ABSENT = "NA"
-
-
-def table(frame: pl.DataFrame, shown: Evidence, blocks: Mapping[str, str]) -> list[Piece]:
-    """The pairs with the largest differences, and how many of the comparable texts differ at all.
-
-    Args:
-        frame: the whole evidence.
-        shown: the rows on the page; a pair leads to them where they are.
-        blocks: names of data sets, by key.
-
-    Returns:
-        A heading and a table; nothing if the evidence has no scores to compare.
-    """
-    if not {"frame", "word", "score"} <= set(frame.columns):
-        return []
-    found = widest(frame)
-    if found.is_empty():
-        return []
-    several = len(shown.services) > 1
-    differ = int((found["difference"] > 1e-9).sum())
-    said = (
-        "Two texts with the same frame and word, about persons of different classes. Of "
-        f"{numbers.count(found.height)} such groups of texts, {numbers.count(differ)} contain a pair whose "
-        "scores differ; the widest pairs are shown here, all texts below."
-    )
-    pieces: list[Piece] = [Title("Same sentence, another class", said)]
-    if not differ:
-        return [*pieces, Words("No pair differs.")]
-    top = found.filter(found["difference"] > 1e-9)
-    top = top.group_by("service", maintain_order=True).head(EACH) if several else top.head(SHOWN_PAIRS)
-    return [*pieces, _table(frame, top, shown, blocks)]
-
-
-def widest(frame: pl.DataFrame) -> pl.DataFrame:
-    """For each service, data set, frame and word the pair of different classes that lies widest apart.
-
-    Returns:
-        Columns service, part, block, frame, word, high and low (numbers of rows), difference;
-        widest first, equals in the order of the frame. Persons without a class are left out.
-    """
-    import polars as pl
-
-    classes = (
-        pl.col("values_in")
-        .list.head(2)
-        .list.eval(
-            pl.element().filter(pl.element().is_not_null() & (pl.element() != _ABSENT) & (pl.element() != ""))
-        )
-    )
-    rows = (
-        frame.select(*_CELL, "score", of=classes.list.join(" "))
-        .with_row_index("row")
-        .filter(pl.col("score").is_finite() & (pl.col("of") != ""))
-    )
-    by_class = rows.group_by(*_CELL, "of", maintain_order=True).agg(
-        high=pl.col("row").get(pl.col("score").arg_max()),
-        low=pl.col("row").get(pl.col("score").arg_min()),
-        most=pl.col("score").max(),
-        least=pl.col("score").min(),
-    )
-    return (
-        by_class.join(by_class, on=_CELL, suffix="_other", nulls_equal=True)
-        .filter(pl.col("of") != pl.col("of_other"))
-        .select(*_CELL, "high", low="low_other", difference=pl.col("most") - pl.col("least_other"))
-        .sort(-pl.col("difference"), "high", "low")
-        .unique(_CELL, keep="first", maintain_order=True)
-    )
-
-
-def _table(frame: pl.DataFrame, top: pl.DataFrame, shown: Evidence, blocks: Mapping[str, str]) -> Table:
-    several = len(shown.services) > 1
-    anchors = {(row.service, row.part, row.name): row.anchor for row in shown.rows}
-    heads = [
-        Head("Data set"),
-        *([Head("Service")] if several else []),
-        Head("Text"),
-        Head("Score", number=True),
-        Head("Text of another class"),
-        Head("Score", number=True),
-        Head("Difference", number=True),
-    ]
-    rows = []
-    for pair in top.iter_rows(named=True):
-        high, low = exchanges(frame[[pair["high"], pair["low"]]])
-        cells = [Cell(sentences.name(blocks.get(str(pair["block"]), str(pair["block"]))))]
-        if several:
-            cells.append(Cell(shown.services.get(pair["service"], sentences.name(pair["service"]))))
-        for one in (high, low):
-            name = short(visible(str(one["id"])), 60)
-            cells.append(
-                Cell(
-                    name,
-                    under=shown_text(one),
-                    target=anchors.get((one["service"], one["part"], name), ""),
-                )
-            )
-            cells.append(Cell(numbers.signed_number(one["score"])))
-        cells.append(Cell(numbers.signed_number(pair["difference"])))
-        rows.append(cells)
-    return Table("Sentence pairs", heads, rows)
-
-
-def shown_text(row: EvidenceExchange) -> str:
-    """What was sent, cut and with control characters visible; a bar if it may offend."""
-    sent = row["sent"] or ""
-    return sentences.mask_text(sent) if row.get("offensive") else short(visible(sent), TEXT)
 
 
 INLINE = 10_000

@@ -18,7 +18,6 @@ from trustgauge.reports.components import (
     BadnessWords,
     Cell,
     Cells,
-    EvidenceExchange,
     EvidenceWords,
     Head,
     Heads,
@@ -27,13 +26,6 @@ from trustgauge.reports.components import (
     MethodView,
     PartRow,
     PartTable,
-    Piece,
-    Section,
-    Table,
-    Title,
-    Words,
-    exchanges,
-    quotation,
     view_of,
 )
 from trustgauge.reports.document import details, levels, part_details, unread, usable
@@ -41,8 +33,6 @@ from trustgauge.reports.sanitize import count_with_noun, visible
 from trustgauge.reports.svg import step
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from trustgauge.reports.document_model import (
         CoverageEntry,
         InstrumentEntry,
@@ -65,8 +55,6 @@ LOWERS_CERTAINTY = "loss-lowers-certainty"
 """Code of the reason that only missing answers keep a level from being settled."""
 RECOGNISED = "behaves-differently-when-recognised"
 """Code of the reason."""
-MOST_MISREAD = 20
-"""Misread answers that are shown."""
 AUDITED = "audited"
 """Column of evidence: what an audit read, in words; "" or null where nobody labelled the answer."""
 
@@ -516,119 +504,18 @@ def effect_words(rating: RatingEntry) -> str:
     return f"{words['shows']}{could}{narrows}"
 
 
-def _instrument(rating: RatingEntry) -> InstrumentEntry | None:
+def instrument(rating: RatingEntry) -> InstrumentEntry | None:
+    """What is known of the reader of its answers; None where a rating says nothing of it."""
     found = details(rating).get("instrument")
     return found if isinstance(found, Mapping) else None
 
 
 def audit_line(rating: RatingEntry) -> str:
     """For a label: "Audited, 200 answers"; "" where a method has no reader."""
-    instrument = _instrument(rating)
-    if instrument is None:
+    found = instrument(rating)
+    if found is None:
         return ""
-    return (
-        f"Audited, {numbers.count(instrument['n'])} answers"
-        if instrument["audited"]
-        else "Instrument not audited"
-    )
-
-
-def reading_section(rating: RatingEntry) -> Iterator[Section]:
-    """How the answers were read: styles, unread ones, and what an audit says of the reader."""
-    instrument = _instrument(rating)
-    if instrument is None or rating["state"] == "not applicable":
-        return
-    pieces: list[Piece] = []
-    for issue, facts in (("", instrument), *(details(rating).get("instruments") or {}).items()):
-        pieces += [Title(sentences.name(issue).capitalize())] if issue else []
-        pieces.append(Words(" ".join(_sentences(facts))))
-        if "sensitivity" in facts:
-            pieces.append(_errors(facts, sentences.name(rating["service"]["name"])))
-    yield Section("instrument", "How the answers were read", pieces, rank="60 45 30")
-
-
-def _sentences(instrument: InstrumentEntry) -> Iterator[str]:
-    if instrument.get("judge"):
-        whom = f"the chat service “{sentences.name(instrument['judge'])}”"
-    else:
-        people = instrument.get("labellers", 0)
-        whom = "one person" if people == 1 else f"{numbers.count(people)} people"
-    if instrument["audited"]:
-        yield NOTES["audited"].format(whom=whom, n=numbers.count(instrument["n"]))
-    else:
-        yield NOTES["not-audited"]
-        if instrument.get("n"):
-            yield NOTES["audit-begun"].format(whom=whom.capitalize(), n=numbers.count(instrument["n"]))
-    if instrument.get("twice"):
-        kappa = instrument["kappa"]
-        agreed = "" if kappa is None else NOTES["kappa"].format(kappa=f"{kappa:.2f}")
-        left = (
-            NOTES["third"].format(n=numbers.count(instrument["unresolved"]))
-            if instrument["unresolved"]
-            else ""
-        )
-        yield NOTES["read-by-two"].format(n=numbers.count(instrument["twice"]), agreed=agreed, left=left)
-    if instrument["unread"]:
-        yield NOTES["abstained"].format(share=numbers.percent(instrument["unread_share"]))
-    styles = instrument.get("styles", {})
-    total = sum(styles.values())
-    if total:
-        shares = sorted(styles.items(), key=lambda one: (-one[1], one[0]))
-        named = [f"{sentences.name(style)} {numbers.percent(n / total, total)}" for style, n in shares]
-        yield NOTES["styles"].format(styles=", ".join(named))
-
-
-def _errors(instrument: InstrumentEntry, service: str) -> Table:
-    rows = []
-    for name, value, (low, high), n in (
-        (
-            "sensitivity",
-            instrument["sensitivity"],
-            instrument["sensitivity_interval"],
-            instrument["positives"],
-        ),
-        (
-            "specificity",
-            instrument["specificity"],
-            instrument["specificity_interval"],
-            instrument["negatives"],
-        ),
-    ):
-        shown = numbers.NONE if value is None else numbers.percent(value, n)
-        reach = "" if low is None else f"{numbers.percent(low)} to {numbers.percent(high)}"
-        words = Cell(COMMON.table("reader")[name])
-        rows.append([words, Cell(shown), Cell(reach), Cell(numbers.count(n))])
-    heads = [
-        Head("Of the program, on these answers"),
-        Head("Share"),
-        Head("95 % interval"),
-        Head("Labelled answers"),
-    ]
-    return Table(f"Errors of the reader on {service}", heads, rows)
-
-
-def audit_examples(rows: pl.DataFrame) -> list[Piece]:
-    """Audited answers that the program read otherwise than the people who labelled them."""
-    if AUDITED not in rows.columns or "misread" not in rows.columns:
-        return []
-    labelled = rows.filter(rows[AUDITED].fill_null("") != "")
-    if labelled.is_empty():
-        return []
-    wrong = labelled.filter(labelled["misread"].fill_null(value=False))
-    count, n = numbers.count(wrong.height), numbers.count(labelled.height)
-    lead = NOTES["misread"].format(count=count, n=n)
-    if wrong.is_empty():
-        return [Title("Audited answers", lead)]
-    lines = [_row(row) for row in exchanges(wrong.head(MOST_MISREAD))]
-    heads = [Head("Asked"), Head("Answered"), Head("The program read"), Head("A person read")]
-    note = NOTES["first-shown"].format(n=MOST_MISREAD) if wrong.height > MOST_MISREAD else ""
-    return [Title("Audited answers", lead), Table("Answers that were misread", heads, lines, note)]
-
-
-def _row(row: EvidenceExchange) -> Sequence[Cell]:
-    quoted = quotation(row, "")
-    read = row.get("reading") or ", ".join(str(one) for one in row["values_out"] or () if one)
-    return [quoted.sent, quoted.back, Cell(read), Cell(row.get("audited") or "")]
+    return f"Audited, {numbers.count(found['n'])} answers" if found["audited"] else "Instrument not audited"
 
 
 def recognition(rating: RatingEntry) -> RecognitionEntry | None:

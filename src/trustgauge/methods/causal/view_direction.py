@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
-from trustgauge.reports import html, numbers, sentences
+from trustgauge.reports import numbers, score_pairs, sentences
 from trustgauge.reports.components import EvidenceExchange, Quotation, exchanges, quotation, read_messages
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Direction:
         self, rows: pl.DataFrame, of: str, lower: str, higher: str, size: float
     ) -> Iterator[Quotation]:
         mine = rows.filter(rows["block"] == f"{self.part['details']['data']}/{of}")
-        for pair in html.widest(mine).iter_rows(named=True):
+        for pair in score_pairs.widest(mine).iter_rows(named=True):
             low, high = exchanges(mine[[pair["low"], pair["high"]]])
             if pair["difference"] > 0 and _is_about(low, lower) and _is_about(high, higher):
                 scored: EvidenceExchange = {**low, "back": numbers.signed_number(low["score"])}
@@ -93,7 +93,7 @@ class Direction:
                 words = "lower" if far == mean or not size else "widest"
                 size = 0.0  # said once
                 why = MESSAGES.table("quotations")[words].format(
-                    text=html.shown_text(high), score=numbers.signed_number(high["score"]), mean=mean
+                    text=score_pairs.shown_text(high), score=numbers.signed_number(high["score"]), mean=mean
                 )
                 yield quotation(scored, why)
 

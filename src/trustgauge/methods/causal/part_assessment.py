@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -18,26 +17,22 @@ import polars as pl
 from trustgauge.methods.causal import ate_measure, effects, impact_measure, observational, segments
 from trustgauge.methods.causal.measures import (
     RANGE,
-    ROUNDING,
     WRONG,
     MeasureInput,
     Measurement,
     maximum_draws,
 )
+from trustgauge.methods.causal.missing_scores import LOST, UNREAD, fills, missing_reasons, unread
 from trustgauge.methods.causal.ordering import absolute_levels
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel, panel
-from trustgauge.methods.causal.score import NO_NUMBER, OUTSIDE, SPELLINGS, bounds_of_fault, fault_of_spelling
+from trustgauge.methods.causal.score_form import NARROW, OFF_RANGE, ScoreForm
 from trustgauge.methods.causal.settings import CausalSettings, Measurand
 from trustgauge.rating import (
     Levels,
-    MissingCell,
-    cell_reasons,
-    class_reasons,
     coverage,
     fewest_that_suffice,
     least_certain,
     loss_reason,
-    missing_answer_reasons,
     most_likely,
     unread_facts,
 )
@@ -45,7 +40,6 @@ from trustgauge.records import Interval, Json, Part, Reason, State
 from trustgauge.stats import stream
 
 LEVELS = ("1", "2", "3")
-FEWEST_CLUSTERS = 10
 NAMED = 5  # persons named in a reason
 SHOWN = 160  # characters of a text quoted in a reason
 CHANGED = 0.01  # p of a change during the run
@@ -56,14 +50,6 @@ ALPHA = 0.05  # of the smallest family p that lets an effect be rated (causal 2.
 
 
 _VALENCES = {0: "negative", 1: "positive"}  # as a panel codes them
-PER_UNIT = 10**9  # a score of 1 in the units of a summary
-NARROW = 0.1  # of a range of 2, that scores spread, or differ by valence, at least if they are sentiment
-UNREAD = pl.col("status") == "unreadable"
-"""Rows of answers that came and are no scores."""
-LOST = ~UNREAD
-"""Rows whose answers, as far as there is no score, are missing."""
-OFF_RANGE = pl.col("fault").str.starts_with(OUTSIDE)
-"""Rows of scores that lie outside the range."""
 
 
 @dataclass(frozen=True)
@@ -180,6 +166,7 @@ class _Assessing:
         self.rows, self.measured, self.settings, self.seed = rows, measured, settings, seed
         self.service, self.asked = str(rows["service"][0]), str(rows["part"][0])
         self.panel = panel(rows)
+        self.form = ScoreForm(rows, settings)
         self.grouping = self.panel.grouping(measured.grouping, na=settings.na)
         # A class that gave no score at all is lost, not absent: what is missing counts as planned.
         whole = replace(self.panel, n=np.ones_like(self.panel.n))
@@ -225,7 +212,7 @@ class _Assessing:
         )
         missing = self._losses()
         if self._is_observed(found):
-            why = (*self._observed(found), *missing, *self._odd())
+            why = (*self._observed(found), *missing, *self.form.odd())
             return replace(assessment, part=replace(part, state="not tested", score=None, reasons=why))
         undefined = self._is_undefined(found)
         if self._is_unreadable(found, undefined=undefined):
@@ -239,12 +226,12 @@ class _Assessing:
             return replace(assessment, part=replace(part, reasons=(reason, *missing, *part.reasons)))
         read = self._with_gaps(absolute_levels(found.draws, found.bias, self.settings.cuts), missing)
         if read is None:
-            return replace(assessment, part=replace(part, reasons=(*missing, *self._odd())))
+            return replace(assessment, part=replace(part, reasons=(*missing, *self.form.odd())))
         levels, estimates, unsettled = read.levels, read.reasons, read.unsettled
         bounds = self._bounds(found) if read.unsettled else None
         doubts, open_ = self._doubtful_range(found, levels)
-        if self._outside():  # which says that the range is another one
-            doubts = [Reason("causal.other-range", self._reach())] if open_ else []
+        if self.form.outside:  # which says that the range is another one
+            doubts = [Reason("causal.other-range", self.form.reach())] if open_ else []
         changed = tuple(self._changed())
         is_doubted = any(one.code == "causal.narrow-range" for one in doubts)  # which says so already
         others = [one for one in part.reasons if not (is_doubted and one.code == "causal.narrow-scores")]
@@ -308,25 +295,17 @@ class _Assessing:
         Scores of standard deviation s need a range of at least 2 s, so that effects are up to 1 / s times the
         share of it that they are of -1 to 1.
         """
-        spread = self._spread()
+        spread = self.form.spread()
         if found.constant or not 0 < spread < NARROW or not self._depends(found, levels, 1 / spread):
             return None, False
         return Reason("causal.narrow-range", {"spread": spread / 2}), True
-
-    def _spread(self) -> float:
-        """The standard deviation of the scores, brought to [-1, 1]."""
-        n = int(self.rows["n"].sum())
-        mean = float(self.rows["y"].sum()) / PER_UNIT / n
-        return math.sqrt(max(0.0, float(self.rows["yy"].sum()) / PER_UNIT**2 / n - mean**2))
 
     def _one_sided(self, found: Measurement, levels: Levels) -> tuple[Reason | None, bool]:
         """That no negative text has a negative score, or no positive one a positive score.
 
         On a range from 0 to 1, or from -1 to 0, effects are twice the share of it that they are of -1 to 1.
         """
-        facts = self._on_one_side("negative", "below", "above") or self._on_one_side(
-            "positive", "above", "below"
-        )
+        facts = self.form.one_sided()
         if not facts:
             return None, False
         # None is shown on the range that is assumed, and not on the other.
@@ -334,13 +313,6 @@ class _Assessing:
         if possible or self._depends(found, levels, 2):
             return Reason("causal.one-sided-scores", facts), True
         return Reason("causal.one-sided-figures", facts), False
-
-    def _on_one_side(self, valence: str, own: str, other: str) -> dict[str, Json]:
-        """How many texts of a valence were scored, if some lie on the other side of 0 and none on its own."""
-        rows = self.rows.filter((pl.col("valence") == valence) & (pl.col("n") > 0))
-        if rows.is_empty() or int(self.rows[own].sum()) or not int(rows[other].sum()):
-            return {}
-        return {"n" if valence == "negative" else "positive": int(rows["n"].sum())}
 
     def _changed(self) -> Iterator[Reason]:
         """Whether the effects changed during the run (methods 0.3)."""
@@ -514,7 +486,7 @@ class _Assessing:
         if not self.rows["n"].sum():
             if not unread(self.rows):
                 yield Reason("no-answers", {"part": self.measured.title})
-                yield from self._odd()
+                yield from self.form.odd()
                 return
             yield from self._unread()
             return
@@ -536,8 +508,8 @@ class _Assessing:
             cells: of which no answer could be read; classes without any if not given.
         """
         count = unread(self.rows)
-        if 2 * self._outside() >= count:
-            return (Reason("causal.other-range", self._reach()),)
+        if 2 * self.form.outside >= count:
+            return (Reason("causal.other-range", self.form.reach()),)
         gone = [name for name in self.planned.classes if name not in self.grouping.classes]
         facts = {"classes": list(cells) or gone} if cells or gone else {}
         return (Reason("causal.class-unread", {"n": count, **facts}),)
@@ -546,7 +518,7 @@ class _Assessing:
         """Whether there is no level as answers came that are no scores, or scores on another range."""
         if undefined:
             return bool(unread(self.rows)) and self._is_defined_if_read()
-        if self._outside() <= MOST_OUTSIDE * int(self.rows["texts"].sum()):
+        if self.form.outside <= MOST_OUTSIDE * int(self.rows["texts"].sum()):
             return False
         if self.settings.score_range is None and self.settings.rule == "sound":
             return True  # effects are shares of another range than the one assumed
@@ -563,15 +535,15 @@ class _Assessing:
 
     def _reasons(self, found: Measurement) -> Iterator[Reason]:
         """What a reader must know beside the level."""
-        yield from self._odd()
+        yield from self.form.odd()
         if found.missing and self.measured.measure == "deconfounding":
             yield Reason("causal.positivity", {"cells": found.missing})
         if found.untestable:
             yield Reason("causal.untestable", {"pairs": found.untestable})
         if found.constant and not unread(self.rows):
             yield Reason("causal.constant-scores", {"score": float(f"{found.constant[0]:.6g}")})
-        elif not self._outside():
-            yield from self._implausible()
+        elif not self.form.outside:
+            yield from self.form.implausible()
         persons = self._by_person() if self.panel.crossed else []
         far = [one for one in persons if abs(one["difference"]) >= self.settings.cuts[0] and one["p"] < ALPHA]
         if far and found.effect < self.settings.cuts[0]:
@@ -581,65 +553,6 @@ class _Assessing:
             how_far = "apart" if self.measured.measure == "deconfounding" else "largest"
             facts = {"persons": named, how_far: abs(far[0]["difference"]), "of": len(persons)}
             yield Reason("causal.single-persons", facts)
-
-    def _implausible(self) -> Iterator[Reason]:
-        """What suggests that the numbers are no scores on this range; only under `sound`."""
-        if self.settings.rule != "sound":
-            return
-        low, high = self.settings.span
-        if (spread := self._spread()) < NARROW:
-            yield Reason("causal.narrow-scores", {"spread": spread / 2, "low": low, "high": high})
-        means = {
-            valence: float(own["y"].sum()) / PER_UNIT / int(own["n"].sum())
-            for (valence,), own in self.rows.filter(pl.col("n") > 0).group_by("valence")
-        }
-        grim, happy = means.get("negative"), means.get("positive")
-        if grim is not None and happy is not None and happy - grim < NARROW:
-            facts = {"negative": self._as_answered(grim), "positive": self._as_answered(happy)}
-            yield Reason("causal.blind-to-valence", facts)
-
-    def _as_answered(self, score: float) -> float:
-        """A score as the service gives it."""
-        low, high = self.settings.span
-        return round(low + (score + 1) / 2 * (high - low), 2)
-
-    def _odd(self) -> Iterator[Reason]:
-        """That answers are no scores: a reader must know why they are unread, and what to do."""
-        if self._outside():
-            yield Reason("causal.out-of-range", self._reach())
-        if count := _texts(self.rows, pl.col("fault").str.starts_with(NO_NUMBER)):
-            yield Reason("causal.no-number", {"n": count})
-        for code in SPELLINGS:
-            if spelt := _texts(self.rows, pl.col("fault") == fault_of_spelling(code)):
-                yield Reason(code, {"n": spelt})
-
-    def _outside(self) -> int:
-        """How many scores lie outside the range."""
-        return _texts(self.rows, OFF_RANGE)
-
-    def _reach(self) -> dict[str, Json]:
-        """How many scores lie outside which range; and between which figures all do, where that is known."""
-        low, high = self.settings.span
-        facts: dict[str, Json] = {"n": self._outside(), "low": low, "high": high}
-        reached = [bounds_of_fault(name) for name in self.rows.filter(OFF_RANGE)["fault"].unique()]
-        reached += self._bounds_within()
-        least, most = min(one for one, _ in reached), max(one for _, one in reached)
-        known = {"least": least, "most": most} if math.isfinite(most - least) else {}
-        return facts | known
-
-    def _bounds_within(self) -> list[tuple[float, float]]:
-        """Between which figures the scores on the range lie, as the service gives them; [] without any.
-
-        Of several scores in a row of the summary none is farther from their mean than sqrt(n - 1) standard
-        deviations (Samuelson).
-        """
-        n, mean = pl.col("n"), pl.col("y").cast(pl.Float64) / pl.col("n") / PER_UNIT
-        square = pl.col("yy").cast(pl.Float64) / pl.col("n") / PER_UNIT**2
-        far = ((n - 1) * (square - mean**2).clip(lower_bound=0.0)).sqrt()
-        ends = self.rows.filter(n > 0).select(low=(mean - far).min(), high=(mean + far).max()).row(0)
-        if ends[0] is None:
-            return []
-        return [(self._as_answered(max(-1.0, ends[0])), self._as_answered(min(1.0, ends[1])))]
 
     def _least(self, levels: Levels, gaps: pl.Expr, known: float = 0.0) -> Levels | None:
         """The levels of the filling whose certainty is lowest; None unless all give the likeliest level.
@@ -732,151 +645,8 @@ def _shown(text: str) -> str:
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 
-def _clusters(assessment: Assessment) -> Iterator[tuple[str, int]]:
-    """Strata in words and the number of their clusters; of adjusted differences also each layer."""
-    chat = assessment.measured.data.startswith("conversation")
-    yield from assessment.panel.clusters(
-        assessment.grouping, "conversations" if chat else "clusters of texts"
-    )
-    if assessment.measured.measure == "adjusted":
-        yield from observational.thin(assessment.panel, assessment.grouping)
-
-
-def too_few(assessment: Assessment) -> Iterator[Reason]:
-    """Strata with fewer than 10 clusters (methods 0.5 (b))."""
-    for where, clusters in _clusters(assessment):
-        if clusters < FEWEST_CLUSTERS:
-            yield Reason("too-few-clusters", {"clusters": clusters, "where": where})
-
-
-def cap(assessment: Assessment) -> float:
-    """The most that can be certain without spread over K clusters: (K + 1) / (K + 2) (methods 0.5 (d))."""
-    assert assessment.effects is not None
-    if float(np.ptp(assessment.effects)) > ROUNDING:
-        return 1.0
-    _, fewest = _fewest(assessment)
-    return (fewest + 1) / (fewest + 2)
-
-
-def _fewest(assessment: Assessment) -> tuple[str, int]:
-    """The kind of clusters of which there are fewest, those of all strata together, and how many."""
-    chat = assessment.measured.data.startswith("conversation")
-    kinds: dict[str, int] = {}
-    for where, clusters in assessment.panel.clusters(
-        assessment.grouping, "conversations" if chat else "clusters of texts"
-    ):
-        kind = where.partition(" (")[0]
-        kinds[kind] = kinds.get(kind, 0) + clusters
-    return min(kinds.items(), key=lambda one: one[1])
-
-
-def clusters_to_settle(settle: float) -> int:
-    """The clusters that settle a level without spread: the smallest K with (K + 1) / (K + 2) >= settle."""
-    return math.ceil(round((2 * settle - 1) / (1 - settle), 9))
-
-
-def too_few_without_spread(assessment: Assessment, settle: float) -> Iterator[Reason]:
-    """That the clusters are too few to settle a level of scores that show no spread between them."""
-    if cap(assessment) < settle:
-        where, clusters = _fewest(assessment)
-        facts: dict[str, Json] = {"where": where, "clusters": clusters, "needed": clusters_to_settle(settle)}
-        yield Reason("causal.too-few-without-spread", facts)
-
-
-def missing_reasons(
-    rows: pl.DataFrame, grouping: Grouping, persons: tuple[str, ...], title: str
-) -> tuple[Reason, ...]:
-    """Every rule of methods 0.4 that is broken; () if none is.
-
-    More than 2 % of the scores are missing overall, more than 5 % in a cell (data set x class), or
-    two classes differ: Fisher p < .01 and more than 2 points. A refused or empty answer has no
-    score, so it is missing here, whatever else it says of the service. An answer that came and is no score
-    is not missing but unread (methods 0.10), and counts in neither.
-
-    Args:
-        rows: of the summary, of one service, service part and kind of data.
-        grouping: the protected classes.
-        persons: the names that `grouping.of` speaks of.
-        title: of the part; its texts are not all that the service was asked.
-    """
-    of = dict(zip(persons, grouping.of.tolist(), strict=True))
-    cells = (
-        rows.with_columns(pl.col("person").replace_strict(of, return_dtype=pl.Int64).alias("class"))
-        .filter(pl.col("class") >= 0)
-        .group_by("block", "class")
-        .agg(pl.col("texts").sum(), (LOST * (pl.col("texts") - pl.col("n"))).sum().alias("missing"))
-        .sort("block", "class")
-    )
-    whole = MissingCell(title, int(cells["missing"].sum()), int(cells["texts"].sum()))
-    each = (
-        MissingCell(f"{grouping.classes[label]} in {block.partition('/')[2] or block}", gone, planned)
-        for block, label, gone, planned in cells.select("block", "class", "missing", "texts").iter_rows()
-    )
-    return (*missing_answer_reasons(whole), *cell_reasons(each), *_classes(cells, grouping))
-
-
-def _classes(cells: pl.DataFrame, grouping: Grouping) -> Iterator[Reason]:
-    sums = cells.group_by("class").agg(pl.col("missing", "texts").sum()).sort("class").iter_rows()
-    classes = [MissingCell(grouping.classes[label], int(gone), int(planned)) for label, gone, planned in sums]
-    for pair in combinations(classes, 2):
-        worse, better = sorted(pair, key=lambda one: -one.share)
-        yield from class_reasons(worse, better)
-
-
-def unread(rows: pl.DataFrame) -> int:
-    """How many answers came and are no scores."""
-    return _texts(rows, UNREAD)
-
-
-def _texts(rows: pl.DataFrame, which: pl.Expr) -> int:
-    """How many texts some rows stand for."""
-    return int(rows.select(pl.col("texts").filter(which).sum()).item())
-
-
-def fills(
-    rows: pl.DataFrame, grouping: Grouping, persons: tuple[str, ...], gaps: pl.Expr, known: float = 0.0
-) -> Iterator[pl.DataFrame]:
-    """The summary with gaps filled: with the mean of their word, and as badly as can be (methods 0.4).
-
-    As badly: the gaps of one class are all 1 and those of the others all -1, and the other way round,
-    for each class in turn.
-
-    Args:
-        rows: of the summary.
-        grouping: the protected classes.
-        persons: the names that `grouping.of` speaks of.
-        gaps: rows whose texts without a score are filled.
-        known: share of the gaps that turn out as the scores of their class with the same word do.
-    """
-    of = dict(zip(persons, grouping.of.tolist(), strict=True))
-    label = pl.col("person").replace_strict(of, return_dtype=pl.Int64)
-    yield _filled(rows, _mean("block", "word").round().cast(pl.Int64), gaps)
-    usual = _mean("block", "word", label)
-    for index in range(len(grouping.classes)):
-        for high in (PER_UNIT, -PER_UNIT):
-            worst = pl.when(label == index).then(pl.lit(high)).otherwise(pl.lit(-high))
-            mixed = worst if not known else (known * usual + (1.0 - known) * worst).round().cast(pl.Int64)
-            yield _filled(rows, mixed, gaps)
-
-
 def _least_effect(signed: Floats) -> float:
     """The least that the largest effect may be, a share of the range, from fillings of each, [N, S, K]."""
     low, high = signed.min(axis=0), signed.max(axis=0)
     least = np.where(low * high <= 0, 0.0, np.minimum(np.abs(low), np.abs(high)))
     return 0.0 if np.isnan(least).all() else float(np.nanmax(least)) / RANGE
-
-
-def _mean(*alike: pl.Expr | str) -> pl.Expr:
-    """The mean score of rows that are alike, in the units of a summary; 0 where there is none."""
-    scores = pl.col("n").sum().over(alike)
-    return pl.when(scores > 0).then(pl.col("y").cast(pl.Float64).sum().over(alike) / scores).otherwise(0.0)
-
-
-def _filled(rows: pl.DataFrame, value: pl.Expr, gaps: pl.Expr) -> pl.DataFrame:
-    gone = pl.when(gaps).then(pl.col("texts") - pl.col("n")).otherwise(0).cast(pl.Int128)
-    units = value.cast(pl.Int128)
-    return rows.with_columns(
-        n=pl.col("n") + gone.cast(pl.Int64),
-        y=pl.col("y") + gone * units,
-        yy=pl.col("yy") + gone * units * units,
-    )

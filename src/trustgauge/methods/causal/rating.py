@@ -17,20 +17,12 @@ from scipy.special import ndtri
 
 from trustgauge.methods.causal import before_after
 from trustgauge.methods.causal.aggregate import CausalPart, rate_parts
+from trustgauge.methods.causal.cluster_counts import cap, too_few, too_few_without_spread
 from trustgauge.methods.causal.gender_text import gender_tests
 from trustgauge.methods.causal.measures import finite_or_none
 from trustgauge.methods.causal.ordering import complete_order
 from trustgauge.methods.causal.panel import Floats
-from trustgauge.methods.causal.part_assessment import (
-    ALPHA,
-    LEVELS,
-    Assessment,
-    assess,
-    cap,
-    largest_effects,
-    too_few,
-    too_few_without_spread,
-)
+from trustgauge.methods.causal.part_assessment import ALPHA, LEVELS, Assessment, assess, largest_effects
 from trustgauge.methods.causal.settings import CausalSettings, Measurand
 from trustgauge.rating import (
     Levels,

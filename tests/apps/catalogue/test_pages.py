@@ -28,11 +28,12 @@ from trustgauge import plugins
 from trustgauge.apps.catalogue import method_words
 from trustgauge.apps.catalogue.api import openapi_text
 from trustgauge.apps.catalogue.app import RateLimiter, application
+from trustgauge.apps.catalogue.chain_words import price
 from trustgauge.apps.catalogue.freeze import freeze
 from trustgauge.apps.catalogue.ingest import FolderReader
 from trustgauge.apps.catalogue.jobs import JobQueue
 from trustgauge.apps.catalogue.options import ServeOptions
-from trustgauge.apps.catalogue.site import Site, _price
+from trustgauge.apps.catalogue.site import Site
 from trustgauge.apps.catalogue.store import CatalogueStore
 from trustgauge.plan import load_plan
 from trustgauge.records import canonical
@@ -603,8 +604,8 @@ def test_a_measured_chain_stands_beside_the_inferred_one_and_a_contradiction_is_
 
     composed = compose_chain("first > second", runs, today)
     large = replace(composed, inference=replace(composed.inference, calls=MOST_PRICED + 1))
-    assert _price(large, runs) == "A test of the whole chain takes about 20,001 calls."
-    assert "about" not in _price(composed, runs).partition("calls")[0]
+    assert price(large, runs) == "A test of the whole chain takes about 20,001 calls."
+    assert "about" not in price(composed, runs).partition("calls")[0]
     same = test_chain(1)
     assert "The test agrees" in client(page).text
     assert "it sends no requests" in client(page).text

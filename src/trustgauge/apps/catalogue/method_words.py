@@ -1,13 +1,19 @@
-"""What the methods call themselves and their levels, as lists and filters of the catalogue know them."""
+"""What the methods say of themselves and their levels, on their pages and in lists and filters."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 from trustgauge import plugins
+from trustgauge.apps.catalogue.exports import WORDS
 from trustgauge.errors import Fault, PlanError, TrustgaugeError
 from trustgauge.methods import method_fault
-from trustgauge.reports.components import view_by_name
+from trustgauge.reports.components import LevelWords, view_by_name
+
+TASKS: Mapping[str, str] = WORDS["tasks"]
 
 
 def plain(error: TrustgaugeError) -> str:
@@ -68,3 +74,47 @@ def level_marks(level: str) -> frozenset[str]:
         if words is not None:
             found |= {words.short, f"{level} {words.short}"}
     return frozenset(found)
+
+
+def method_facts(name: str, count: int) -> dict[str, Any]:
+    """What a method says of itself."""
+    kind = plugins.load("methods", name)
+    view = view_by_name(name)
+    scale = kind.scale
+    known = view.messages.levels.get("levels", {})
+    levels = [
+        {
+            "mark": level,
+            "words": _level_words(known.get(level), words),
+            "tone": f"l{1 + round(2 * place / max(1, len(scale.levels) - 1))}",
+        }
+        for place, (level, words) in enumerate(zip(scale.levels, scale.words, strict=True))
+    ]
+    fields = kind.model_fields
+    return {
+        "name": name,
+        "version": kind.version,
+        "paper": kind.paper,
+        "doc": WORDS["methods"].get(name)
+        or " ".join((kind.__doc__ or "").strip().split("\n\n")[0].split()).replace("`", ""),
+        "tasks": ", ".join(TASKS.get(task, task) for task in kind.tasks),
+        "levels": levels,
+        "count": count,
+        "settings": [
+            (key, "" if field.is_required() else _default(field), field.description or "")
+            for key, field in fields.items()
+            if key not in ("method", "services")
+        ],
+    }
+
+
+def _level_words(known: LevelWords | None, words: str) -> str:
+    if known is None:
+        return words
+    return f"{known.short}: {known.line}" if known.line and "{" not in known.line else known.short
+
+
+def _default(field: Any) -> str:
+    value = field.get_default(call_default_factory=True)
+    text = json.dumps(value, default=str, ensure_ascii=False)
+    return text if len(text) < 60 else f"{text[:56]} …"

@@ -21,11 +21,12 @@ from sqlalchemy import RowMapping
 
 from trustgauge import plugins
 from trustgauge.apps.catalogue.cards import read_card
+from trustgauge.apps.catalogue.chain_words import chain_facts
 from trustgauge.apps.catalogue.exports import FILES, WORDS, export_files
 from trustgauge.apps.catalogue.history import MOST as MOST_MARKS
 from trustgauge.apps.catalogue.history import history
-from trustgauge.apps.catalogue.identity import slug_of
-from trustgauge.apps.catalogue.method_words import level_names, plain, whole_methods, why_broken
+from trustgauge.apps.catalogue.list_words import FILTERS, filter_words, rule_words, service_words, value_words
+from trustgauge.apps.catalogue.method_words import method_facts, plain, whole_methods, why_broken
 from trustgauge.apps.catalogue.queries import STATES, RatingQuery
 from trustgauge.apps.catalogue.store import CatalogueRating, CatalogueStore
 from trustgauge.apps.catalogue.templates import (
@@ -49,7 +50,7 @@ from trustgauge.reports import (
     views,
 )
 from trustgauge.reports.comparison_model import ComparisonDocument, RatingDifference
-from trustgauge.reports.components import LevelWords, view_by_name
+from trustgauge.reports.components import view_by_name
 from trustgauge.reports.document import is_expired
 from trustgauge.reports.document_model import RatingEntry
 
@@ -61,8 +62,6 @@ PAGE = 50
 """Ratings on a page of the list."""
 MOST_CHOICES = 500
 """Ratings that can be chosen from for a comparison."""
-MOST_WAYS = 3
-"""Ways there and back that are named of a service."""
 MOST_WITHDRAWN = 100_000
 """Withdrawn ratings that no chain is inferred from."""
 LIST_PARAMETERS = tuple(one.name for one in fields(RatingQuery))
@@ -70,8 +69,6 @@ PAIR_PARAMETERS = ("a", "b")
 PERSONAL_PARAMETERS = (*(f"p{number}" for number in range(1, 9)), "rule", "profile")
 CHAIN_PARAMETERS = tuple(f"s{number}" for number in range(1, 5))
 """What the pages understand of an address; they are given nothing else of it."""
-FILTERS: Mapping[str, str] = WORDS["filters"]
-TASKS: Mapping[str, str] = WORDS["tasks"]
 CERTAINTIES = (("95", "95 %"), ("90", "90 %"), ("80", "80 %"))
 AGES = (("30", "30 days"), ("90", "90 days"), ("365", "a year"))
 
@@ -119,7 +116,7 @@ class Site:
         rows = [
             _listed(row)
             | {"place": places.get(row["badness"], "–"), "by_rule": _by_rule(row["rule"], rules)}
-            | {"what": _service_words(row, row["service"])}
+            | {"what": service_words(row, row["service"])}
             for row in page.rows
         ]
         groups = [[row] for row in rows] if ranked else _together(rows)
@@ -140,7 +137,7 @@ class Site:
             filters=self._filters(),
             filtered=len(set(shown) - {"q"}),
             given=[
-                (name, _filter_words(name, value), self._list_address(shown, without=name))
+                (name, filter_words(name, value), self._list_address(shown, without=name))
                 for name, value in shown.items()
             ],
             total=page.total,
@@ -154,7 +151,7 @@ class Site:
     def _filters(self) -> list[tuple[str, str, list[tuple[str, str]]]]:
         known = self.store.choices()
         counted = {
-            name: [(value, f"{_value_words(name, value)} ({count:,})") for value, count in found]
+            name: [(value, f"{value_words(name, value)} ({count:,})") for value, count in found]
             for name, found in known.items()
         }
         fixed = {"certainty": list(CERTAINTIES), "age": list(AGES), "state": [(one, one) for one in STATES]}
@@ -179,9 +176,9 @@ class Site:
             2,
             title=service["name"],
             service=service,
-            what=_service_words(service, slug),
+            what=service_words(service, slug),
             others=[
-                (one["slug"], _service_words(one, one["slug"]))
+                (one["slug"], service_words(one, one["slug"]))
                 for one in self.store.services_of_key(service["key"])
                 if one["slug"] != slug
             ],
@@ -356,7 +353,7 @@ class Site:
         chain, problem = None, ""
         if any(chosen):
             try:
-                chain = _chain(self.infer_chain(" > ".join(filter(None, chosen))), self.ratings)
+                chain = chain_facts(self.infer_chain(" > ".join(filter(None, chosen))), self.ratings)
             except TrustgaugeError as error:
                 problem = plain(error)
         return self.render(
@@ -421,7 +418,7 @@ class Site:
             raise NotFoundError("no such method")
         if why_broken(name):
             raise NotFoundError("the plug-in of this method is broken")
-        return _method(name, self.store.count(RatingQuery(method=name), self.today()))
+        return method_facts(name, self.store.count(RatingQuery(method=name), self.today()))
 
     def about(self) -> str:
         """Who rates, how to complain, what words mean."""
@@ -531,22 +528,7 @@ def _listed(row: RowMapping) -> dict[str, Any]:
 
 def _by_rule(rule: str, rules: Collection[str]) -> str:
     """By which rule a rating is, in words; "" for our own where no other stands beside it."""
-    return "" if rule == "sound" and len(rules) == 1 else f"by {_rule_words(rule)}"
-
-
-def _rule_words(rule: str) -> str:
-    return str(WORDS["by-rule"].get(rule, f"rule {rule}"))
-
-
-def _service_words(service: RowMapping, slug: str) -> str:
-    """What a service is: its kind, the languages of its ways, and its address if its key has several."""
-    from trustgauge.services import languages
-
-    ways = [", ".join(languages.name(code) for code in way.split(">")) for way in service["route"].split()]
-    through = f" through {'; '.join(ways[:MOST_WAYS])}" if ways else ""
-    more = f" and {len(ways) - MOST_WAYS} more" if len(ways) > MOST_WAYS else ""
-    number = "" if slug == slug_of(service["key"]) else f" · {slug}"
-    return f"{service['kind']}{through}{more}{number}"
+    return "" if rule == "sound" and len(rules) == 1 else f"by {rule_words(rule)}"
 
 
 def _series(assessors: Mapping[str, Sequence[RowMapping]]) -> dict[str, Any]:
@@ -574,7 +556,7 @@ def _series(assessors: Mapping[str, Sequence[RowMapping]]) -> dict[str, Any]:
         "title": card["issue"],
         "audience": card["audience"],
         "method": first["method"],
-        "rule": _rule_words(first["rule"]),
+        "rule": rule_words(first["rule"]),
         "assessors": shown,
     }
 
@@ -597,156 +579,6 @@ def _pair(number: int, one: RatingDifference) -> dict[str, Any]:
         "counted": comparison.directions(readings) if readings else "",
         "examples": comparison_page.examples(number, examples) if examples else None,
     }
-
-
-def _chain(composed: ComposedChain, ratings: Path) -> dict[str, Any]:
-    """An inferred chain as its page shows it."""
-    one = composed.inference
-
-    def words_of(level: str | None) -> str:
-        return level_names().get(level, level) if level else "no level"
-
-    def said(levels: Sequence[str]) -> str:
-        return " or ".join(map(words_of, levels))
-
-    alone = "" if one.fits_steps else "By the levels alone: "
-    published = ""
-    if one.published != one.levels:
-        published = f"The published table gives {said(one.published)}."
-    return {
-        "names": composed.names,
-        "links": [
-            {
-                "service": link.service,
-                "words": words_of(link.level),
-                "state": link.state,
-                "id": entry.rating["id"],
-            }
-            for link, entry in zip(composed.links, composed.entries, strict=True)
-        ],
-        "levels": said(one.levels),
-        "state": one.state,
-        "words": WORDS["chains"][one.way],
-        "certainty": numbers.certainty(one.certainty),
-        "steps": [
-            f"{alone}{said(step.first)}, then {words_of(step.second)}, gives {said(step.result)}."
-            for step in one.steps
-        ],
-        "published": published,
-        "must_test": [
-            sentences.reason(reason) for reason in (*composed.notes, *composed.limits, *one.must_test)
-        ],
-        "measured": _measured(composed),
-        "price": _price(composed, ratings),
-    }
-
-
-def _measured(composed: ComposedChain) -> dict[str, Any] | None:
-    """A kept test of a whole chain as its page shows it."""
-    if composed.measured is None:
-        return None
-    rating, against = composed.measured.rating, composed.contradiction
-    level = str(rating["overall"]["level"])
-    return {
-        "id": rating["id"],
-        "words": level_names().get(level, level),
-        "state": rating["state"],
-        "certainty": numbers.certainty(rating["overall"]["certainty"].get(level, 0.0)),
-        "tested": rating["tested"],
-        "agrees": composed.agrees,
-        "against": sentences.reason(against) if against else "",
-    }
-
-
-def _price(composed: ComposedChain, ratings: Path) -> str:
-    """What a test of a whole chain would take.
-
-    Only the calls if it is too large to be computed for a page, or its services cannot be asked from here.
-    """
-    from trustgauge.run.chain_composition import chain_forecast
-
-    calls, forecast = composed.inference.calls, chain_forecast(composed, ratings)
-    if forecast is None:
-        return f"A test of the whole chain takes about {calls:,} calls." if calls else ""
-    if not forecast.calls:
-        return "All answers for a test of the whole chain are stored already: it sends no requests."
-    price = f"{forecast.calls:,} calls, {numbers.span(forecast.seconds)}, {numbers.usd(forecast.usd)}"
-    unknown = " Services whose price is not known are not included." if forecast.unpriced else ""
-    return f"A test of the whole chain takes {price}.{unknown}"
-
-
-def _method(name: str, count: int) -> dict[str, Any]:
-    """What a method says of itself."""
-    kind = plugins.load("methods", name)
-    view = view_by_name(name)
-    scale = kind.scale
-    known = view.messages.levels.get("levels", {})
-    levels = [
-        {
-            "mark": level,
-            "words": _level_words(known.get(level), words),
-            "tone": f"l{1 + round(2 * place / max(1, len(scale.levels) - 1))}",
-        }
-        for place, (level, words) in enumerate(zip(scale.levels, scale.words, strict=True))
-    ]
-    fields = kind.model_fields
-    return {
-        "name": name,
-        "version": kind.version,
-        "paper": kind.paper,
-        "doc": WORDS["methods"].get(name)
-        or " ".join((kind.__doc__ or "").strip().split("\n\n")[0].split()).replace("`", ""),
-        "tasks": ", ".join(TASKS.get(task, task) for task in kind.tasks),
-        "levels": levels,
-        "count": count,
-        "settings": [
-            (key, "" if field.is_required() else _default(field), field.description or "")
-            for key, field in fields.items()
-            if key not in ("method", "services")
-        ],
-    }
-
-
-def _level_words(known: LevelWords | None, words: str) -> str:
-    if known is None:
-        return words
-    return f"{known.short}: {known.line}" if known.line and "{" not in known.line else known.short
-
-
-def _default(field: Any) -> str:
-    value = field.get_default(call_default_factory=True)
-    text = json.dumps(value, default=str, ensure_ascii=False)
-    return text if len(text) < 60 else f"{text[:56]} …"
-
-
-def _value_words(name: str, value: str) -> str:
-    if name == "task":
-        return TASKS.get(value, value)
-    if name == "level":
-        return level_names().get(value, value)
-    if name == "rule":
-        return _rule_words(value)
-    if name == "language":
-        from trustgauge.services import languages
-
-        return languages.name(value)
-    return value.replace("-", " ") if name == "dimension" else value
-
-
-def _filter_words(name: str, value: str) -> str:
-    """A filter that is set, in words."""
-    match name:
-        case "q":
-            return f"“{value}”"
-        case "order":
-            return "best level first"
-        case "earlier":
-            return "earlier ratings too"
-        case "certainty":
-            return f"certainty at least {value} %"
-        case "age":
-            return f"tested within {value} days"
-    return f"{FILTERS.get(name, name).lower()}: {_value_words(name, value)}"
 
 
 def _job_words(job: Mapping[str, Any]) -> str:

@@ -1,9 +1,10 @@
-"""The verb list. Each list is a function from the ratings folder to rows."""
+"""The verb list. Each list is a function that gives rows; that of ratings gets the folder of all runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,27 +44,7 @@ def _plug_ins(group: str) -> Rows:
     return rows
 
 
-def services(ratings: Path) -> Rows:
-    """Every kind of service that a plan may name."""
-    return _plug_ins("services")
-
-
-def judges(ratings: Path) -> Rows:
-    """Every judge of chatbot answers (social-bias, setting `judge`)."""
-    return _plug_ins("judges")
-
-
-def engines(ratings: Path) -> Rows:
-    """Every engine that can ask services (`[run] engine`)."""
-    return _plug_ins("engines")
-
-
-def stores(ratings: Path) -> Rows:
-    """Every store for answers (`[run] store`)."""
-    return _plug_ins("stores")
-
-
-def methods(ratings: Path) -> Rows:
+def methods() -> Rows:
     """Every method, its paper and its scale, best first."""
     rows = []
     for name in plugins.names("methods"):
@@ -73,7 +54,7 @@ def methods(ratings: Path) -> Rows:
     return rows
 
 
-def issues(ratings: Path) -> Rows:
+def issues() -> Rows:
     """Every issue that the trust method can measure, with the paper's letters."""
     rows = []
     for name in plugins.names("issues"):
@@ -83,14 +64,14 @@ def issues(ratings: Path) -> Rows:
     return rows
 
 
-def profiles(ratings: Path) -> Rows:
+def profiles() -> Rows:
     """The published profiles, each with its order of issues; a plan may have others."""
     from trustgauge.methods.trust.profiles import PUBLISHED
 
     return [{"name": one.name, "order": " > ".join(one.order)} for one in PUBLISHED.values()]
 
 
-def pages(ratings: Path) -> Rows:
+def pages() -> Rows:
     """The pages of the documentation, with the file of each: errors and plans name them."""
     package = Path(trustgauge.__file__).parent
     docs = next((one for one in (package / "docs", package.parents[1] / "docs") if one.is_dir()), None)
@@ -99,7 +80,7 @@ def pages(ratings: Path) -> Rows:
     return [{"name": f"docs/{one.parent.name}/{one.name}", "file": str(one)} for one in files]
 
 
-def attributes(ratings: Path) -> Rows:
+def attributes() -> Rows:
     """The attributes that are shipped."""
     from trustgauge.data import ATTRIBUTES, load_attribute
 
@@ -110,7 +91,7 @@ def attributes(ratings: Path) -> Rows:
     ]
 
 
-def groups(ratings: Path) -> Rows:
+def groups() -> Rows:
     """The social groups that are shipped, by attribute (social-bias)."""
     from trustgauge.data import social_groups
 
@@ -119,7 +100,7 @@ def groups(ratings: Path) -> Rows:
     return [{"attribute": one.attribute, "name": one.id, "plural": one.plural} for one in found]
 
 
-def controls(ratings: Path) -> Rows:
+def controls() -> Rows:
     """The control services with known behaviour of every method, and the level each must get."""
     rows = []
     for name in plugins.names("methods"):
@@ -136,14 +117,14 @@ def controls(ratings: Path) -> Rows:
     return rows
 
 
-def languages(ratings: Path) -> Rows:
+def languages() -> Rows:
     """Codes and names of the languages that plans may name."""
     from trustgauge.services import languages as codes
 
     return [{"code": code, "name": codes.name(code)} for code in sorted(codes.language_names())]
 
 
-def exports(ratings: Path) -> Rows:
+def exports() -> Rows:
     """The forms that `show --as` can give."""
     return [{"name": "text"}, *({"name": name} for name in plugins.names("exports"))]
 
@@ -179,7 +160,7 @@ def _rows(run: IndexedRun) -> Rows:
     ]
 
 
-def schemas(ratings: Path | None = None) -> dict[str, Any]:
+def schemas() -> dict[str, Any]:
     """The published JSON schemas of a plan, a rating and the three comparisons."""
     from trustgauge.methods.trust.profile_model import profile_schema
     from trustgauge.plan import plan_schema
@@ -200,10 +181,10 @@ def _broken(plan: Mapping[str, Any]) -> list[str]:
     return [one["description"] for one in plan["$defs"].values() if one.get("not") == {}]
 
 
-LISTS: Mapping[str, Callable[[Path], Any]] = {
-    "services": services,
+LISTS: Mapping[str, Callable[..., Any]] = {
+    "services": partial(_plug_ins, "services"),
     "methods": methods,
-    "judges": judges,
+    "judges": partial(_plug_ins, "judges"),
     "issues": issues,
     "profiles": profiles,
     "attributes": attributes,
@@ -212,8 +193,8 @@ LISTS: Mapping[str, Callable[[Path], Any]] = {
     "anchors": controls,
     "languages": languages,
     "exports": exports,
-    "engines": engines,
-    "stores": stores,
+    "engines": partial(_plug_ins, "engines"),
+    "stores": partial(_plug_ins, "stores"),
     "ratings": ratings,
     "schemas": schemas,
 }
@@ -256,7 +237,7 @@ def list_verb(what: str, **options: Any) -> None:
     """
     if what not in LISTS:
         raise PlanError((plugins.unknown("WHAT", "list", what, tuple(LISTS)),))
-    rows = LISTS[what](options["ratings"])
+    rows = LISTS[what](options["ratings"]) if what == "ratings" else LISTS[what]()
     if what == "schemas":
         for why in _broken(rows["plan"]):
             click.echo(f"{'note':<9}left out: {why}", err=True)

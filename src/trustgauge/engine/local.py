@@ -318,16 +318,20 @@ class JobProgress:
 
     def _keep(self, unit: InFlightUnit, answers: tuple[Answer, ...]) -> None:
         self._give(*(map(_without_cost, answers) if unit.kept else answers))
-        whole = all(answer.status != "failed" for answer in answers)
+        self.tally.millis.extend(answer.millis for answer in answers if answer.status != "failed")
+        self._count(unit, answers, all(answer.status != "failed" for answer in answers), unit.faults)
+
+    def _count(
+        self, unit: InFlightUnit, answers: tuple[Answer, ...], whole: bool, faults: Sequence[FailedCall] = ()
+    ) -> None:
+        """Add up what a unit cost that has come to its end, and tell it."""
         self.tally.done += whole
         self.tally.failed += not whole
         for answer in answers:
             self.tally.usd += answer.usd
             self.tally.tokens += answer.tokens
-            if answer.status != "failed":
-                self.tally.millis.append(answer.millis)
         if self._state.watch is not None:
-            self._tell(answers, unit.faults)
+            self._tell(answers, faults)
         self._end(unit)
 
     def _tell(self, answers: tuple[Answer, ...], faults: Sequence[FailedCall] = ()) -> None:
@@ -392,17 +396,10 @@ class JobProgress:
         self._lost(unit, tuple(answers), error)
 
     def _lost(self, unit: InFlightUnit, answers: tuple[Answer, ...], error: ServiceError) -> None:
-        if answers[-1].status == "failed":
-            self.tally.failed += 1
+        whole = answers[-1].status != "failed"
+        if not whole:
             self.tally.note_error(error, fatal=True)
-        else:
-            self.tally.done += 1
-        for answer in answers:
-            self.tally.usd += answer.usd
-            self.tally.tokens += answer.tokens
-        if self._state.watch is not None:
-            self._tell(answers)
-        self._end(unit)
+        self._count(unit, answers, whole)
 
     def stop(self, error: ServiceError) -> None:
         """A service it needs is not asked any more; what is not answered stays pending."""

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from trustgauge.errors import PlanError
 
@@ -47,22 +47,6 @@ CardLines = Callable[[Mapping[str, Any], Path], Sequence[tuple[str, str]]]
 """Puts a card into lines of a head and what is said."""
 
 
-@runtime_checkable
-class CardTeller(Protocol):
-    """The module of a kind whose cards have lines of their own."""
-
-    @property
-    def card_lines(self) -> CardLines: ...
-
-
-@runtime_checkable
-class DataReader(Protocol):
-    """The module of a kind that reads its data in its own way."""
-
-    @property
-    def read(self) -> Read: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One trainable kind: what it is in words, the service that uses it, the module with its `train`.
@@ -84,14 +68,14 @@ class Kind:
         return train
 
     def teller(self) -> CardLines | None:
-        """The kind's own `card_lines`, if it has one. Imports its module."""
-        module = import_module(self.module)
-        return module.card_lines if isinstance(module, CardTeller) else None
+        """The lines of a card, where the kind has its own."""
+        lines: CardLines | None = getattr(import_module(self.module), "card_lines", None)
+        return lines
 
     def reader(self) -> Read | None:
-        """The kind's own `read`, if it has one. Imports its module."""
-        module = import_module(self.module)
-        return module.read if isinstance(module, DataReader) else None
+        """What reads its data, where these are no table of labels."""
+        read: Read | None = getattr(import_module(self.module), "read", None)
+        return read
 
 
 KINDS = {

@@ -49,6 +49,11 @@ class Head:
     number: bool = False
 
 
+def heads_of(*names: str, texts: Collection[str] = ()) -> list[Head]:
+    """The heads of columns: numbers, but for those that are named in `texts` too."""
+    return [Head(name, number=name not in texts) for name in names]
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A cell: a text, or a drawing; what stands small below; what symbols mean in words.

@@ -137,6 +137,11 @@ def p_value(p: float | None) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.2f}" if p >= 0.01 else f"p = {p:.3f}"
 
 
+def bare_p(p: float | None) -> str:
+    """A p value under a head that names it: "0.04", "< 0.001"; a dash for none."""
+    return NONE if p is None else p_value(p).removeprefix("p ").removeprefix("= ")
+
+
 def count(n: float) -> str:
     """A whole number with thousands marked."""
     return f"{n:,.0f}"

@@ -18,6 +18,7 @@ from trustgauge.reports.components import (
     Title,
     Words,
     exchanges,
+    heads_of,
     quotation,
     view_of,
 )
@@ -50,13 +51,8 @@ def recognition_section(rating: RatingEntry) -> Iterator[Section]:
         Cell(numbers.points(known["difference"]), under=" to ".join(ends)),
         Cell(numbers.p_value(known["p"])),
     ]
-    heads = [
-        Head("What differs most"),
-        Head("Plain", number=True),
-        Head("In disguise", number=True),
-        Head("Difference", number=True),
-        Head("p", number=True),
-    ]
+    first = "What differs most"
+    heads = heads_of(first, "Plain", "In disguise", "Difference", "p", texts=(first,))
     if known["sure"]:
         said = views.NOTES["recognition-sure"]
     else:

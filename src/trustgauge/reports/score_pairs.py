@@ -14,12 +14,12 @@ from trustgauge.reports.components import (
     Cell,
     Evidence,
     EvidenceExchange,
-    Head,
     Piece,
     Table,
     Title,
     Words,
     exchanges,
+    heads_of,
 )
 from trustgauge.reports.sanitize import short, visible
 
@@ -102,15 +102,8 @@ def widest(frame: pl.DataFrame) -> pl.DataFrame:
 def _pairs(frame: pl.DataFrame, top: pl.DataFrame, shown: Evidence, blocks: Mapping[str, str]) -> Table:
     several = len(shown.services) > 1
     anchors = {(row.service, row.part, row.name): row.anchor for row in shown.rows}
-    heads = [
-        Head("Data set"),
-        *([Head("Service")] if several else []),
-        Head("Text"),
-        Head("Score", number=True),
-        Head("Text of another class"),
-        Head("Score", number=True),
-        Head("Difference", number=True),
-    ]
+    texts = ("Data set", *(["Service"] if several else []), "Text", "Text of another class")
+    heads = heads_of(*texts[:-1], "Score", texts[-1], "Score", "Difference", texts=texts)
     rows = []
     for pair in top.iter_rows(named=True):
         high, low = exchanges(frame[[pair["high"], pair["low"]]])

@@ -58,6 +58,19 @@ _PROBE = ("id", "message", "session", "turn", "draw", "block")
 _LOCK_SECONDS = 5.0  # a reader of the same file may hold it for a moment
 
 
+@contextmanager
+def _transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """Commit what is done in the block; nothing of it if it fails."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
 class SqliteStore:
     """A `Store` in one SQLite file at `path`, made if it is absent.
 
@@ -130,15 +143,8 @@ class SqliteStore:
 
     @contextmanager
     def _write(self) -> Iterator[sqlite3.Connection]:
-        with self._use() as db:
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                yield db
-                db.execute("COMMIT")
-            except BaseException:
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                raise
+        with self._use() as db, _transaction(db):
+            yield db
 
     # -- answers
 
@@ -269,8 +275,7 @@ class SqliteStore:
 
     def _copy(self, db: sqlite3.Connection, fingerprint: str, wanted: Iterable[Key], origin: str) -> int:
         db.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (message TEXT, draw INTEGER)")
-        db.execute("BEGIN IMMEDIATE")
-        try:
+        with _transaction(db):
             db.execute("DELETE FROM temp.wanted")
             db.executemany("INSERT INTO temp.wanted VALUES (?, ?)", wanted)
             usable = (
@@ -294,11 +299,6 @@ class SqliteStore:
                 f"WHERE {usable} ON CONFLICT (fingerprint, message, draw) DO NOTHING",
                 (origin, fingerprint, fingerprint),
             ).rowcount
-            db.execute("COMMIT")
-        except BaseException:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
-            raise
         return copied
 
     def answered_as(self, fingerprints: Iterable[str]) -> tuple[str, ...]:
@@ -592,16 +592,10 @@ def _statements(text: str) -> list[str]:
 
 
 def _step(db: sqlite3.Connection, change: Callable[[sqlite3.Connection], None], number: int) -> None:
-    db.execute("BEGIN IMMEDIATE")
-    try:
+    with _transaction(db):
         change(db)
         db.execute(f"PRAGMA application_id = {APPLICATION}")
         db.execute(
             "INSERT INTO meta VALUES ('schema', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
             (str(number),),
         )
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise

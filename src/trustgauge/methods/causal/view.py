@@ -96,7 +96,6 @@ def _drawn(rating: RatingEntry) -> PartEntry | None:
 
 def _row(rating: RatingEntry, part: PartEntry) -> PartRow:
     details = part["details"]
-    p = part["p"]
     return PartRow(
         title=sentences.title(part),
         code=sentences.name(part["key"]),
@@ -105,7 +104,7 @@ def _row(rating: RatingEntry, part: PartEntry) -> PartRow:
         level=part["level"],
         state=part["state"],
         certainty=part["certainty"],
-        after=(numbers.NONE if p is None else numbers.p_value(p).removeprefix("p ").removeprefix("= "),),
+        after=(numbers.bare_p(part["p"]),),
     )
 
 

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from trustgauge.records import Reason
 from trustgauge.reports import numbers, sentences
-from trustgauge.reports.components import Cell, Head, Piece, Section, Table, Title, Words, read_messages
+from trustgauge.reports.components import (
+    Cell,
+    Head,
+    Piece,
+    Section,
+    Table,
+    Title,
+    Words,
+    heads_of,
+    read_messages,
+)
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import RatingEntry
@@ -26,17 +36,9 @@ def before_after(rating: RatingEntry, names: Mapping[str, str]) -> Section | Non
     if not found:
         return None
     titles = {part["key"]: sentences.title(part) for part in rating["parts"]}
-    heads = [
-        Head("Part"),
-        Head("Without the round trip"),
-        Head("Measure"),
-        Head("Before", number=True),
-        Head("After", number=True),
-        Head("Change", number=True),
-        Head("Percent of before", number=True),
-        Head("p", number=True),
-        Head("Note"),
-    ]
+    texts = ("Part", "Without the round trip", "Measure")
+    figures = ("Before", "After", "Change", "Percent of before", "p")
+    heads = heads_of(*texts, *figures, "Note", texts=(*texts, "Note"))
     rows = [_pair(one, titles, names) for one in found]
     title = "Before and after the round trip"
     table = Table(title, heads, rows, NOTES["before-after-table"])
@@ -44,7 +46,7 @@ def before_after(rating: RatingEntry, names: Mapping[str, str]) -> Section | Non
 
 
 def _pair(one: Facts, titles: Mapping[str, str], names: Mapping[str, str]) -> list[Cell]:
-    p, percent = one.get("p"), one.get("percent")
+    percent = one.get("percent")
     key, measure, note = (str(one.get(name) or "") for name in ("part", "measure", "note"))
     before = str(one.get("before") or "")
     return [
@@ -55,7 +57,7 @@ def _pair(one: Facts, titles: Mapping[str, str], names: Mapping[str, str]) -> li
         Cell(numbers.signed_number(one.get("after_value"))),
         Cell(numbers.signed_number(one.get("change"))),
         Cell(numbers.NONE if percent is None else f"{numbers.signed_number(percent, 1)} %"),
-        Cell(numbers.NONE if p is None else numbers.p_value(p).removeprefix("p ").removeprefix("= ")),
+        Cell(numbers.bare_p(one.get("p"))),
         Cell(sentences.reason(Reason(note)) if note.startswith("causal.") else sentences.name(note)),
     ]
 
@@ -143,7 +145,7 @@ def _value(key: str, value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if key == "p" and isinstance(value, int | float):
-        return numbers.p_value(float(value)).removeprefix("p ").removeprefix("= ")
+        return numbers.bare_p(float(value))
     if isinstance(value, int):
         return numbers.count(value)
     if isinstance(value, float):

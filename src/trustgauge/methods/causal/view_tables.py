@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from trustgauge.methods.causal import view_order
 from trustgauge.reports import numbers, sentences
-from trustgauge.reports.components import Cell, Fold, Head, Piece, Table, Words, read_messages
+from trustgauge.reports.components import Cell, Fold, Piece, Table, Words, heads_of, read_messages
 
 if TYPE_CHECKING:
     from trustgauge.reports.document_model import PartEntry
@@ -23,17 +23,8 @@ ENDS = 10
 
 def tests(part: PartEntry, label: str) -> Table:
     """Every data set and pair of classes with its t test, effect sizes and verdict."""
-    heads = [
-        Head("Data set"),
-        Head("Classes"),
-        Head("Mean scores", number=True),
-        Head("t, rejections", number=True),
-        Head("p", number=True),
-        Head("ATE, 95 %", number=True),
-        Head("Verdict"),
-        Head("Size", number=True),
-        Head("Sign flips", number=True),
-    ]
+    names = ("Data set", "Classes", "Mean scores", "t, rejections", "p", "ATE, 95 %", "Verdict", "Size")
+    heads = heads_of(*names, "Sign flips", texts=("Data set", "Classes", "Verdict"))
     rows = [
         _test(_worded(part, one), test, part["details"].get("wrs") or {})
         for one in part["details"].get("sets") or ()
@@ -61,9 +52,9 @@ def _test(one: Facts, test: Facts, wrs: Facts) -> list[Cell]:
         Cell(f"{first} – {second}"),
         Cell(means or numbers.NONE, under=f"n = {sizes}" if sizes else ""),
         statistic(test, wrs.get("alphas") or ()),
-        Cell(_bare_p(test.get("p")), under=_named("max-T", _bare_p(test.get("p_family")))),
+        Cell(numbers.bare_p(test.get("p")), under=_named("max-T", numbers.bare_p(test.get("p_family")))),
         Cell(numbers.signed_number(effect.get("value")), under=reach(effect)),
-        Cell(_verdict(test), under=_named("control p", _bare_p(control))),
+        Cell(_verdict(test), under=_named("control p", numbers.bare_p(control))),
         Cell(
             _named("g", numbers.signed_number(test.get("hedges_g"))) or numbers.NONE,
             under=_named("δ", numbers.signed_number(test.get("cliffs_delta"))),
@@ -120,10 +111,6 @@ def _plain(value: float | None, digits: int) -> str:
     return numbers.NONE if value is None else f"{value:.{digits}f}".removesuffix(".0")
 
 
-def _bare_p(p: float | None) -> str:
-    return numbers.NONE if p is None else numbers.p_value(p).removeprefix("p ").removeprefix("= ")
-
-
 def rejections(part: PartEntry) -> list[Piece]:
     """The weighted rejection score as the sum of the dots, and what chance alone would give."""
     wrs = part["details"].get("wrs")
@@ -174,22 +161,13 @@ def difference_table(part: PartEntry, label: str) -> Table:
     """Every pair of classes of a table without frames: the difference, and what would explain it away."""
     details = part["details"]
     adjust = sentences.listing(list(details.get("adjust") or ()))
-    heads = [
-        Head("Data set"),
-        Head("Classes"),
-        Head("Mean scores", number=True),
-        Head("Observed difference, 95 %", number=True),
-        *([Head(f"Adjusted for {adjust}, 95 %", number=True)] if adjust else []),
-        Head("p, max-T", number=True),
-        Head("E-value", number=True),
-        *(Head(f"Tipping effect at {numbers.percent(one['gap'])}", number=True) for one in _tipping(details)),
-    ]
+    names = ["Data set", "Classes", "Mean scores", "Observed difference, 95 %"]
+    names += [f"Adjusted for {adjust}, 95 %"] if adjust else []
+    names += ["p, max-T", "E-value"]
+    names += [f"Tipping effect at {numbers.percent(one['gap'])}" for one in details["observed"][0]["tipping"]]
+    heads = heads_of(*names, texts=("Data set", "Classes"))
     rows = [_observed(one, adjusted=bool(adjust)) for one in details["observed"]]
     return Table(label, heads, rows, NOTES["observed"])
-
-
-def _tipping(details: Facts) -> Sequence[Facts]:
-    return list(details["observed"][0]["tipping"])
 
 
 def _observed(one: Facts, *, adjusted: bool) -> list[Cell]:
@@ -204,7 +182,7 @@ def _observed(one: Facts, *, adjusted: bool) -> list[Cell]:
         Cell(means, under=f"n = {sizes}"),
         Cell(numbers.signed_number(one["observed"]["value"], 3), under=reach(one["observed"])),
         *([Cell(numbers.signed_number(best.get("value"), 3), under=reach(best))] if adjusted else []),
-        Cell(_bare_p(one["p_family"])),
+        Cell(numbers.bare_p(one["p_family"])),
         Cell(
             numbers.NONE if one["e_value"] is None else f"{one['e_value']:.2f}",
             under="" if limit is None else f"{limit:.2f}",
@@ -215,18 +193,9 @@ def _observed(one: Facts, *, adjusted: bool) -> list[Cell]:
 
 def impacts(part: PartEntry, label: str) -> Table:
     """Every data set and emotion: the mean that is observed, the mean with the classes balanced."""
-    heads = [
-        Head("Data set"),
-        Head("Emotion"),
-        Head("Observed mean", number=True),
-        Head("Mean, classes balanced", number=True),
-        Head("Δ, 95 %", number=True),
-        Head("DIE %", number=True),
-        Head("p, max-T", number=True),
-        Head("Verdict"),
-        Head("Texts", number=True),
-        Head("Positivity"),
-    ]
+    names = ("Data set", "Emotion", "Observed mean", "Mean, classes balanced", "Δ, 95 %", "DIE %", "p, max-T")
+    texts = ("Data set", "Emotion", "Verdict", "Positivity")
+    heads = heads_of(*names, "Verdict", "Texts", "Positivity", texts=texts)
     rows = [
         _impact(_worded(part, one), impact)
         for one in part["details"].get("sets") or ()
@@ -252,7 +221,7 @@ def _impact(one: Facts, impact: Facts) -> list[Cell]:
                 shown=bool(impact.get("percent_shown", True)),
             )
         ),
-        Cell(_bare_p(impact.get("p_family"))),
+        Cell(numbers.bare_p(impact.get("p_family"))),
         Cell(sentences.name(str(impact.get("verdict") or numbers.NONE))),
         Cell(numbers.NONE if delta.get("n") is None else numbers.count(delta["n"])),
         Cell(f"no text of {sentences.listing(gone)}" if gone else "all classes occur"),
@@ -300,7 +269,7 @@ def persons(part: PartEntry, label: str) -> list[Piece]:
         ]
         for one in shown
     ]
-    heads = [Head("Person"), Head("Class"), Head("From the mean", number=True), Head("Scores", number=True)]
+    heads = heads_of("Person", "Class", "From the mean", "Scores", texts=("Person", "Class"))
     note = NOTES["persons"]
     if len(shown) < len(every):
         note += f" {NOTES['persons-ends'].format(ends=ENDS, all=len(every))}"

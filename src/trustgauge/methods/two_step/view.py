@@ -29,6 +29,7 @@ from trustgauge.reports.components import (
     Title,
     Words,
     exchanges,
+    heads_of,
     quotation,
     read_messages,
     view_by_name,
@@ -177,23 +178,17 @@ def changes(rating: RatingEntry) -> Table | None:
         for change in part["details"].get("swaps") or ():
             if not change["value"]:
                 continue
-            p = change.get("p_holm")
             row = (
                 sentences.title(part),
                 f"{sentences.name(change['from'])} → {sentences.name(change['to'])}",
                 numbers.interval(change).split(", n =")[0],
                 numbers.count(change["n"]),
-                numbers.NONE if p is None else numbers.p_value(p).removeprefix("p ").removeprefix("= "),
+                numbers.bare_p(change.get("p_holm")),
             )
             rows.append([Cell(text) for text in row])
-    names = (
-        Head("Part"),
-        Head("Sent → came back"),
-        Head("Share, 95 % interval"),
-        Head("Mentions sent", number=True),
-        Head("p (McNemar, Holm)"),
-    )
-    return Table("Which value became which", names, rows) if rows else None
+    texts = ("Part", "Sent → came back", "Share, 95 % interval", "p (McNemar, Holm)")
+    heads = heads_of(*texts[:3], "Mentions sent", texts[3], texts=texts)
+    return Table("Which value became which", heads, rows) if rows else None
 
 
 def _turn(rating: RatingEntry) -> tuple[PartEntry, Facts] | None:

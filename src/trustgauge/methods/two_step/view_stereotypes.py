@@ -12,12 +12,12 @@ from trustgauge.reports.components import (
     Cell,
     Figure,
     Fold,
-    Head,
     Piece,
     Section,
     Table,
     Title,
     Words,
+    heads_of,
     read_messages,
 )
 
@@ -170,12 +170,6 @@ def _table(facts: Facts) -> Table:
                 Cell("".join(f"{sentences.name(text)}. " for text in one["sentences"]).strip()),
             ]
         )
-    heads = (
-        Head("Word"),
-        Head("Share in the job", number=True),
-        Head("Sent → came back"),
-        Head("Times", number=True),
-        Head("95 % interval", number=True),
-        Head("Sent, for example"),
-    )
+    first, moved, last = texts = ("Word", "Sent → came back", "Sent, for example")
+    heads = heads_of(first, "Share in the job", moved, "Times", "95 % interval", last, texts=texts)
     return Table("Words whose value changes", heads, rows)

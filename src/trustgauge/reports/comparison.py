@@ -174,7 +174,7 @@ def level(row: ComparisonRow) -> str:
 
 def level_of(rating: RatingEntry, key: str | None, state: str) -> str:
     """A level of a rating or part as text."""
-    if key is None or state not in ("rated", "not settled", "inferred", "assumed"):
+    if key is None or state not in sentences.WITH_LEVEL:
         named = {"not applicable": numbers.NONE, "not tested": state, "not settled": state}
         return named.get(state, "not rated")
     mark = view_of(rating).mark(rating, key)

@@ -88,15 +88,9 @@ def _part_summaries(rating: RatingEntry) -> dict[str, object]:
 
 
 def _part_summary(part: PartEntry, rating: RatingEntry) -> list[str]:
-    known = part["level"] is not None and part["state"] in ("rated", "not settled", "inferred", "assumed")
-    words = (
-        sentences.level_in_words(rating, str(part["level"]))
-        if known
-        else sentences.standing(rating, part["state"])
-    )
     return [
         sentences.title(part),
-        words if part["state"] == "rated" or not known else f"{words} ({part['state']})",
+        sentences.part_standing(part, rating),
         comparison.score(part, rating["method"]["name"]),
         numbers.certainty(sentences.share(part)),
         "; ".join(map(sentences.flag, part["flags"])),

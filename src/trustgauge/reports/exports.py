@@ -112,16 +112,10 @@ def part_heads(rating: RatingEntry) -> list[str]:
 
 def part_words(part: PartEntry, rating: RatingEntry) -> list[str]:
     """The cells of a plain table of parts, one row."""
-    known = part["level"] is not None and part["state"] in {"rated", "not settled", "inferred", "assumed"}
-    words = (
-        sentences.level_in_words(rating, str(part["level"]))
-        if known
-        else sentences.standing(rating, part["state"])
-    )
     cells = view_of(rating).cells(rating, part)
     return [
         sentences.title(part),
-        words if part["state"] == "rated" or not known else f"{words} ({part['state']})",
+        sentences.part_standing(part, rating),
         *cells.before,
         numbers.certainty(sentences.share(part)),
         *cells.after,

@@ -86,7 +86,7 @@ def outcome(rating: RatingEntry, today: date | None = None) -> str:
         return "withdrawn"
     if today is not None and is_expired(rating, today):
         return f"expired {numbers.day(rating['expires'])}"
-    if overall["level"] is None or state not in {"rated", "not settled", "inferred", "assumed"}:
+    if overall["level"] is None or state not in sentences.WITH_LEVEL:
         if state == "incomplete":
             return view_of(rating).open_outcome(rating) or "not rated"
         return sentences.standing(rating, state).split(" here;")[0]

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 NOTES = COMMON.table("notes")
 BY_HAND = "by hand"
 SURE = 0.95  # certainty that settles a level unless a plan says otherwise
+WITH_LEVEL = ("rated", "not settled", "inferred", "assumed")
+"""States in which a level says something."""
 LOSS = "incomplete-loss"
 MOST_OBSTACLES = 2  # reasons that stand beside the certainty of an unsettled level
 
@@ -68,6 +70,14 @@ def standing(rating: RatingEntry, key: str) -> str:
     view = view_of(rating)
     only = view.messages.table("states").get(key) if view.gives_no_level(rating) else None
     return only or state(key)
+
+
+def part_standing(part: PartEntry, rating: RatingEntry) -> str:
+    """The level of a part, with its state where that is not settled; or what stands in its place."""
+    if part["level"] is None or part["state"] not in WITH_LEVEL:
+        return standing(rating, part["state"])
+    words = level_in_words(rating, part["level"])
+    return words if part["state"] == "rated" else f"{words} ({part['state']})"
 
 
 def noun(rating: RatingEntry, count: int = 2) -> str:
@@ -142,7 +152,7 @@ def needs_settling(rating: RatingEntry) -> bool:
 def headline(rating: RatingEntry, *, directed: bool = True) -> str:
     """The verdict without the arithmetic of an unsettled level."""
     overall = rating["overall"]
-    if rating["state"] not in {"rated", "not settled", "inferred", "assumed"} or overall["level"] is None:
+    if rating["state"] not in WITH_LEVEL or overall["level"] is None:
         return no_level(rating)
     words = _sentence(rating)
     if rating["state"] == "assumed":

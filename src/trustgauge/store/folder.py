@@ -118,7 +118,7 @@ def write_file(path: Path, data: str | bytes | memoryview, *, private: bool = Tr
                 file.flush()
                 os.fsync(file.fileno())
             fresh.replace(path)
-            _sync_names(path.parent)
+            sync_names(path.parent)
         finally:
             fresh.unlink(missing_ok=True)
 
@@ -226,7 +226,7 @@ def check_ordinary(folder: Path) -> None:
                 raise _is_special(path)
 
 
-def _sync_names(folder: Path) -> None:
+def sync_names(folder: Path) -> None:
     """Wait until the names in a folder are on the disk."""
     if os.name == "nt":  # pragma: no cover  folders cannot be opened there
         return

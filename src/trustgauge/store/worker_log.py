@@ -24,7 +24,7 @@ from typing import Any
 from trustgauge.errors import StoreError
 from trustgauge.records import Answer
 from trustgauge.store import Key, Store
-from trustgauge.store.folder import WriterLock, make_private, map_errors, private_folder
+from trustgauge.store.folder import WriterLock, make_private, map_errors, private_folder, sync_names
 
 COLUMNS = tuple(one.name for one in fields(Answer))
 _SUFFIX, _LOCK, _CLAIM = ".answers", ".lock", ".begun"
@@ -182,11 +182,7 @@ def _answer(row: dict[str, Any]) -> Answer:
 def _sync_folder(folder: Path) -> None:
     """See that the name of a new file survives a loss of power, where a folder can be synced."""
     with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        sync_names(folder)
 
 
 def import_worker_logs(folder: Path, store: Store) -> int:

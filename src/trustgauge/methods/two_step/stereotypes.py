@@ -154,12 +154,10 @@ def _correlation(
     tau = float((signs * order).sum() / np.sqrt((signs**2).sum() * (order**2).sum()))
 
     def batches() -> Iterator[Floats]:
-        done = 0
-        while done < PERMUTATIONS:
+        for done in range(0, PERMUTATIONS, BATCH):
             size = min(BATCH, PERMUTATIONS - done)
             places = (rng.permutation(len(items)) for _ in range(size))
             yield np.array([abs((signs * order[np.ix_(place, place)]).sum()) for place in places])
-            done += size
 
     return tau, sequential_p(float(abs((signs * order).sum())), batches())
 

@@ -90,12 +90,10 @@ def _p(levels: Ints, values: Ints, came: Ints, rng: np.random.Generator) -> floa
     observed = float(sum(_statistics(one, out[None], shape)[0] for one, out in groups))
 
     def batches() -> Iterator[Floats]:
-        done = 0
-        while done < PERMUTATIONS:
+        for done in range(0, PERMUTATIONS, BATCH):
             size = min(BATCH, PERMUTATIONS - done)
             mixed = [(one, rng.permuted(np.tile(out, (size, 1)), axis=1)) for one, out in groups]
             yield np.sum([_statistics(one, out, shape) for one, out in mixed], axis=0)
-            done += size
 
     return sequential_p(observed, batches())
 

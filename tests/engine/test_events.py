@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from tests.engine.virtual import Scripted, VirtualTime, echo, scripted, units
-from trustgauge.engine import KINDS, BudgetLimits, Progress, RunAnnouncement
+from trustgauge.engine import KINDS, BudgetLimits, RunAnnouncement
 from trustgauge.engine.local import Job, LocalEngine, run
+from trustgauge.engine.progress import Progress
 from trustgauge.records import Cost, Message, Reply
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

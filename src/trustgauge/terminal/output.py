@@ -25,7 +25,8 @@ from trustgauge.records import Reason
 from trustgauge.reports.document import unread, usable
 
 if TYPE_CHECKING:
-    from trustgauge.engine import Progress, RunAnnouncement
+    from trustgauge.engine import RunAnnouncement
+    from trustgauge.engine.progress import Progress
     from trustgauge.reports.document_model import GateEntry, RatingEntry, RunDocument
     from trustgauge.reports.terminal import PlanFacts
     from trustgauge.run.cost import Estimate
@@ -345,7 +346,8 @@ class _Tenths:
     """
 
     def __init__(self, announced: RunAnnouncement | None) -> None:
-        from trustgauge.engine import Progress, RunAnnouncement
+        from trustgauge.engine import RunAnnouncement
+        from trustgauge.engine.progress import Progress
 
         self._progress, self._shown, self._last = Progress(announced or RunAnnouncement()), 0, ""
         self._correct = correction(self._progress)
@@ -438,8 +440,8 @@ def _live(announced: RunAnnouncement | None) -> Iterator[Watch]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.text import Text
 
-    from trustgauge.engine import Progress as Sums
     from trustgauge.engine import RunAnnouncement
+    from trustgauge.engine.progress import Progress as Sums
     from trustgauge.reports.sanitize import terminal
 
     sums, tasks = Sums(announced or RunAnnouncement()), dict[str, Any]()

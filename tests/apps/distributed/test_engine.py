@@ -21,8 +21,9 @@ from tests.servers import LocalServer, Request, Response
 from tests.store.rows import answer
 from trustgauge.apps.distributed import worker as batches
 from trustgauge.apps.distributed.worker import BatchReport, WorkBatch
-from trustgauge.engine import KINDS, Progress, RetryPolicy
+from trustgauge.engine import KINDS, RetryPolicy
 from trustgauge.engine.local import BudgetLimits, Interruption, Job
+from trustgauge.engine.progress import Progress
 from trustgauge.errors import DiskFullError, RefusedError, SameAnswerError, ServiceError, StoreError
 from trustgauge.records import Answer, Cost, Message, Reply
 from trustgauge.store.folder import WORKER_LOGS

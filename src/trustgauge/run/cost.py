@@ -377,8 +377,7 @@ def _plus(cost: Cost, more: Mapping[str, Any]) -> Cost:
 
 def _kept(ask_plan: AskPlan, store: Store) -> Cost:
     """What the kept answers cost."""
-    rated = (one for one in ask_plan.targets if one.control is None)
-    return store.cost([one.fingerprint for one in (*rated, *ask_plan.judges)])
+    return store.cost([one.fingerprint for one in (*ask_plan.rated, *ask_plan.judges)])
 
 
 @dataclass(frozen=True, slots=True)

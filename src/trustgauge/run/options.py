@@ -76,6 +76,11 @@ class AskPlan:
         return all(is_one_batch(self.probes, place) for place in self.probes)
 
     @property
+    def rated(self) -> list[Target]:
+        """The targets but for control services, which cost nothing."""
+        return [one for one in self.targets if one.control is None]
+
+    @property
     def methods(self) -> list[Method]:
         """The experiments of the plan, in order."""
         return methods(self.plan)

@@ -67,7 +67,7 @@ def find_pending(ask_plan: AskPlan, options: RunOptions) -> PendingAnswers | Non
 
     A larger plan has it computed by each stage, slice by slice, so that memory does not grow with it.
     """
-    rated = rated_targets(ask_plan)
+    rated = ask_plan.rated
     if not ask_plan.is_small:
         return None
     steps = target_batches(rated, ask_plan.probes)
@@ -78,14 +78,9 @@ def find_pending(ask_plan: AskPlan, options: RunOptions) -> PendingAnswers | Non
     return PendingAnswers(options.ratings, options.fresh, rows)
 
 
-def rated_targets(ask_plan: AskPlan) -> list[Target]:
-    """The targets but for control services, which cost nothing."""
-    return [one for one in ask_plan.targets if one.control is None]
-
-
 def forecast(ask_plan: AskPlan, options: RunOptions) -> cost.Estimate:
     """What `rate` would ask now, given what is kept. Sends nothing and writes nothing."""
-    rated = rated_targets(ask_plan)
+    rated = ask_plan.rated
     mine = None if options.fresh else find_run(options.ratings, ask_plan.plan.hash)
     if mine is not None and kind_of(mine):
         with open_store(mine) as store:
@@ -165,7 +160,7 @@ def copy_answers(ask_plan: AskPlan, folder: RunFolder) -> None:
     if found is not None:
         folder.borrow(wanted_keys(found.rows), lenders.lends)
         return
-    for step in pending_batches(rated_targets(ask_plan), ask_plan.probes, folder.store.holds):
+    for step in pending_batches(ask_plan.rated, ask_plan.probes, folder.store.holds):
         folder.borrow(wanted_keys(step), lenders.lends)
 
 

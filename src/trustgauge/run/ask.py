@@ -154,7 +154,7 @@ def quotable(error: str) -> str:
 
 def parts_by_service(ask_plan: AskPlan) -> dict[str, ServiceSpec]:
     """Name of each part in the events of the run -> what is asked; controls left out."""
-    rated = {one.title: one.description for one in ask_plan.rated}
+    rated = {one.title: one.description for one in ask_plan.rated_targets}
     judges = {one.judge_title: one.description for one in ask_plan.judges}
     return {name: one for name, one in {**rated, **judges}.items() if one is not None}
 
@@ -177,7 +177,7 @@ class ConstantAnswerGuard:
 
     def __init__(self, keep: AnswerSink, ask_plan: AskPlan) -> None:
         self._keep, self._prepared = keep, ask_plan
-        self._first: dict[str, dict[str, Answer]] = {one.fingerprint: {} for one in ask_plan.rated}
+        self._first: dict[str, dict[str, Answer]] = {one.fingerprint: {} for one in ask_plan.rated_targets}
         self._errors: dict[str, SameAnswerError] = {}
 
     def __call__(self, *answers: Answer) -> None:
@@ -257,7 +257,7 @@ def _ask_round(
     one answer to everything is left out of later slices, rounds and looks.
     """
     answers = StoredAnswers(folder.store)
-    refused = {one.title for one in ask_plan.rated if fault_of(one, ask_plan, answers)}
+    refused = {one.title for one in ask_plan.rated_targets if fault_of(one, ask_plan, answers)}
     refused |= {part for earlier in outcomes for part in earlier.refused}
     for jobs in _steps(ask_plan, folder, controls=False):
         left = [job for job in jobs if job.part not in refused]
@@ -412,7 +412,7 @@ class SmokeTestResult:
 def smoke_test(ask_plan: AskPlan) -> list[SmokeTestResult]:
     """Ask every part the first message of its first design, once, without retry."""
     first: dict[tuple[str, str], Target] = {}
-    for one in ask_plan.rated:
+    for one in ask_plan.rated_targets:
         first.setdefault((one.title, one.fingerprint), one)
     return asyncio.run(_probe_all(list(first.values()), ask_plan))
 

@@ -377,7 +377,7 @@ def _plus(cost: Cost, more: Mapping[str, Any]) -> Cost:
 
 def _kept(ask_plan: AskPlan, store: Store) -> Cost:
     """What the kept answers cost."""
-    return store.cost([one.fingerprint for one in (*ask_plan.rated, *ask_plan.judges)])
+    return store.cost([one.fingerprint for one in (*ask_plan.rated_targets, *ask_plan.judges)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ class AskPlan:
         return all(is_one_batch(self.probes, place) for place in self.probes)
 
     @property
-    def rated(self) -> list[Target]:
+    def rated_targets(self) -> list[Target]:
         """The targets but for control services, which cost nothing."""
         return [one for one in self.targets if one.control is None]
 

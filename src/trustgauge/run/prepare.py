@@ -67,7 +67,7 @@ def find_pending(ask_plan: AskPlan, options: RunOptions) -> PendingAnswers | Non
 
     A larger plan has it computed by each stage, slice by slice, so that memory does not grow with it.
     """
-    rated = ask_plan.rated
+    rated = ask_plan.rated_targets
     if not ask_plan.is_small:
         return None
     steps = target_batches(rated, ask_plan.probes)
@@ -80,7 +80,7 @@ def find_pending(ask_plan: AskPlan, options: RunOptions) -> PendingAnswers | Non
 
 def forecast(ask_plan: AskPlan, options: RunOptions) -> cost.Estimate:
     """What `rate` would ask now, given what is kept. Sends nothing and writes nothing."""
-    rated = ask_plan.rated
+    rated = ask_plan.rated_targets
     mine = None if options.fresh else find_run(options.ratings, ask_plan.plan.hash)
     if mine is not None and kind_of(mine):
         with open_store(mine) as store:
@@ -160,7 +160,7 @@ def copy_answers(ask_plan: AskPlan, folder: RunFolder) -> None:
     if found is not None:
         folder.borrow(wanted_keys(found.rows), lenders.lends)
         return
-    for step in pending_batches(ask_plan.rated, ask_plan.probes, folder.store.holds):
+    for step in pending_batches(ask_plan.rated_targets, ask_plan.probes, folder.store.holds):
         folder.borrow(wanted_keys(step), lenders.lends)
 
 

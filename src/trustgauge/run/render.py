@@ -69,7 +69,7 @@ def build_document(
     seconds = float(
         folder.manifest().get("seconds", 0.0)
     )  # of the whole run: services are asked side by side
-    rated = ask_plan.rated
+    rated = ask_plan.rated_targets
     asked_of = [*rated, *ask_plan.judges]
     by_name = {one.service: [each for each in asked_of if each.service == one.service] for one in asked_of}
     run = RunFacts(

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trustgauge.apps.catalogue.exports import WORDS
-from trustgauge.apps.catalogue.method_words import level_names
+from trustgauge.apps.catalogue.method_words import WORDS, level_names
 from trustgauge.reports import numbers, sentences
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The files of a rating, every export under the name it has in the catalogue; and the words of the pages."""
+"""The files of a rating, every export under the name it has in the catalogue."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from trustgauge import plugins
-from trustgauge.data import package_table
+from trustgauge.apps.catalogue.method_words import WORDS
 from trustgauge.reports import label
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from trustgauge.apps.catalogue.store import CatalogueRating
 
-WORDS: dict[str, dict[str, Any]] = package_table(__package__, "words.toml")
-"""What the pages say, by table of `words.toml`."""
 FILES: dict[str, tuple[str, str, str]] = WORDS["files"]
 """Export -> file, media type and what it is. An export of somebody else is a file of its own name."""
 DATED = ("html", "label", "badge", "shields")

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 from sqlalchemy import RowMapping
 
-from trustgauge.apps.catalogue.exports import WORDS
 from trustgauge.apps.catalogue.identity import slug_of
-from trustgauge.apps.catalogue.method_words import TASKS, level_names
+from trustgauge.apps.catalogue.method_words import TASKS, WORDS, level_names
 
 MOST_WAYS = 3
 """Ways there and back that are named of a service."""

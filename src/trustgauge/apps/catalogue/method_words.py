@@ -1,4 +1,4 @@
-"""What the methods say of themselves and their levels, on their pages and in lists and filters."""
+"""The words of the pages; what the methods say of themselves and their levels, there and in filters."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from functools import cache
 from typing import Any
 
 from trustgauge import plugins
-from trustgauge.apps.catalogue.exports import WORDS
+from trustgauge.data import package_table
 from trustgauge.errors import Fault, PlanError, TrustgaugeError
 from trustgauge.methods import method_fault
 from trustgauge.reports.components import LevelWords, view_by_name
 
+WORDS: dict[str, dict[str, Any]] = package_table(__package__, "words.toml")
+"""What the pages say, by table of `words.toml`."""
 TASKS: Mapping[str, str] = WORDS["tasks"]
 
 

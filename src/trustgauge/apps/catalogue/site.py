@@ -22,11 +22,11 @@ from sqlalchemy import RowMapping
 from trustgauge import plugins
 from trustgauge.apps.catalogue.cards import read_card
 from trustgauge.apps.catalogue.chain_words import chain_facts
-from trustgauge.apps.catalogue.exports import FILES, WORDS, export_files
+from trustgauge.apps.catalogue.exports import FILES, export_files
 from trustgauge.apps.catalogue.history import MOST as MOST_MARKS
 from trustgauge.apps.catalogue.history import history
 from trustgauge.apps.catalogue.list_words import FILTERS, filter_words, rule_words, service_words, value_words
-from trustgauge.apps.catalogue.method_words import method_facts, plain, whole_methods, why_broken
+from trustgauge.apps.catalogue.method_words import WORDS, method_facts, plain, whole_methods, why_broken
 from trustgauge.apps.catalogue.queries import STATES, RatingQuery
 from trustgauge.apps.catalogue.store import CatalogueRating, CatalogueStore
 from trustgauge.apps.catalogue.templates import (

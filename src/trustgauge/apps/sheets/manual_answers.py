@@ -201,7 +201,7 @@ def _stores(ask_plan: AskPlan, ratings: Path) -> Iterator[tuple[OpenStore | None
 
 def _asked(ask_plan: AskPlan, service: str, own: OpenStore | None) -> list[Target]:
     """The parts of the service. One that gave two answers to one text is asked every draw (methods 0.3)."""
-    rated = ask_plan.rated
+    rated = ask_plan.rated_targets
     names = tuple(dict.fromkeys(one.service for one in rated))
     if service not in names:
         raise PlanError((plugins.unknown("SERVICE", "service", service, names),))

@@ -305,7 +305,7 @@ class _Assessing:
 
         On a range from 0 to 1, or from -1 to 0, effects are twice the share of it that they are of -1 to 1.
         """
-        facts = self.form.one_sided()
+        facts = self.form.texts_on_one_side()
         if not facts:
             return None, False
         # None is shown on the range that is assumed, and not on the other.

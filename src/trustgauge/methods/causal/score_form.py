@@ -39,7 +39,7 @@ class ScoreForm:
         mean = float(self.rows["y"].sum()) / PER_UNIT / n
         return math.sqrt(max(0.0, float(self.rows["yy"].sum()) / PER_UNIT**2 / n - mean**2))
 
-    def one_sided(self) -> dict[str, Json]:
+    def texts_on_one_side(self) -> dict[str, Json]:
         """How many texts of a valence were scored, if some lie on the other side of 0 and none on its own."""
         sides = (("n", "negative", "below", "above"), ("positive", "positive", "above", "below"))
         for fact, valence, own, other in sides:

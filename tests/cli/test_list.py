@@ -20,8 +20,8 @@ from trustgauge.run.targets import plan_targets
 
 
 @pytest.mark.parametrize("what", [name for name in LISTS if name not in ("ratings", "schemas")])
-def test_programs_get_no_padding(what: str, tmp_path: Path) -> None:
-    cells = [str(cell) for row in LISTS[what](tmp_path) for cell in row.values()]
+def test_programs_get_no_padding(what: str) -> None:
+    cells = [str(cell) for row in LISTS[what]() for cell in row.values()]
     assert cells
     assert [cell for cell in cells if cell != cell.strip()] == []
 

@@ -43,15 +43,16 @@ TESTED_ELSEWHERE = {
     "apps.sheets.manual_answers": "readers.py: sheets; answers in tests/apps/sheets/test_manual_answers.py",
     "run.labelling": "readers.py: sheets; labels in tests/apps/audit/test_audit.py",
     "apps.audit.page": "tests/apps/audit/test_audit.py: requests that are no object, too large or of others",
-    "apps.catalogue.api": "tests/apps/catalogue/test_pages.py: hostile bodies and addresses",
+    "apps.catalogue.api_requests": "tests/apps/catalogue/test_pages.py: hostile bodies and addresses",
     "apps.catalogue.store": "tests/apps/catalogue/test_store.py: hostile documents",
     "apps.catalogue.publish_verbs": "tests/apps/catalogue/test_people.py: answers of a catalogue",
     "apps.catalogue.mcp": "tests/apps/catalogue/test_pages.py: messages that are none",
     "apps.catalogue.app": "tests/apps/catalogue/test_pages.py: forms",
     **dict.fromkeys(
         (
-            *("apps.catalogue.cards", "apps.catalogue.exports", "apps.catalogue.jobs", "apps.catalogue.site"),
-            *("apps.catalogue.worker", "apps.catalogue.migrations.versions.v0004_order"),
+            *("apps.catalogue.api", "apps.catalogue.cards", "apps.catalogue.exports", "apps.catalogue.jobs"),
+            *("apps.catalogue.site", "apps.catalogue.summaries", "apps.catalogue.worker"),
+            "apps.catalogue.migrations.versions.v0004_order",
         ),
         "what the catalogue wrote into its own database, from documents that its store has checked",
     ),
@@ -90,7 +91,7 @@ OWN = {
         "data.dialog_statistics",
     ),
     *("services.controls.__init__", "services.languages"),
-    *("apps.catalogue.demo", "apps.catalogue.templates"),
+    *("apps.catalogue.demo", "apps.catalogue.method_words", "apps.catalogue.templates"),
     *(
         "methods.trust.canaries",
         "methods.trust.conversation_scripts",

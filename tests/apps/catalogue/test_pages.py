@@ -26,7 +26,7 @@ from tests.reports.trust_fixtures import document_of, kept, rating
 from tests.servers import LocalServer, Request, Response
 from trustgauge import plugins
 from trustgauge.apps.catalogue import method_words
-from trustgauge.apps.catalogue.api import openapi_text
+from trustgauge.apps.catalogue.api_requests import openapi_text
 from trustgauge.apps.catalogue.app import RateLimiter, application
 from trustgauge.apps.catalogue.chain_words import price
 from trustgauge.apps.catalogue.freeze import freeze

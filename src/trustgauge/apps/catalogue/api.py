@@ -7,21 +7,27 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urlencode
 
-from sqlalchemy import RowMapping
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from trustgauge.apps.catalogue import exports
+from trustgauge.apps.catalogue.api_requests import (
+    Problem,
+    body_of,
+    check_query,
+    openapi_text,
+    page_size,
+    paged,
+    period,
+    problem_of,
+    text_of,
+)
 from trustgauge.apps.catalogue.feed import WORDS
 from trustgauge.apps.catalogue.live_chats import ChatView, LiveChats, refusal
 from trustgauge.apps.catalogue.method_words import level_names
@@ -29,8 +35,8 @@ from trustgauge.apps.catalogue.plan_access import network_plan
 from trustgauge.apps.catalogue.queries import RatingQuery
 from trustgauge.apps.catalogue.site import Site
 from trustgauge.apps.catalogue.store import ROLES, CatalogueRating, CatalogueStore, Role
+from trustgauge.apps.catalogue.summaries import rating_summary, service_facts, service_summary
 from trustgauge.apps.catalogue.webhooks import add_webhook
-from trustgauge.data import package_text
 from trustgauge.errors import CatalogueError, PlanError, PublishedError, TrustgaugeError
 from trustgauge.records import canonical
 from trustgauge.reports.document_model import document_schema
@@ -40,18 +46,8 @@ if TYPE_CHECKING:
     from trustgauge.apps.catalogue.jobs import JobQueue
     from trustgauge.apps.catalogue.options import ServeOptions
 
-MOST = 200
-"""Entries of a page of a list."""
 MOST_LINKS = 1_000
 """Rated services that programs find in the catalogue of APIs; the list has all."""
-
-
-class Problem(Exception):
-    """An answer that is an error: status, code, title, detail."""
-
-    def __init__(self, status: int, code: str, title: str, detail: str = "", **more: Any) -> None:
-        self.status, self.code, self.title, self.detail, self.more = status, code, title, detail, more
-        super().__init__(title)
 
 
 class Api:
@@ -106,11 +102,11 @@ class Api:
         listed = [name for name, _ in self.store.choices()["level"]]
         places = (name.partition(" ")[0] for name in listed)  # of an order of systems
         levels = [*level_names(), *listed, *filter(str.isdigit, places)]
-        _check_query(request, "/api/v1/ratings", {"level": levels})
+        check_query(request, "/api/v1/ratings", {"level": levels})
         query = RatingQuery.of(request.query_params)
-        page = self.store.list_ratings(query, self.site.today(), _limit(request))
+        page = self.store.list_ratings(query, self.site.today(), page_size(request))
         content = {"ratings": [rating_summary(row) for row in page.rows]}
-        return _paged(content, query.to_parameters(), page.after, request)
+        return paged(content, query.to_parameters(), page.after, request)
 
     def rating(self, request: Request) -> Response:
         """One rating: its `rating.json`, which is what was hashed."""
@@ -126,7 +122,7 @@ class Api:
 
     def evidence(self, request: Request) -> Response:
         """The texts behind a rating, by pages."""
-        _check_query(request, "/api/v1/ratings/{id}/evidence")
+        check_query(request, "/api/v1/ratings/{id}/evidence")
         found = self._found(request)
         rows = exports.evidence_rows(
             self.store.evidence(found.row["run"]), str(found.entry["service"]["key"])
@@ -142,17 +138,17 @@ class Api:
             both = rows["sent"].fill_null("") + " " + rows["back"].cast(str, strict=False).fill_null("")
             rows = rows.filter(both.str.to_lowercase().str.contains(words, literal=True))
         start = int(asked.get("after") or 0)
-        limit = _limit(request)
+        limit = page_size(request)
         shown = [name for name in EVIDENCE if name in rows.columns]
         listed = json.loads(rows.select(shown).slice(start, limit).write_json())
         content = {"total": rows.height, "rows": listed}
         after = str(start + limit) if start + limit < rows.height else ""
         given = {name: asked[name] for name in ("part", "changed", "q") if name in asked}
-        return _paged(content, given, after, request)
+        return paged(content, given, after, request)
 
     def services(self, request: Request) -> Response:
         """All services."""
-        return JSONResponse({"services": [_service(row) for row in self.store.services()]})
+        return JSONResponse({"services": [service_summary(row) for row in self.store.services()]})
 
     def service(self, request: Request) -> Response:
         """One service, and all its ratings."""
@@ -194,20 +190,20 @@ class Api:
 
     def changes(self, request: Request) -> Response:
         """What was published, corrected, withdrawn and replied, oldest first."""
-        _check_query(request, "/api/v1/changes")
-        limit = _limit(request)
+        check_query(request, "/api/v1/changes")
+        limit = page_size(request)
         rows = self.store.changes(int(request.query_params.get("after") or 0), limit)
         shown = [
             {"number": row["number"], "at": row["at"], "action": row["action"], "rating": row["subject"]}
             for row in rows
             if row["action"] in WORDS
         ]
-        return _paged({"changes": shown}, {}, str(rows[-1]["number"]) if len(rows) == limit else "", request)
+        return paged({"changes": shown}, {}, str(rows[-1]["number"]) if len(rows) == limit else "", request)
 
     async def publish(self, request: Request) -> Response:
         """Take in a document, or a bundle of `trustgauge prove`. Publishing it again changes nothing."""
         name = await self.allow(request, "assessor")
-        body = await _body(request)
+        body = await body_of(request)
         document, key = await run_in_threadpool(_signed_document, body, await request.body())
         if self.options.keys and key not in self.options.keys:
             must = f"signed by {' or '.join(sorted(self.options.keys))}"
@@ -226,7 +222,7 @@ class Api:
 
     async def note(self, request: Request) -> Response:
         """A correction, a withdrawal, or a provider's reply."""
-        asked = await _body(request)
+        asked = await body_of(request)
         kind, said = asked.get("kind"), asked.get("text")
         if kind not in ("correction", "withdrawal", "reply") or not isinstance(said, str) or not said.strip():
             must = "kind: correction, withdrawal or reply; text: why"
@@ -249,7 +245,7 @@ class Api:
     async def testing(self, request: Request) -> Response:
         """Say that a provider forbids tests of a service, or that it no longer does."""
         name = await self.allow(request, "admin")
-        asked = await _body(request)
+        asked = await body_of(request)
         if not isinstance(asked.get("forbidden"), bool) or not isinstance(asked.get("note", ""), str):
             raise Problem(422, "catalogue.refused", "forbidden must be true or false")
         slug = request.path_params["slug"]
@@ -263,7 +259,7 @@ class Api:
     async def webhook(self, request: Request) -> Response:
         """Tell an address of every change from now on; the answer holds the secret, this once."""
         name = await self.allow(request, "admin")
-        url = (await _body(request)).get("url")
+        url = (await body_of(request)).get("url")
         hook, secret = await run_in_threadpool(add_webhook, self.store, url if isinstance(url, str) else "")
         await run_in_threadpool(self.store.record, name, "webhook", hook)
         return JSONResponse({"id": hook, "secret": secret}, 201)
@@ -271,18 +267,18 @@ class Api:
     async def check_plan(self, request: Request) -> Response:
         """All faults of a plan, or what it would ask."""
         await self.allow(request, "assessor")
-        return JSONResponse(await run_in_threadpool(_checked_plan, await _body(request)))
+        return JSONResponse(await run_in_threadpool(_checked_plan, await body_of(request)))
 
     async def start_run(self, request: Request) -> Response:
         """Start a run; the same plan gives the same run. With `every` it is rated again and again."""
         await self.allow(request, "assessor")
-        job = await self.start(await _body(request), request.query_params.get("every", ""))
+        job = await self.start(await body_of(request), request.query_params.get("every", ""))
         return JSONResponse(job, 202, headers={"Location": f"/api/v1/runs/{job['id']}"})
 
     async def start(self, plan: dict[str, Any], every: str = "") -> dict[str, Any]:
         """Start the run of a plan, if that has no fault; `every` such as "7d", or "" for once."""
         jobs = self._jobs()
-        seconds = _period(every)
+        seconds = period(every)
         facts = await run_in_threadpool(_checked_plan, plan)
         if facts["faults"]:
             raise Problem(422, "plan.invalid", "The plan has faults", faults=facts["faults"])
@@ -330,21 +326,21 @@ class Api:
 
     async def start_chat(self, request: Request) -> Response:
         """Begin a live chat with the service of a rating."""
-        asked = await _body(request)
-        rating, profile = (_text(asked.get(name, "")) for name in ("rating", "profile"))
+        asked = await body_of(request)
+        rating, profile = (text_of(asked.get(name, "")) for name in ("rating", "profile"))
         view = await self.begin_chat(request, rating, profile or "safe-language")
         address = f"/api/v1/chats/{view.chat.id}/turns"
         return JSONResponse(view.facts(), 201, headers={"Location": address})
 
     async def say(self, request: Request) -> Response:
         """Say something to the bot; without a text, what was said so far."""
-        text = _text((await _body(request)).get("text", ""))
+        text = text_of((await body_of(request)).get("text", ""))
         view = await self.chat_turn(request, request.path_params["id"], text)
         return JSONResponse(view.facts())
 
     async def close_chat(self, request: Request) -> Response:
         """Rate what was said as a run of its own; with `probe_leaks` after asking for planted secrets."""
-        probe = (await _body(request)).get("probe_leaks", False)
+        probe = (await body_of(request)).get("probe_leaks", False)
         if not isinstance(probe, bool):
             raise Problem(422, "catalogue.refused", "probe_leaks must be true or false")
         if probe:
@@ -484,27 +480,6 @@ def _signed_document(body: dict[str, Any], data: bytes) -> tuple[dict[str, Any],
     return checked.document, checked.signature.key if checked.signature else ""
 
 
-def openapi_text() -> str:
-    """The OpenAPI document, as it is checked in."""
-    return package_text(__package__, "openapi.json")
-
-
-async def _body(request: Request) -> dict[str, Any]:
-    if request.headers.get("Content-Type", "").partition(";")[0].strip() != "application/json":
-        raise Problem(415, "catalogue.media-type", "The body must be application/json")
-    try:
-        data = json.loads(await request.body(), parse_constant=_no_number)
-    except (ValueError, RecursionError):
-        raise Problem(400, "catalogue.json", "The body is not JSON") from None
-    if not isinstance(data, dict):
-        raise Problem(400, "catalogue.json", "The body is not a JSON object")
-    return data
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
 def _checked_plan(plan: Mapping[str, Any]) -> dict[str, Any]:
     """The faults of a plan, or its hash and what it asks."""
     try:
@@ -528,114 +503,3 @@ def _chat_problems() -> Iterator[None]:
     except (LookupError, TrustgaugeError) as error:
         status, words = refusal(error)
         raise Problem(status, words["code"], words["title"]) from error
-
-
-def _period(every: str) -> int:
-    """Seconds of a period such as "12h" or "7d"; 0 for none."""
-    found = re.fullmatch(r"([1-9][0-9]{0,3})([hdw])", every)
-    if every and not found:
-        raise Problem(422, "catalogue.refused", "This is no period", must="hours, days or weeks: 12h, 7d, 2w")
-    return int(found[1]) * {"h": 3_600, "d": 86_400, "w": 604_800}[found[2]] if found else 0
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise Problem(422, "catalogue.refused", "This must be a text")
-    return value
-
-
-def problem_of(error: TrustgaugeError, status: int = 422) -> Problem:
-    """An error of ours as the API tells it."""
-    if error.faults:
-        faults = [{"what": one.what, "must": one.must, "do": one.do} for one in error.faults]
-        return Problem(status, error.code, error.faults[0].what, faults=faults)
-    return Problem(status, error.code, error.what, must=error.must, got=error.got, do=error.do)
-
-
-@cache
-def _query_schemas(path: str) -> dict[str, dict[str, Any]]:
-    """The schemas of what an address may be asked with, by the description of the API."""
-    described = json.loads(openapi_text())["paths"][path]["get"]["parameters"]
-    return {one["name"]: one["schema"] for one in described if one["in"] == "query"}
-
-
-def _check_query(
-    request: Request, path: str, known: Mapping[str, Sequence[str]] = MappingProxyType({})
-) -> None:
-    """Refuse what the description of the API does not allow, so that a slip does not list everything.
-
-    `known` holds the values of parameters that only this catalogue knows.
-    """
-    schemas = _query_schemas(path)
-    must = f"one of: {', '.join(schemas)}"
-    faults = [
-        {"place": name[:80], "what": "no such parameter", "must": must}
-        for name in dict.fromkeys(request.query_params)
-        if name not in schemas
-    ]
-    for name, schema in schemas.items():
-        given = request.query_params.getlist(name)
-        valid = ["", *known[name]] if name in known else schema.get("enum", given)
-        if len(given) > 1:
-            faults.append({"place": name, "what": "given more than once"})
-        elif given and given[0] not in valid:
-            must = f"one of: {', '.join(filter(None, dict.fromkeys(valid)))}"
-            faults.append({"place": name, "what": "no such value", "must": must})
-        elif given and not re.fullmatch(schema.get("pattern", r"(?s:.*)"), given[0]):
-            faults.append({"place": name, "what": "not of the form", "must": schema["pattern"]})
-    if faults:
-        raise Problem(422, "catalogue.refused", "The query cannot be read", faults=faults)
-
-
-def _limit(request: Request) -> int:
-    return min(MOST, max(1, int(request.query_params.get("limit") or 50)))
-
-
-def _paged(content: dict[str, Any], given: Mapping[str, str], after: str, request: Request) -> JSONResponse:
-    """A page of a list, with the address of the next one in its `Link` header and in itself."""
-    address = ""
-    if after:
-        rest = {name: value for name, value in given.items() if name != "after"}
-        if "limit" in request.query_params:
-            rest["limit"] = str(_limit(request))
-        address = f"{request.url.path}?{urlencode({**rest, 'after': after})}"
-    headers = {"Link": f'<{address}>; rel="next"'} if address else {}
-    return JSONResponse({**content, "next": address or None}, headers=headers)
-
-
-def service_facts(store: CatalogueStore, slug: str) -> dict[str, Any] | None:
-    """A service with all its ratings; None if there is none of this name."""
-    found = store.service(slug)
-    if found is None:
-        return None
-    return {**_service(found), "ratings": [rating_summary(row) for row in store.history(slug)]}
-
-
-def _service(row: RowMapping) -> dict[str, Any]:
-    return {
-        "slug": row["slug"],
-        "key": row["key"],
-        "name": row["name"],
-        "kind": row["kind"],
-        "route": row["route"],
-        "provider": row["provider"],
-        "testing_forbidden": bool(row["testing"]),
-    }
-
-
-def rating_summary(row: RowMapping) -> dict[str, Any]:
-    """What lists of the API hold of a rating."""
-    data = json.loads(row["card"])
-    names = ("id", "run", "hash", "service", "version", "task", "method", "rule", "dimension", "state")
-    dates = ("tested", "expires", "assessor", "relationship", "latest")
-    return {
-        **{name: row[name] for name in names},
-        "languages": row["languages"].split(),
-        "level": row["level"] or None,
-        "outcome": data["outcome"],
-        "headline": data["headline"],
-        "certainty": row["certainty"],
-        **{name: row[name] for name in dates},
-        "withdrawn": row["withdrawn"] or None,
-        "supersedes": row["supersedes"] or None,
-    }

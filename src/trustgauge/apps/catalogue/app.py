@@ -27,7 +27,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from trustgauge.apps.catalogue import exports, feed
-from trustgauge.apps.catalogue.api import Api, Problem, problem_of
+from trustgauge.apps.catalogue.api import Api
+from trustgauge.apps.catalogue.api_requests import Problem, problem_of
 from trustgauge.apps.catalogue.chat_pages import ChatPages
 from trustgauge.apps.catalogue.forms import DATA_POLICY, page_response, read_form
 from trustgauge.apps.catalogue.label_pages import LabelPages

@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from trustgauge.apps.catalogue.api import Problem
+from trustgauge.apps.catalogue.api_requests import Problem
 from trustgauge.errors import TrustgaugeError
 
 DATA_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"

@@ -17,11 +17,12 @@ from typing import Any
 from starlette.responses import JSONResponse
 
 from trustgauge.apps.catalogue import exports, feed
-from trustgauge.apps.catalogue.api import openapi_text, rating_summary, service_facts
+from trustgauge.apps.catalogue.api_requests import openapi_text
 from trustgauge.apps.catalogue.method_words import whole_methods
 from trustgauge.apps.catalogue.queries import RatingQuery
 from trustgauge.apps.catalogue.site import Site
 from trustgauge.apps.catalogue.store import CatalogueStore
+from trustgauge.apps.catalogue.summaries import rating_summary, service_facts
 from trustgauge.apps.catalogue.templates import own_file
 from trustgauge.errors import StoreError, TrustgaugeError
 from trustgauge.records import canonical

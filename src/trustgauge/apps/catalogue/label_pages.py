@@ -17,7 +17,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from trustgauge.apps.catalogue.api import Api, Problem
+from trustgauge.apps.catalogue.api import Api
+from trustgauge.apps.catalogue.api_requests import Problem
 from trustgauge.apps.catalogue.forms import form_page, private_page, read_form
 from trustgauge.apps.catalogue.ingest import take_in_folder
 from trustgauge.apps.catalogue.queries import RatingQuery

@@ -17,8 +17,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from trustgauge.apps.catalogue.api import MOST, Api, Problem, rating_summary
+from trustgauge.apps.catalogue.api import Api
+from trustgauge.apps.catalogue.api_requests import MOST, Problem
 from trustgauge.apps.catalogue.queries import STATES, RatingQuery
+from trustgauge.apps.catalogue.summaries import rating_summary
 from trustgauge.errors import TrustgaugeError
 from trustgauge.reports import views
 

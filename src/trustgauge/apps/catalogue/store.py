@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import secrets
 import shlex
 from collections import Counter
@@ -34,12 +33,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from trustgauge.apps.catalogue.cards import card, own_version
+from trustgauge.apps.catalogue.columns import columns, utc
+from trustgauge.apps.catalogue.document_check import check_document
 from trustgauge.apps.catalogue.identity import keep_service
 from trustgauge.apps.catalogue.queries import (
-    LANGUAGE_CODE,
     LIST_ORDER,
     NEWEST,
-    UNKNOWN,
     RatingQuery,
     rows_after,
 )
@@ -54,24 +53,19 @@ from trustgauge.apps.catalogue.schema import (
     TOKENS,
     open_database,
 )
-from trustgauge.errors import CatalogueError, PlanError, PublishedError
+from trustgauge.errors import PlanError, PublishedError
 from trustgauge.records import canonical
-from trustgauge.reports import document_model, label, sentences
-from trustgauge.reports.components import view_of
-from trustgauge.reports.document import certainty, fingerprint, is_slight, levels
+from trustgauge.reports import label, sentences
+from trustgauge.reports.document import fingerprint, is_slight
 from trustgauge.reports.document_model import RatingEntry, RunDocument
-from trustgauge.reports.html import report
 from trustgauge.reports.sanitize import visible
 
-LARGEST = 24_000_000
-"""Characters of a document that is taken in."""
 DATABASE = "catalogue.sqlite"
 """In the folder of ratings, where no other database is named."""
 Role = Literal["reader", "assessor", "admin"]
 ROLES: tuple[Role, ...] = ("reader", "assessor", "admin")
 _SHOWN = tuple(SERVICES.c[one] for one in ("name", "key", "kind", "route", "testing"))
 """What lists show of the service of a rating."""
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,70}(\.[0-9]{1,6})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +226,8 @@ class CatalogueStore:
         rating = document["ratings"][place - 1]
         alone: RunDocument = {**document, "ratings": [rating]}
         slug = keep_service(connection, rating, document, self._insert(SERVICES).on_conflict_do_nothing())
-        values = _columns(rating) | {
-            "ended": _utc(document["run"]["ended"]),
+        values = columns(rating) | {
+            "ended": utc(document["run"]["ended"]),
             "slight": is_slight(rating),
             "run": document["run"]["id"],
             "place": place,
@@ -577,111 +571,6 @@ class CatalogueStore:
 def document_of(row: RowMapping) -> RunDocument:
     """The document of one rating, from its row and the header of its run."""
     return cast("RunDocument", {**json.loads(row["header"]), "ratings": [json.loads(row["entry"])]})
-
-
-def check_document(document: Any) -> RunDocument:
-    """The document, if it has the form of a `rating.json`, plain ids, and can be shown.
-
-    Raises:
-        CatalogueError: it has not.
-    """
-    if found := document_model.misfit(document):
-        raise CatalogueError("this is not a rating.json", must="the document of a run", got=found)
-    checked = cast("RunDocument", document)
-    run = checked["run"]["id"]
-    names = [rating["id"] for rating in checked["ratings"]]
-    if not all(_ID.fullmatch(one) for one in (run, *names)) or len(set(names)) < len(names):
-        raise CatalogueError(
-            "an id cannot stand in an address", must="letters, digits and hyphens, each id once"
-        )
-    if not all(one == run or one.startswith(f"{run}.") for one in names):
-        raise CatalogueError("a rating's id is not that of its run", must=f"{run}, or {run}.1 and so on")
-    try:
-        if len(canonical(document).encode()) > LARGEST:  # lone surrogates cannot be encoded, NaN not written
-            raise CatalogueError("the document is too large", must=f"at most {LARGEST:,} bytes")
-    except (ValueError, RecursionError):
-        raise CatalogueError("the document contains values that JSON or UTF-8 cannot represent") from None
-    for rating in checked["ratings"]:
-        for name in ("tested", "expires"):
-            _check_date(name, rating[name])
-    _try_out(checked)
-    return checked
-
-
-def _check_date(name: str, value: str) -> None:
-    try:
-        date.fromisoformat(value)
-    except ValueError:
-        raise CatalogueError(f"{name} is not a date", must="YYYY-MM-DD") from None
-
-
-def _try_out(document: RunDocument) -> None:
-    """Show every rating once: what no page can show is not taken in."""
-    try:
-        report(document)
-        for rating in document["ratings"]:
-            label.badge(rating)
-            sentences.headline(rating)
-    except Exception as error:  # templates and figures fail in ways of their own
-        raise CatalogueError("details that cannot be shown", got=type(error).__name__) from error
-
-
-def _columns(rating: RatingEntry) -> dict[str, Any]:
-    """What lists and filters need of a rating."""
-    order, level = levels(rating), rating["overall"]["level"]
-    return {
-        "version": visible(rating["service"]["version"])[:200],
-        "task": visible(rating["service"]["task"] or "")[:20],
-        "method": visible(rating["method"]["name"])[:80],
-        "rule": visible(rating["method"]["rule"])[:20],
-        "sound": int(rating["method"]["rule"] == "sound"),
-        "dimension": visible(rating["overall"]["profile"] or rating["issue"]["attribute"])[:200],
-        "languages": _languages(rating),
-        "level": visible(view_of(rating).mark(rating, level) if level in order and level else "")[:80],
-        "badness": order.index(level) if level in order and level else UNKNOWN,
-        "state": visible(rating["state"])[:20],
-        "certainty": certainty(rating["overall"]),
-        "tested": rating["tested"][:10],
-        "expires": rating["expires"][:10],
-        "assessor": visible(rating["assessor"]["name"])[:200],
-        "relationship": visible(rating["assessor"]["relationship"])[:20],
-        "supersedes": visible(rating["supersedes"] or "")[:90],
-    }
-
-
-OWN_TEXTS = ("sentences", "conversations")
-"""Options of methods that name a table of texts."""
-
-
-def _languages(rating: RatingEntry) -> str:
-    """The languages that were tested, as codes between blanks: a translator's, or the method's.
-
-    Nobody says which language texts of one's own are in.
-    """
-    options = rating["method"]["options"]
-    is_own = any(options.get(name) for name in OWN_TEXTS)
-    found = [str(options.get("language", "" if is_own else "en"))]
-    if rating["service"]["task"] == "translate":
-        found += [code for part in rating["parts"] for code in part["key"].split(">")]
-    codes = sorted({code for code in found if LANGUAGE_CODE.fullmatch(code)})
-    return f" {' '.join(codes)} "
-
-
-def _utc(time: str) -> str:
-    """A time in ISO 8601 as all of them are compared; "" for what is none.
-
-    >>> _utc("2026-11-28T10:00:00Z"), _utc("soon")
-    ('2026-11-28T10:00:00.000000+00:00', '')
-    """
-    try:
-        moment = datetime.fromisoformat(time)
-        return (
-            (moment if moment.tzinfo else moment.replace(tzinfo=UTC))
-            .astimezone(UTC)
-            .isoformat(timespec="microseconds")
-        )
-    except (ValueError, OverflowError):
-        return ""
 
 
 def _token_hash(token: str) -> str:

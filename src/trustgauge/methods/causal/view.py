@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from trustgauge.methods.causal import view_extras, view_graph, view_order, view_tables
+from trustgauge.methods.causal import view_extras, view_graph, view_numbers, view_order, view_tables
 from trustgauge.methods.causal.view_direction import (
     RANGE,
     Direction,
@@ -24,7 +24,6 @@ from trustgauge.reports.components import (
     Cells,
     EvidenceWords,
     Figure,
-    Fold,
     Head,
     Heads,
     LevelWords,
@@ -33,7 +32,6 @@ from trustgauge.reports.components import (
     Piece,
     Quotation,
     Section,
-    Title,
     Words,
     read_messages,
 )
@@ -50,8 +48,6 @@ Facts = Mapping[str, Any]
 
 MESSAGES = read_messages(__package__)
 NOTES = MESSAGES.table("notes")
-RELATIVE_RULES = frozenset({"published", "released"})
-"""Rules under which a level is a place in an order of systems (causal 2.7)."""
 CUTS = (0.05, 0.20)
 """From which share of the range an effect is some, and strong, where the plan is silent (causal 2.9)."""
 OUT_OF_RANGE, OTHER_RANGE = "causal.out-of-range", "causal.other-range"
@@ -77,7 +73,7 @@ def _score(rating: RatingEntry) -> str:
 
 def _cuts_in_use(rating: RatingEntry) -> tuple[float, ...]:
     """The cuts that a level follows from; none where it is a place in an order."""
-    return () if relative(rating) else cuts(rating)
+    return () if view_order.relative(rating) else cuts(rating)
 
 
 def _reach(one: Facts) -> str:
@@ -85,13 +81,6 @@ def _reach(one: Facts) -> str:
         return ""
     n = int(one["n"] or 0)
     return f", {numbers.percent(one['low'], n).removesuffix(' %')} to {numbers.percent(one['high'], n)}"
-
-
-def _drawn(rating: RatingEntry) -> PartEntry | None:
-    """The part whose diagram stands under "why": the first of those that decide."""
-    keys = rating["overall"]["worst"]
-    able = [part for part in rating["parts"] if (part["details"].get("graph") or {}).get("edges")]
-    return next((part for part in able if part["key"] in keys), able[0] if able else None)
 
 
 def _row(rating: RatingEntry, part: PartEntry) -> PartRow:
@@ -149,24 +138,6 @@ def services(run: RunEntry) -> dict[str, str]:
     return {key: str(facts["name"]) for key, facts in run["services"].items()}
 
 
-def _numbers(rating: RatingEntry, *, alone: bool) -> Section:
-    above = _drawn(rating)
-    folds = [
-        Fold(
-            f"{sentences.title(part)}: {_folded(rating, part)}",
-            pieces,
-            shown=alone and (len(rating["parts"]) == 1 or part is above),
-        )
-        for index, part in enumerate(rating["parts"], start=1)
-        if (pieces := _part(part, index, drawn=part is above))
-    ]
-    said = NOTES["numbers"]
-    if (span := stated_range(rating)) != RANGE:
-        low, high = (f"{one:g}".replace("-", "−") for one in span)
-        said += f" {NOTES['brought'].format(low=low, high=high)}"
-    return Section("numbers", "Where the numbers come from", folds, said, "50 50 14")
-
-
 def _as_answered(rows: pl.DataFrame, ranges: Mapping[str, tuple[float, float]]) -> pl.DataFrame:
     """Evidence with the scores of these services on their own ranges."""
     import polars as pl
@@ -186,67 +157,6 @@ def _as_answered(rows: pl.DataFrame, ranges: Mapping[str, tuple[float, float]]) 
     )
 
 
-def _folded(rating: RatingEntry, part: PartEntry) -> str:
-    if part["level"] is None:
-        return sentences.state(part["state"])
-    said = sentences.level_in_words(rating, part["level"])
-    return said if part["state"] == "rated" else f"{said}, {part['state']}"
-
-
-def _part(part: PartEntry, index: int, *, drawn: bool) -> list[Words | Title | Figure | Any]:
-    """Diagram, table and sums of one part."""
-    details, title = part["details"], sentences.title(part)
-    label = f"{title}, part {index}"
-    pieces: list[Any] = []
-    graph = details.get("graph") or {}
-    drawing = "" if drawn else view_graph.diagram(graph, title)
-    if drawing:
-        words = f"In words: {view_graph.describe(graph)}."
-        pieces.append(Figure(Markup(drawing), f"Causal diagram: {label}", words))
-    sets = details.get("sets") or ()
-    if any(one.get("tests") for one in sets):
-        pieces.append(view_tables.tests(part, f"Tests: {label}"))
-    if any(one.get("impacts") for one in sets):
-        pieces.append(view_tables.impacts(part, f"Deconfounding: {label}"))
-    if details.get("observed"):
-        pieces.append(view_tables.difference_table(part, f"Observed differences: {label}"))
-    pieces += [*view_tables.rejections(part), *view_tables.arithmetic(part)]
-    return [*pieces, *view_tables.persons(part, f"Person by person: {label}")]
-
-
-def _orders(group: Sequence[RatingEntry], names: Mapping[str, str], number: int = 1) -> Section:
-    """The overall order, and folded the order of every part."""
-    rating, suffix = group[0], f" {number}" if number > 1 else ""
-    pieces: list[Piece] = []
-    for asked, whole in view_order.every(rating).items():
-        way = f"all parts, {asked}" if asked else "all parts"
-        pieces += _order(whole, names, f"{way}{suffix}")
-    for part in rating["parts"]:
-        title = sentences.title(part)
-        label = f"{title}{suffix}, {part['key']}"
-        if order := _order(part["details"].get("order"), names, label):
-            pieces.append(Fold(f"Order in {title}", order))
-    decides = NOTES["order-decides" if relative(rating) else "order-apart"]
-    lead = f"{NOTES['order']} {decides}"
-    return Section(f"order{number}", "Order of systems", pieces, lead, "35 40 30")
-
-
-def _order(order: Facts | None, names: Mapping[str, str], label: str) -> list[Figure | Any]:
-    if not order or len(order.get("systems") or ()) < 2:
-        return []
-    what = view_order.comparison_values(order)
-    drawing = view_order.chart(order, names, f"{what}, lower is better: {label}")
-    return [
-        Figure(Markup(drawing), f"Order of systems: {label}", f"Axis: {what.lower()}, on a log scale."),
-        view_order.table(order, names, f"Ranks of systems: {label}"),
-    ]
-
-
-def relative(rating: RatingEntry) -> bool:
-    """Whether the levels of a rating are places in an order of systems."""
-    return rating["method"]["rule"] in RELATIVE_RULES
-
-
 def cuts(rating: RatingEntry) -> tuple[float, float]:
     """From which share of the score's range an effect is some, and strong."""
     given = rating["method"]["options"].get("cuts")
@@ -255,7 +165,7 @@ def cuts(rating: RatingEntry) -> tuple[float, float]:
 
 def _direction(rating: RatingEntry) -> Direction | None:
     """Which class gets the lower score in the part that decides; none at the best level."""
-    if relative(rating) or rating["overall"]["level"] == levels(rating)[0]:
+    if view_order.relative(rating) or rating["overall"]["level"] == levels(rating)[0]:
         return None
     rated = (part for part in sentences.leading(rating) if part["state"] == "rated")
     return next((found for part in rated if (found := direction_of(part)) is not None), None)
@@ -353,7 +263,7 @@ class CausalView(DefaultView):
         """
         found, every = super().pivotal(rating), list(levels(rating))
         by_worst = rating["method"]["options"].get("aggregate", "worst") == "worst"
-        if relative(rating) or not by_worst or rating["overall"]["level"] not in every[1:]:
+        if view_order.relative(rating) or not by_worst or rating["overall"]["level"] not in every[1:]:
             return found
         no_worse = set(every[: every.index(rating["overall"]["level"]) + 1])
         open_for = {
@@ -388,7 +298,7 @@ class CausalView(DefaultView):
 
     def level_words(self, rating: RatingEntry, key: str | None, rule: str) -> LevelWords:
         """The words of a level; of one that is a place in an order of systems, with their number."""
-        if rule not in RELATIVE_RULES:
+        if rule not in view_order.RELATIVE_RULES:
             return super().level_words(rating, key, rule)
         order = [str(entry["level"]) for entry in rating["overall"]["scale"]]
         place = order.index(str(key)) + 1 if str(key) in order else 0
@@ -406,7 +316,7 @@ class CausalView(DefaultView):
         """The sentence of the level, or of the measure of the part that decides."""
         decides: Facts = next((part["details"] for part in sentences.leading(rating)), {})
         words = sentences.level(rating, rating["overall"]["level"]).sentence
-        if relative(rating):
+        if view_order.relative(rating):
             return words, {}
         words = MESSAGES.table("measured").get(str(decides.get("measure")), words)
         facts = {"score": _score(rating)}
@@ -502,7 +412,7 @@ class CausalView(DefaultView):
 
     def figures(self, rating: RatingEntry) -> list[Figure]:
         """The causal diagram of the part that decides."""
-        part = _drawn(rating)
+        part = view_numbers.drawn(rating)
         if part is None:
             return []
         graph, title = part["details"]["graph"], sentences.title(part)
@@ -540,9 +450,9 @@ class CausalView(DefaultView):
     def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> list[Section]:
         """The numbers of every part, the order, before and after, and the texts."""
         names = services(run)
-        found: list[Section | None] = [_numbers(rating, alone=alone)]
+        found: list[Section | None] = [view_numbers.section(rating, alone=alone)]
         if alone:
-            found.append(_orders([rating], names))
+            found.append(view_order.section([rating], names))
         found += [view_extras.before_after(rating, names), view_extras.texts(rating)]
         return [section for section in found if section and section.pieces]
 
@@ -554,12 +464,14 @@ class CausalView(DefaultView):
             key = tuple(part["key"] for part in rating["parts"])
             groups.setdefault((*key, "", *sorted(one["service"] for one in systems)), []).append(rating)
         names = services(run)
-        found = [_orders(group, names, number) for number, group in enumerate(groups.values(), start=1)]
+        found = [
+            view_order.section(group, names, number) for number, group in enumerate(groups.values(), start=1)
+        ]
         return [section for section in found if section.pieces]
 
     def cautions(self, rating: RatingEntry) -> list[str]:
         """A level of a relative order is no absolute one, and an adjusted difference may be no effect."""
-        if not relative(rating):
+        if not view_order.relative(rating):
             adjusted = {
                 str(one): one for part in sentences.leading(rating) if (one := part["details"].get("adjust"))
             }

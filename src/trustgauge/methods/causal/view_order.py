@@ -6,8 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from trustgauge.reports import numbers, sentences, svg
-from trustgauge.reports.components import Cell, Head, Table
+from trustgauge.reports.components import Cell, Figure, Fold, Head, Piece, Section, Table, read_messages
 from trustgauge.reports.svg import step
 
 if TYPE_CHECKING:
@@ -17,12 +19,20 @@ Order = Mapping[str, Any]
 Names = Mapping[str, str]
 Mark = tuple[float, int, str, Mapping[str, Any]]  # x, row, name, system
 
+NOTES = read_messages(__package__).table("notes")
+RELATIVE_RULES = frozenset({"published", "released"})
+"""Rules under which a level is a place in an order of systems (causal 2.7)."""
 WIDE = 860.0
 _LEFT, _SPAN = 30.0, 560.0
 _UNDEFINED = _LEFT + _SPAN + 60
 _TICKS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)
 UNDEFINED = "÷ 0"
 """How a raw score is written whose denominator is zero; it ranks worst and is never a number."""
+
+
+def relative(rating: RatingEntry) -> bool:
+    """Whether the levels of a rating are places in an order of systems."""
+    return rating["method"]["rule"] in RELATIVE_RULES
 
 
 def every(rating: RatingEntry) -> dict[str, Order]:
@@ -215,3 +225,31 @@ def table(order: Order, names: Names, label: str) -> Table:
 def _first(system: Mapping[str, Any]) -> tuple[float, float]:
     low, high = (system.get("rank") or (math.inf, math.inf))[:2]
     return low, high
+
+
+def section(group: Sequence[RatingEntry], names: Names, number: int = 1) -> Section:
+    """The overall order, and folded the order of every part."""
+    rating, suffix = group[0], f" {number}" if number > 1 else ""
+    pieces: list[Piece] = []
+    for asked, whole in every(rating).items():
+        way = f"all parts, {asked}" if asked else "all parts"
+        pieces += _order(whole, names, f"{way}{suffix}")
+    for part in rating["parts"]:
+        title = sentences.title(part)
+        label = f"{title}{suffix}, {part['key']}"
+        if order := _order(part["details"].get("order"), names, label):
+            pieces.append(Fold(f"Order in {title}", order))
+    decides = NOTES["order-decides" if relative(rating) else "order-apart"]
+    lead = f"{NOTES['order']} {decides}"
+    return Section(f"order{number}", "Order of systems", pieces, lead, "35 40 30")
+
+
+def _order(order: Order | None, names: Names, label: str) -> list[Figure | Any]:
+    if not order or len(order.get("systems") or ()) < 2:
+        return []
+    what = comparison_values(order)
+    drawing = chart(order, names, f"{what}, lower is better: {label}")
+    return [
+        Figure(Markup(drawing), f"Order of systems: {label}", f"Axis: {what.lower()}, on a log scale."),
+        table(order, names, f"Ranks of systems: {label}"),
+    ]

@@ -22,8 +22,8 @@ from trustgauge.apps.catalogue.api_requests import (
     body_of,
     check_query,
     openapi_text,
+    page_of,
     page_size,
-    paged,
     period,
     problem_of,
     text_of,
@@ -106,7 +106,7 @@ class Api:
         query = RatingQuery.of(request.query_params)
         page = self.store.list_ratings(query, self.site.today(), page_size(request))
         content = {"ratings": [rating_summary(row) for row in page.rows]}
-        return paged(content, query.to_parameters(), page.after, request)
+        return page_of(content, query.to_parameters(), page.after, request)
 
     def rating(self, request: Request) -> Response:
         """One rating: its `rating.json`, which is what was hashed."""
@@ -144,7 +144,7 @@ class Api:
         content = {"total": rows.height, "rows": listed}
         after = str(start + limit) if start + limit < rows.height else ""
         given = {name: asked[name] for name in ("part", "changed", "q") if name in asked}
-        return paged(content, given, after, request)
+        return page_of(content, given, after, request)
 
     def services(self, request: Request) -> Response:
         """All services."""
@@ -198,7 +198,7 @@ class Api:
             for row in rows
             if row["action"] in WORDS
         ]
-        return paged({"changes": shown}, {}, str(rows[-1]["number"]) if len(rows) == limit else "", request)
+        return page_of({"changes": shown}, {}, str(rows[-1]["number"]) if len(rows) == limit else "", request)
 
     async def publish(self, request: Request) -> Response:
         """Take in a document, or a bundle of `trustgauge prove`. Publishing it again changes nothing."""

@@ -113,7 +113,7 @@ def page_size(request: Request) -> int:
     return min(MOST, max(1, int(request.query_params.get("limit") or 50)))
 
 
-def paged(content: dict[str, Any], given: Mapping[str, str], after: str, request: Request) -> JSONResponse:
+def page_of(content: dict[str, Any], given: Mapping[str, str], after: str, request: Request) -> JSONResponse:
     """A page of a list, with the address of the next one in its `Link` header and in itself."""
     address = ""
     if after:

@@ -412,7 +412,7 @@ class CausalView(DefaultView):
 
     def figures(self, rating: RatingEntry) -> list[Figure]:
         """The causal diagram of the part that decides."""
-        part = view_numbers.drawn(rating)
+        part = view_numbers.part_to_draw(rating)
         if part is None:
             return []
         graph, title = part["details"]["graph"], sentences.title(part)

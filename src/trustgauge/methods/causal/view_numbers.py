@@ -19,7 +19,7 @@ NOTES = read_messages(__package__).table("notes")
 
 def section(rating: RatingEntry, *, alone: bool) -> Section:
     """The numbers of every part, folded; those under the diagram that stands above are open."""
-    above = drawn(rating)
+    above = part_to_draw(rating)
     folds = [
         Fold(
             f"{sentences.title(part)}: {_folded(rating, part)}",
@@ -36,7 +36,7 @@ def section(rating: RatingEntry, *, alone: bool) -> Section:
     return Section("numbers", "Where the numbers come from", folds, said, "50 50 14")
 
 
-def drawn(rating: RatingEntry) -> PartEntry | None:
+def part_to_draw(rating: RatingEntry) -> PartEntry | None:
     """The part whose diagram stands under "why": the first of those that decide."""
     keys = rating["overall"]["worst"]
     able = [part for part in rating["parts"] if (part["details"].get("graph") or {}).get("edges")]

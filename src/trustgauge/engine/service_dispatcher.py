@@ -26,17 +26,7 @@ from trustgauge.errors import (
 )
 from trustgauge.plugins import place_in_plug_in
 from trustgauge.records import Answer, Message, Reply
-from trustgauge.services import (
-    FRAME,
-    AnswerLimit,
-    PriorTurns,
-    PromptUser,
-    Service,
-    ServiceSpec,
-    SystemPrompt,
-    TokenPrices,
-    check_reply,
-)
+from trustgauge.services import FRAME, AnswerLimit, Service, ServiceSpec, TokenPrices, check_reply
 
 _PASSES = 3  # of the loop, in which answers are read that came while it was kept busy
 
@@ -191,10 +181,8 @@ class CallBound:
         self._is_model, self._limit = prices is not None or limit is not None, limit
         self._usd_read = prices.usd_per_million_input_tokens / 1e6 if prices else 0.0
         self._usd_written = prices.usd_per_million_output_tokens / 1e6 if prices else 0.0
-        always = [asked.system] if isinstance(asked, SystemPrompt) else []
-        always += [description.prompt] if isinstance(description, PromptUser) else []
-        always += [text for turn in asked.turns for text in turn] if isinstance(asked, PriorTurns) else []
-        self._always = sum(map(_most_tokens, always))
+        always = [asked.system, description.prompt, *(text for turn in asked.turns for text in turn)]
+        self._always = sum(map(_most_tokens, filter(None, always)))
 
     def beyond(self, message: Message, dearest: tuple[float, int]) -> tuple[float, int]:
         """Dollars and tokens; a service that never told any has no more of them."""

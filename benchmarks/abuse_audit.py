@@ -3,6 +3,7 @@
     python -m benchmarks.abuse_audit --runs 300
     python -m benchmarks.abuse_audit --model    # labelled by a model that is wrong now and then
     python -m benchmarks.abuse_audit --advice   # how often labelling as many as is said settles the level
+    python -m benchmarks.abuse_audit --levels   # how often a level is settled, rightly and wrongly
 
 Bots are abusive in clusters: each dialog has a chance of its own (Beta with four pseudo-observations), and
 four utterances. A checker finds some of the abuse and takes some of the rest for it. A sample is drawn as
@@ -15,23 +16,27 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from trustgauge.data.answer_style import STYLES
 from trustgauge.methods.trust.abuse_checkers import ABUSE_CLASSES
 from trustgauge.methods.trust.issues.abuse import Abuse
 from trustgauge.methods.trust.issues.abuse_audit import AuditedScore
 from trustgauge.methods.trust.issues.abuse_model_labels import score_by_model
-from trustgauge.methods.trust.levels import shares
+from trustgauge.methods.trust.issues.issue import LEVELS
+from trustgauge.methods.trust.levels import levels, shares
 from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.records import Interval
 from trustgauge.run.audit_sample import drawn_elements
 from trustgauge.stats.distributions import wilson
 
 TURNS, SPREAD = 4, 4
+TWO_STYLES = {"prose": 0.7, "terse": 0.3}
 OFFENSIVE, NEITHER, WORTH = "offensive", "neither", 0.5
 SETTLE = 0.95
 
@@ -66,6 +71,12 @@ UNCLEAR = (
     Setting(0.0005, 0.9, 0.98, 600, 200),
 )
 """Whose level is often left open by so few labels."""
+RARE = tuple(
+    Setting(share, *checker, 310, 200)
+    for share in (0.0, 0.0072, 0.014, 0.04, 0.1)
+    for checker in ((0.0, 1.0), (0.4, 0.95))
+)
+"""Whose abuse is rare, in answers of all styles, by a checker that sees none of it and by a better one."""
 
 
 BOT = (
@@ -73,10 +84,13 @@ BOT = (
 )
 
 
-def audited(setting: Setting, seed: int, *, model: bool = False) -> AuditedScore:
-    """One bot, read and audited, by people or by a model."""
+def audited(
+    setting: Setting, seed: int, *, model: bool = False, styles: Mapping[str, float] = TWO_STYLES
+) -> AuditedScore:
+    """One bot, read and audited, by people or by a model; `styles` has the shares of its answers."""
     rng = np.random.default_rng(seed)
-    chance = rng.beta(setting.share * SPREAD, (1 - setting.share) * SPREAD, size=setting.dialogs)
+    share = max(setting.share, 1e-12)  # Beta has no parameter of 0
+    chance = rng.beta(share * SPREAD, (1 - share) * SPREAD, size=setting.dialogs)
     n = setting.dialogs * TURNS
     truth = rng.random(n) < np.repeat(chance, TURNS)
     found = np.where(truth, rng.random(n) < setting.sensitivity, rng.random(n) > setting.specificity)
@@ -84,7 +98,7 @@ def audited(setting: Setting, seed: int, *, model: bool = False) -> AuditedScore
         {
             "cluster": np.repeat([f"talk-{one:04}" for one in range(setting.dialogs)], TURNS),
             "read": np.where(found, OFFENSIVE, NEITHER),
-            "style": np.where(rng.random(n) < 0.7, "prose", "terse"),
+            "style": rng.choice(list(styles), n, p=list(styles.values())),
             "means": _labels(truth, rng) if model else np.where(truth, OFFENSIVE, NEITHER),
         }
     ).with_row_index("element")
@@ -144,6 +158,19 @@ def advice(setting: Setting, runs: int) -> dict[str, int]:
     return found
 
 
+def settled_levels(setting: Setting, runs: int) -> dict[str, int]:
+    """Of so many audited bots that answer in all styles, how many are settled rightly, wrongly, or not."""
+    cuts = Abuse().cuts_under("sound")
+    due = LEVELS[int(levels(np.array(setting.share * WORTH), cuts))]
+    found = dict.fromkeys(("right", "wrong", "open"), 0)
+    for seed in range(runs):
+        certainty = shares(audited(setting, seed, styles=dict.fromkeys(STYLES, 1 / len(STYLES))).places(cuts))
+        level = max(certainty, key=certainty.__getitem__)
+        is_open = certainty[level] < SETTLE
+        found["open" if is_open else "right" if level == due else "wrong"] += 1
+    return found
+
+
 def _settled(one: AuditedScore, cuts: tuple[float, float]) -> bool:
     return max(shares(one.places(cuts)).values()) >= SETTLE
 
@@ -170,11 +197,15 @@ def main() -> None:
     parser.add_argument(
         "--advice", action="store_true", help="what is said of more labels, and whether it holds"
     )
+    parser.add_argument("--levels", action="store_true", help="levels of bots whose abuse is rare")
     parser.add_argument("--json", action="store_true", help="end with one line of JSON")
     options = parser.parse_args()
     if options.advice:
         told = [{**one._asdict(), **advice(one, options.runs)} for one in UNCLEAR]
         result = "{open} open, {settled} of {named} settled as said, {kept} of {denied} not, as said"
+    elif options.levels:
+        told = [{**one._asdict(), **settled_levels(one, options.runs)} for one in RARE]
+        result = "{right} settled rightly, {wrong} wrongly, {open} open"
     else:
         told = [{**one._asdict(), **coverage(one, options.runs, model=options.model)} for one in SETTINGS]
         result = "{covered:.1%} ({low:.1%} to {high:.1%}), error {error:+.4f}"

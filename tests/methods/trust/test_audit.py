@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks.abuse_audit import UNCLEAR, Setting, advice
+from benchmarks.abuse_audit import RARE, UNCLEAR, Setting, advice, settled_levels
 
 from tests.methods.trust.numbers import experiment, marked
 from tests.methods.trust.test_rating import HATEFUL, turns
@@ -153,8 +153,14 @@ def test_an_audit_that_leaves_the_level_open_says_how_many_labels_would_settle_i
     (why,) = (one for one in part.reasons if one.code == "not-settled")
     needed = why.facts["to_label"]
     assert isinstance(needed, int)
-    assert 150 < needed < 400
+    assert 400 < needed < 600
     assert sentences.reason(why).endswith(f"about {needed} labelled answers in all would settle it.")
+
+
+@pytest.mark.parametrize("setting", [one for one in RARE if one.share < 0.02])
+def test_what_no_label_showed_is_no_evidence_of_abuse(setting: Setting) -> None:
+    """Labels of many styles, hardly any of them abuse: what they cannot exclude settles no high risk."""
+    assert settled_levels(setting, 5)["wrong"] == 0
 
 
 def test_where_dialogs_are_too_few_no_labels_settle_the_level() -> None:

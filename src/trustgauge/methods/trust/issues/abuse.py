@@ -38,7 +38,11 @@ from trustgauge.methods.trust.abuse_checkers import (
 from trustgauge.methods.trust.abuse_words import HATE, NEITHER
 from trustgauge.methods.trust.disguise import disguise_provocations
 from trustgauge.methods.trust.group_talk import abuse_style
-from trustgauge.methods.trust.issues.abuse_audit import AuditedScore, assess_with_gaps
+from trustgauge.methods.trust.issues.abuse_audit import (
+    AuditedScore,
+    assess_with_gaps,
+    less_certain,
+)
 from trustgauge.methods.trust.issues.abuse_misreadings import SaidSentences, sentence_marks
 from trustgauge.methods.trust.issues.abuse_rates import (
     FEWEST_LABELLED,
@@ -458,7 +462,7 @@ def _by_labels(plain: IssueAssessment, cuts: tuple[float, float], audited: Audit
     return replace(
         plain,
         score=audited.interval(),
-        draws=audited.draws,
+        draws=less_certain(*audited.draws, cuts),
         levels=audited.places(cuts),
         level=level,
         details={**plain.details, "corrected": audited.value},

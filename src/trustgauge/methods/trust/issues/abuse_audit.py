@@ -140,25 +140,47 @@ class AuditedScore:
         names = [str(one) for one in clusters]
         return names, at, self.resampling.weights(names).astype(np.float64)
 
-    @cached_property
-    def draws(self) -> Floats:
-        """The score in each resample, [R]."""
-        return np.asarray(np.clip(self._of_dialogs[0] + self._of_labels, 0.0, 1.0))
+    @property
+    def draws(self) -> tuple[Floats, Floats]:
+        """The score in each resample, [R]: at least, and at most."""
+        return self._draws(1.0)
+
+    def _draws(self, errors: float) -> tuple[Floats, Floats]:
+        """The same if what labels leave open were so many times as large."""
+        low, high = (
+            # what no label showed yet falls with their number, not with its root
+            np.clip(self._of_dialogs[0] + errors * seen + errors**2 * unseen, 0.0, 1.0)
+            for seen, unseen in zip(self._of_seen_labels, self._unseen, strict=True)
+        )
+        return low, high
 
     @cached_property
-    def _of_labels(self) -> Floats:
-        """What the sample of labels leaves open, in each resample, [R]."""
-        return self._of_seen_labels + self._unseen
+    def _of_seen_labels(self) -> tuple[Floats, Floats]:
+        """What the labels that were drawn leave open of the others, [R]: at least, and at most.
 
-    @cached_property
-    def _of_seen_labels(self) -> Floats:
-        """What the labels that were drawn leave open of the others, [R]."""
+        Half a label of either kind joins those of each stratum, for their spread. On average that adds to the
+        score of strata without abuse, and no label is evidence of it: the least is without what is added so,
+        the most without what is taken away.
+        """
         _, at, weights = self._dialogs
         rng = self.resampling.stream("abuse", "labels")
         apart = self._correction.deviations(self._labels[:, None], [[0.0], [1.0]], at, weights, rng)
         every = np.ones(self.n, dtype=bool)
-        deviations = np.asarray(domain_deviations(self._correction, apart, every, float(self.n)))
-        return np.asarray(deviations.reshape(-1))
+        low, high = (
+            np.broadcast_to(
+                np.ravel(
+                    domain_deviations(
+                        self._correction,
+                        {stratum: one - side(one.mean(axis=0), 0.0) for stratum, one in apart.items()},
+                        every,
+                        float(self.n),
+                    )
+                ),
+                self.resampling.count,
+            )
+            for side in (np.maximum, np.minimum)
+        )
+        return low, high
 
     @cached_property
     def _of_dialogs(self) -> tuple[Floats, float, float]:
@@ -190,28 +212,25 @@ class AuditedScore:
         return drawn, low, high
 
     @cached_property
-    def _unseen(self) -> Floats:
-        """What may be misread in strata where no label showed it, [R]: upwards of the harmless, else down."""
-        found, total = self._correction, np.zeros(self.resampling.count)
+    def _unseen(self) -> tuple[Floats, Floats]:
+        """What may be misread where no label showed it, [R]: of the flagged (down), and of the harmless."""
+        found = self._correction
         chances = self.resampling.stream("abuse", "unseen").random(self.resampling.count)
-        for upwards in (True, False):
-            side = (self._reading == 0) == upwards
+        down, up = np.zeros(self.resampling.count), np.zeros(self.resampling.count)
+        for total, side in ((down, self._reading > 0), (up, self._reading == 0)):
             for n in np.unique(found.unseen[side & (found.unseen > 0)]):
-                share = float((side & (found.unseen == n)).sum()) / self.n
-                total += (1 if upwards else -1) * share * unseen_errors(int(n), chances)
-        return total
+                total += float((side & (found.unseen == n)).sum()) / self.n * unseen_errors(int(n), chances)
+        return -down, up
 
     def places(self, cuts: tuple[float, float]) -> Ints:
         """The level in each resample; no more certain than the dialogs allow where all are alike."""
-        return self._places(self.draws, cuts)
+        return self._places(less_certain(*self.draws, cuts), cuts)
 
     def more_labels(self, cuts: tuple[float, float], settle: float) -> dict[str, Json]:
         """What more labels would do for a level that is not settled at this certainty (`more_labels`)."""
 
         def settles(errors: float) -> bool:
-            # what no label showed yet falls with their number, not with its root
-            labels = errors * self._of_seen_labels + errors**2 * self._unseen
-            places = self._places(np.clip(self._of_dialogs[0] + labels, 0.0, 1.0), cuts)
+            places = self._places(less_certain(*self._draws(errors), cuts), cuts)
             return max(shares(places).values()) >= settle
 
         return more_labels(self.labelled, self.n, settles)
@@ -226,7 +245,10 @@ class AuditedScore:
     def interval(self) -> Interval:
         """The score with its 95 % interval: what dialogs and what labels leave open, in quadrature."""
         _, low, high = self._of_dialogs
-        below, above = np.quantile(self._of_labels, TAILS).tolist()
+        low_labels, high_labels = (
+            seen + unseen for seen, unseen in zip(self._of_seen_labels, self._unseen, strict=True)
+        )
+        below, above = np.quantile(low_labels, TAILS[0]), np.quantile(high_labels, TAILS[1])
         value = self.value
         least = value - math.hypot(max(0.0, value - low), min(0.0, below))
         most = value + math.hypot(max(0.0, high - value), max(0.0, above))
@@ -235,6 +257,18 @@ class AuditedScore:
     def _worth(self, column: str) -> pl.Series:
         """What readings or labels add to the score; null for what is no class."""
         return self._items[column].replace_strict(self.worth, default=None, return_dtype=pl.Float64)
+
+
+def less_certain(low: Floats, high: Floats, cuts: tuple[float, float]) -> Floats:
+    """Of the least and the most that a score may be in each resample, [R], what is less certain of the level.
+
+    Where they disagree on the likeliest level, every second resample of each, so that neither is settled.
+    """
+    ours, theirs = shares(levels(low, cuts)), shares(levels(high, cuts))
+    level, other = max(ours, key=ours.__getitem__), max(theirs, key=theirs.__getitem__)
+    if level != other:
+        return np.where(np.arange(len(low)) % 2, high, low)
+    return low if ours[level] < theirs[level] else high
 
 
 def assess_with_gaps(

@@ -20,6 +20,7 @@ from trustgauge.methods.trust.issues.abuse_audit import (
     TAILS,
     AuditedScore,
     assess_with_gaps,
+    less_certain,
 )
 from trustgauge.methods.trust.issues.issue import LEVELS, IssueAssessment
 from trustgauge.methods.trust.levels import levels
@@ -57,7 +58,8 @@ def assess_by_model(
     plain = replace(plain, reasons=tuple(one for one in plain.reasons if one.code not in OF_GAPS))
 
     def assess(labelled: AuditedScore) -> IssueAssessment:
-        score, drawn = score_by_model(labelled, table, resampling)
+        score, draws = score_by_model(labelled, table, resampling)
+        drawn = less_certain(*draws, cuts)
         return replace(
             plain,
             score=score,
@@ -70,8 +72,10 @@ def assess_by_model(
     return assess_with_gaps(assess, audited)
 
 
-def score_by_model(audited: AuditedScore, table: Floats, resampling: Resampling) -> tuple[Interval, Floats]:
-    """The mean worth of all utterances with its 95 % interval, and its draws [R].
+def score_by_model(
+    audited: AuditedScore, table: Floats, resampling: Resampling
+) -> tuple[Interval, tuple[Floats, Floats]]:
+    """The mean worth of all utterances with its 95 % interval, and its draws, [R]: at least, and at most.
 
     Args:
         audited: the utterances with the labels of a model.
@@ -85,10 +89,12 @@ def score_by_model(audited: AuditedScore, table: Floats, resampling: Resampling)
     rng = resampling.stream("abuse", "model labels")
     gamma = rng.standard_gamma(table + 0.5, size=(resampling.count, *table.shape))
     worth = _worths(gamma / gamma.sum(axis=-1, keepdims=True))
-    drawn = _score(worth, np.stack([one.draws for one in said], axis=-1))
+    ends = (np.stack(one, axis=-1) for one in zip(*(one.draws for one in said), strict=True))
+    least, most = (_score(worth, one) for one in ends)
+    drawn = np.minimum(least, most), np.maximum(least, most)
     smooth = (table + 0.5) / (table + 0.5).sum(axis=1, keepdims=True)
     value = float(_score(_worths(smooth[None]), np.array([[one.value for one in said]]))[0])
-    low, high = np.quantile(drawn, TAILS).tolist()
+    low, high = np.quantile(drawn[0], TAILS[0]), np.quantile(drawn[1], TAILS[1])
     return Interval(value, min(low, value), max(high, value), audited.n), drawn
 
 

@@ -238,7 +238,7 @@ def assess_live(
     labelled = audited is not None and audited.finished
     checked = n
     if audited is not None and labelled:
-        score, draws, checked = audited.interval(), audited.draws, audited.labelled
+        score, draws, checked = audited.interval(), audited.draws[1], audited.labelled
     places = _places(draws, base, checked)
     told_away = (seen.secrets["total"] > 0).to_numpy().astype(float)
     time = resampling.in_time(seen.secrets["cluster"].to_list(), np.ones(n), told_away)

@@ -26,7 +26,7 @@ from trustgauge.methods.social_bias.judges.lexer import (
 )
 from trustgauge.methods.social_bias.judges.listed_reasons import reason_list
 from trustgauge.methods.social_bias.judges.names import _alternation, _bounded, all_forms
-from trustgauge.methods.social_bias.judges.phrases import TAIL, Frame, trie_pattern
+from trustgauge.methods.social_bias.judges.phrases import TAIL, PhraseFrame, trie_pattern
 from trustgauge.methods.social_bias.judges.question_parser import (
     CLOSING,
     QuestionProperty,
@@ -127,7 +127,7 @@ def may_set(part: str) -> bool:
 def english_tokens() -> re.Pattern[str]:
     """One pattern in which all frames, then all phrases are tried at each place."""
     table = package_table("trustgauge.methods.social_bias.judges", "english.toml")
-    frames = [Frame.of(one, table["parts"], "") for one in table["frame"]]
+    frames = [PhraseFrame.of(one, table["parts"], "") for one in table["frame"]]
     heads = trie_pattern(head for frame in frames for head in frame.parts[0])
     either = "|".join(frame.expression(" +") for frame in frames)
     phrases = trie_pattern(lexicon("en").marks)

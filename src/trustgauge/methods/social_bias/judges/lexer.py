@@ -39,7 +39,7 @@ from itertools import product
 from typing import Any, Literal, NamedTuple, get_args
 
 from trustgauge.data import package_table
-from trustgauge.methods.social_bias.judges.phrases import TAIL, Frame, PhraseCutter, trie_pattern
+from trustgauge.methods.social_bias.judges.phrases import TAIL, PhraseCutter, PhraseFrame, trie_pattern
 
 Language = Literal["en", "zh"]
 
@@ -208,7 +208,7 @@ def lexicon(language: Language) -> Lexicon:
     marks: dict[str, str] = {}
     for name in reversed(LETTERS):
         marks.update(dict.fromkeys(lists.get(name, ()), LETTERS[name]))
-    frames = [Frame.of(one, table["parts"], LETTERS[one["class"]]) for one in table.get("frame", [])]
+    frames = [PhraseFrame.of(one, table["parts"], LETTERS[one["class"]]) for one in table.get("frame", [])]
     if language == "en":
         phrases = [one for one in marks if " " in one]
         odd = [one for one in marks if " " not in one and not re.fullmatch(WORD, one)]

@@ -28,7 +28,7 @@ Tree = dict[str, "Tree"]
 """Step of a phrase -> what may follow it; "" ends one. A step is a word, and what but spaces is before it."""
 
 
-class Frame(NamedTuple):
+class PhraseFrame(NamedTuple):
     """Phrases of one mark that are put together of parts.
 
     Attributes:
@@ -44,7 +44,7 @@ class Frame(NamedTuple):
     halts: bool = False
 
     @classmethod
-    def of(cls, entry: Mapping[str, Any], named: Mapping[str, Sequence[str]], mark: str) -> Frame:
+    def of(cls, entry: Mapping[str, Any], named: Mapping[str, Sequence[str]], mark: str) -> PhraseFrame:
         """The frame of an entry of the list of frames, whose parts are lists of phrases or names of lists."""
         parts = [named[part] if isinstance(part, str) else part for part in entry["parts"]]
         return cls(mark, parts, entry.get("ends", False), entry.get("halts", False))
@@ -96,10 +96,10 @@ class _State:
 class PhraseCutter:
     """Cuts English texts into words, phrases and frames."""
 
-    def __init__(self, words: re.Pattern[str], phrases: Iterable[str], frames: Sequence[Frame]) -> None:
+    def __init__(self, words: re.Pattern[str], phrases: Iterable[str], frames: Sequence[PhraseFrame]) -> None:
         """`words`: a pattern with one group, for a word, a mask or a stop; `phrases`: of several words."""
         self._words = words
-        self._frames = [*frames, Frame("", [list(phrases)])]
+        self._frames = [*frames, PhraseFrame("", [list(phrases)])]
         trees: dict[int, Tree] = {}  # many frames share their lists
         self._trees = [[self._tree(part, trees) for part in frame.parts] for frame in self._frames]
         self._start = _State([(number, 0, first) for number, (first, *_) in enumerate(self._trees)])

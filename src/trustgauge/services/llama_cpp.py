@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import secrets
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -55,7 +56,7 @@ class LlamaCpp(ServiceSpec):
         max_tokens: tokens of an answer, at most.
         context: tokens of question and answer together, at most.
         seed: of the tokens that are drawn.
-        threads: processor threads; 0: as many as llama.cpp takes.
+        threads: processor threads; 0: one for each core but one.
     """
 
     use: str = "llama-cpp"
@@ -142,8 +143,9 @@ class LlamaCpp(ServiceSpec):
         )
         settings.warmup = False
         settings.api_keys = [secrets.token_hex()]  # the library also listens on 127.0.0.1: to nobody
-        if self.threads:
-            settings.cpuparams.n_threads = self.threads
+        settings.cache_ram_mib = 0  # prompts are not used again, and it would keep up to 8 GB of them
+        # Its threads wait for each other: where one shares its core with other work, all of them do.
+        settings.cpuparams.n_threads = self.threads or max(1, (os.cpu_count() or 1) - 1)
         try:
             return LiveLlama(self, xllamacpp.Server(settings))
         except RuntimeError as error:

@@ -159,16 +159,24 @@ def advice(setting: Setting, runs: int) -> dict[str, int]:
 
 
 def settled_levels(setting: Setting, runs: int) -> dict[str, int]:
-    """Of so many audited bots that answer in all styles, how many are settled rightly, wrongly, or not."""
+    """Of so many audited bots that answer in all styles, how many are settled rightly, wrongly, or not.
+
+    `alone` are those that would be settled wrongly by the most that labels allow, alone.
+    """
     cuts = Abuse().cuts_under("sound")
     due = LEVELS[int(levels(np.array(setting.share * WORTH), cuts))]
-    found = dict.fromkeys(("right", "wrong", "open"), 0)
+    found = dict.fromkeys(("right", "wrong", "open", "alone"), 0)
     for seed in range(runs):
-        certainty = shares(audited(setting, seed, styles=dict.fromkeys(STYLES, 1 / len(STYLES))).places(cuts))
-        level = max(certainty, key=certainty.__getitem__)
-        is_open = certainty[level] < SETTLE
-        found["open" if is_open else "right" if level == due else "wrong"] += 1
+        one = audited(setting, seed, styles=dict.fromkeys(STYLES, 1 / len(STYLES)))
+        found[_outcome(one.places(cuts), due)] += 1
+        found["alone"] += _outcome(levels(one.draws[1], cuts), due) == "wrong"
     return found
+
+
+def _outcome(places: NDArray[np.int64], due: str) -> str:
+    certainty = shares(places)
+    level = max(certainty, key=certainty.__getitem__)
+    return "open" if certainty[level] < SETTLE else "right" if level == due else "wrong"
 
 
 def _settled(one: AuditedScore, cuts: tuple[float, float]) -> bool:
@@ -205,7 +213,7 @@ def main() -> None:
         result = "{open} open, {settled} of {named} settled as said, {kept} of {denied} not, as said"
     elif options.levels:
         told = [{**one._asdict(), **settled_levels(one, options.runs)} for one in RARE]
-        result = "{right} settled rightly, {wrong} wrongly, {open} open"
+        result = "{right} settled rightly, {wrong} wrongly, {open} open; by the most alone {alone} wrongly"
     else:
         told = [{**one._asdict(), **coverage(one, options.runs, model=options.model)} for one in SETTINGS]
         result = "{covered:.1%} ({low:.1%} to {high:.1%}), error {error:+.4f}"

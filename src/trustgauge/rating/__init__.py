@@ -146,6 +146,24 @@ def level_shares(levels: Levels, kinds: int = 3) -> Floats:
     return np.stack([(levels == kind).mean(axis=-1) for kind in range(kinds)], axis=-1)
 
 
+def less_certain(one: Levels, other: Levels) -> NDArray[np.bool_]:
+    """Of two ways to draw a level, [..., R], where draws of `other` count, so that the less certain way does.
+
+    Where they disagree on the likeliest level, every second draw is of each, so that neither is settled.
+
+    >>> less_certain(np.array([0, 0, 0, 0]), np.array([0, 0, 0, 1])).tolist()
+    [True, True, True, True]
+    >>> less_certain(np.array([0, 0, 0, 0]), np.array([1, 1, 1, 1])).tolist()
+    [False, True, False, True]
+    """
+    ours, theirs = level_shares(one), level_shares(other)
+    level = ours.argmax(axis=-1)[..., None]
+    agree = level == theirs.argmax(axis=-1)[..., None]
+    lower = np.take_along_axis(theirs, level, -1) < np.take_along_axis(ours, level, -1)
+    every_second = np.arange(one.shape[-1]) % 2 == 1
+    return np.where(agree, np.broadcast_to(lower, one.shape), every_second)
+
+
 def certainty_of(levels: Levels, names: Sequence[str]) -> dict[str, float]:
     """Name of each level, best first, -> share of the resamples [R] that have it."""
     return dict(zip(names, level_shares(levels, len(names)).tolist(), strict=True))

@@ -145,7 +145,7 @@ class LlamaCpp(ServiceSpec):
         settings.api_keys = [secrets.token_hex()]  # the library also listens on 127.0.0.1: to nobody
         settings.cache_ram_mib = 0  # prompts are not used again, and it would keep up to 8 GB of them
         # Its threads wait for each other: where one shares its core with other work, all of them do.
-        settings.cpuparams.n_threads = self.threads or max(1, (os.cpu_count() or 1) - 1)
+        settings.cpuparams.n_threads = self.threads or max(1, _cores() - 1)
         try:
             return LiveLlama(self, xllamacpp.Server(settings))
         except RuntimeError as error:
@@ -187,6 +187,11 @@ class LiveLlama:
             raise _fault(answer)
         text = storable(without_thinking(said.text).strip())
         return Reply(text, tokens=said.read + said.written, cut=said.end in AT_THE_LIMIT)
+
+
+def _cores() -> int:
+    """The cores that this process may use: of a container fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _fault(answer: Mapping[str, Any]) -> ServiceError:

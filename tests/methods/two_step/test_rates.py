@@ -10,6 +10,7 @@ import pytest
 import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from tests.methods.two_step.summaries import settings as experiment
 from tests.methods.two_step.summaries import shifted
@@ -26,7 +27,7 @@ from trustgauge.methods.two_step.operating_characteristics import (
 )
 from trustgauge.methods.two_step.simulation import Sizes, simulate, tally
 from trustgauge.methods.two_step.transition_model import DeclaredDistributions, TextTypes, TransitionCounts
-from trustgauge.rating import level_shares
+from trustgauge.rating import less_certain, level_shares
 from trustgauge.stats import stream
 
 SPECS = np.array([[0.5, 0.5], [0.1, 0.9], [0.9, 0.1]])
@@ -298,7 +299,11 @@ def test_required_characteristics() -> None:
 def test_of_two_ways_to_draw_a_level_the_less_certain_counts() -> None:
     drawn = [np.repeat([2, 1, 0], sizes).astype(np.int8) for sizes in ((97, 3, 0), (90, 5, 5), (2, 98, 0))]
     sure, less, other = (np.tile(one, (1, 1)) for one in drawn)
-    assert (transition_model.less_certain(sure, less) == less).all()
-    assert (transition_model.less_certain(less, sure) == less).all()
-    disagreeing = level_shares(transition_model.less_certain(sure, other))[0]
+
+    def taken(one: NDArray[np.int8], two: NDArray[np.int8]) -> NDArray[np.int8]:
+        return np.where(less_certain(one, two), two, one)
+
+    assert (taken(sure, less) == less).all()
+    assert (taken(less, sure) == less).all()
+    disagreeing = level_shares(taken(sure, other))[0]
     assert disagreeing.max() < 0.6

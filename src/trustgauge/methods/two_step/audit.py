@@ -33,10 +33,10 @@ from trustgauge.methods.two_step.transition_model import (
     PoolingResult,
     block_deviations,
     design_effect,
-    less_certain,
     level_of,
     sent_values,
 )
+from trustgauge.rating import less_certain
 from trustgauge.rating.audit import (
     ALIKE,
     AUDIT_FRAME,
@@ -395,7 +395,8 @@ class LabelledPart:
             devs = by_block
         levels = level_of(devs, len(declared.unbiased), declared.margin)
         if examined.doubtful[0]:
-            levels = less_certain(levels, level_of(by_block, len(declared.unbiased), declared.margin))
+            others = level_of(by_block, len(declared.unbiased), declared.margin)
+            levels = np.where(less_certain(levels, others), others, levels)
             apart = ()
         return LevelDraws(devs, levels, rates[None], apart)
 

@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.methods.two_step.score import ABSTAINS, GONE, MISSING, SURPLUS, UNREAD
-from trustgauge.rating import coverage, level_shares
+from trustgauge.rating import coverage, less_certain
 from trustgauge.records import Coverage
 from trustgauge.stats.comparisons import different_rows, holm, label_p, table_chi_squared
 from trustgauge.stats.distributions import Floats, Ints
@@ -447,9 +447,8 @@ def draw_levels(
     levels = level_of(devs, len(declared.unbiased), declared.margin)
     doubtful = examined.doubtful
     if doubtful.any():
-        levels[doubtful] = less_certain(
-            levels[doubtful], block_levels(counts.take(doubtful), declared, draws, rng)
-        )
+        pooled, own_levels = levels[doubtful], block_levels(counts.take(doubtful), declared, draws, rng)
+        levels[doubtful] = np.where(less_certain(pooled, own_levels), own_levels, pooled)
     return LevelDraws(devs, levels, rates, own)
 
 
@@ -459,21 +458,6 @@ def block_levels(
     """Levels where each spec uses its own block's rates, [R, T]."""
     devs = block_deviations(block_rates(counts, draws, rng), declared)
     return level_of(devs, len(declared.unbiased), declared.margin)
-
-
-def less_certain(one: NDArray[np.int8], other: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Of two ways to draw the level of each run, [R, T], the one that is less certain of it.
-
-    Where they disagree on the likeliest level, half of the draws of each, so that neither is settled.
-    """
-    ours, theirs = level_shares(one), level_shares(other)
-    level = ours.argmax(axis=-1)
-    runs = np.arange(len(one))
-    agree = level == theirs.argmax(axis=-1)
-    lower = theirs[runs, level] < ours[runs, level]
-    every_second = np.arange(one.shape[1]) % 2 == 1
-    taken = np.where(agree[:, None], lower[:, None], every_second)
-    return np.where(taken, other, one)
 
 
 def block_rates(

@@ -41,7 +41,7 @@ from trustgauge.methods.trust.group_talk import abuse_style
 from trustgauge.methods.trust.issues.abuse_audit import (
     AuditedScore,
     assess_with_gaps,
-    less_certain,
+    less_certain_draws,
 )
 from trustgauge.methods.trust.issues.abuse_misreadings import SaidSentences, sentence_marks
 from trustgauge.methods.trust.issues.abuse_rates import (
@@ -462,7 +462,7 @@ def _by_labels(plain: IssueAssessment, cuts: tuple[float, float], audited: Audit
     return replace(
         plain,
         score=audited.interval(),
-        draws=less_certain(*audited.draws, cuts),
+        draws=less_certain_draws(*audited.draws, cuts),
         levels=audited.places(cuts),
         level=level,
         details={**plain.details, "corrected": audited.value},

@@ -22,6 +22,7 @@ from trustgauge.methods.trust.abuse_words import HATE, NEITHER
 from trustgauge.methods.trust.issues.issue import IssueAssessment
 from trustgauge.methods.trust.levels import ALIKE, cap_levels, levels, shares
 from trustgauge.methods.trust.resampling import Floats, Ints, Resampling
+from trustgauge.rating import less_certain
 from trustgauge.rating.audit import (
     FEWEST,
     GAPS,
@@ -224,13 +225,13 @@ class AuditedScore:
 
     def places(self, cuts: tuple[float, float]) -> Ints:
         """The level in each resample; no more certain than the dialogs allow where all are alike."""
-        return self._places(less_certain(*self.draws, cuts), cuts)
+        return self._places(less_certain_draws(*self.draws, cuts), cuts)
 
     def more_labels(self, cuts: tuple[float, float], settle: float) -> dict[str, Json]:
         """What more labels would do for a level that is not settled at this certainty (`more_labels`)."""
 
         def settles(errors: float) -> bool:
-            places = self._places(less_certain(*self._draws(errors), cuts), cuts)
+            places = self._places(less_certain_draws(*self._draws(errors), cuts), cuts)
             return max(shares(places).values()) >= settle
 
         return more_labels(self.labelled, self.n, settles)
@@ -259,16 +260,9 @@ class AuditedScore:
         return self._items[column].replace_strict(self.worth, default=None, return_dtype=pl.Float64)
 
 
-def less_certain(low: Floats, high: Floats, cuts: tuple[float, float]) -> Floats:
-    """Of the least and the most that a score may be in each resample, [R], what is less certain of the level.
-
-    Where they disagree on the likeliest level, every second resample of each, so that neither is settled.
-    """
-    ours, theirs = shares(levels(low, cuts)), shares(levels(high, cuts))
-    level, other = max(ours, key=ours.__getitem__), max(theirs, key=theirs.__getitem__)
-    if level != other:
-        return np.where(np.arange(len(low)) % 2, high, low)
-    return low if ours[level] < theirs[level] else high
+def less_certain_draws(low: Floats, high: Floats, cuts: tuple[float, float]) -> Floats:
+    """Of the least and the most that a score may be in resamples, [R], what is less certain of its level."""
+    return np.where(less_certain(levels(high, cuts), levels(low, cuts)), low, high)
 
 
 def assess_with_gaps(

@@ -20,7 +20,7 @@ from trustgauge.methods.trust.issues.abuse_audit import (
     TAILS,
     AuditedScore,
     assess_with_gaps,
-    less_certain,
+    less_certain_draws,
 )
 from trustgauge.methods.trust.issues.issue import LEVELS, IssueAssessment
 from trustgauge.methods.trust.levels import levels
@@ -59,7 +59,7 @@ def assess_by_model(
 
     def assess(labelled: AuditedScore) -> IssueAssessment:
         score, draws = score_by_model(labelled, table, resampling)
-        drawn = less_certain(*draws, cuts)
+        drawn = less_certain_draws(*draws, cuts)
         return replace(
             plain,
             score=score,

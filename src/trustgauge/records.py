@@ -87,16 +87,27 @@ class Message:
     @property
     def place(self) -> Json:
         """What the key of a turn follows from: script, who says what, and which turn it is."""
-        said = [list(one) for one in self.cast] if self.cast else self.user
-        return [list(self.script), said, self.turn]
+        return _place_of(self.script, self.cast or self.user, self.turn)
 
     @property
     def key(self) -> str:
         """Content key: the text alone, or the whole script, its users and the turn of a session."""
-        return digest("turn", self.place) if self.session else _message_key(self.text)
+        if self.session:
+            return _turn_key(self.script, self.cast or self.user, self.turn)
+        return _message_key(self.text)
 
 
-@lru_cache(maxsize=1 << 16)  # the same texts go to every service of a run, one after the other
+def _place_of(script: tuple[str, ...], said: str | tuple[tuple[str, str], ...], turn: int) -> Json:
+    return [list(script), said if isinstance(said, str) else [list(one) for one in said], turn]
+
+
+# Kept, since the same texts and turns go to every service of a run, and are looked up by their keys there.
+@lru_cache(maxsize=1 << 16)
+def _turn_key(script: tuple[str, ...], said: str | tuple[tuple[str, str], ...], turn: int) -> str:
+    return digest("turn", _place_of(script, said, turn))
+
+
+@lru_cache(maxsize=1 << 16)
 def _message_key(text: str) -> str:
     return digest("message", text)
 

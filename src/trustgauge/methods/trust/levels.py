@@ -77,13 +77,13 @@ def assess_mean(
     and skewed, the quantiles of the resamples are too narrow. Draws and interval are widened where the tenths
     of the run vary more than the dialogs, and a score that changed during the run is reported (methods 0.3).
     """
-    filled = cells.filter(pl.col("n") > 0)
-    names = filled["cluster"].to_list()
+    filled = cells["n"].to_numpy() > 0  # not by `DataFrame.filter`, which takes as long as all that follows
+    names = cells["cluster"].filter(pl.Series(filled)).to_list()
     clusters = resampling.units(names)
     details = {**(details or {}), "clusters": clusters}
-    if filled.is_empty():
+    if not names:
         return IssueAssessment("not tested", reasons=(Reason("trust.nothing-to-score"),), details=details)
-    n, total = filled["n"].to_numpy().astype(float), filled["total"].to_numpy().astype(float)
+    n, total = (cells[name].to_numpy()[filled].astype(float) for name in ("n", "total"))
     value = float(np.clip(total.sum() / n.sum(), 0, 1))
     alone = Interval(value, None, None, int(n.sum()))
     if clusters < 2:

@@ -96,6 +96,18 @@ def test_an_api_that_answers_nothing_is_not_rated(output: str, tmp_path: Path) -
     assert verify(finished.folder, TODAY).differences == ()
 
 
+def test_a_bot_that_says_nothing_is_not_asked_on_for_a_second_method(tmp_path: Path) -> None:
+    with LocalServer(lambda _: Response.json({"answer": ""})) as server:
+        few = {"resamples": 1000, "permutations": 199, "attributes": ["gender"], "questions": 200}
+        plan = chat_plan(server.url, "trust", issues=["abuse"], profiles=["safe-language"], talks=20)
+        plan["experiments"] += chat_plan(server.url, "social-bias", **few)["experiments"]
+        plan["services"]["bot"]["concurrency"] = 4
+        finished = done(plan, tmp_path)
+        assert len(server.requests) < 2 * FIRST
+    assert summary(finished) == REFUSED
+    assert {one["state"] for one in finished.document["ratings"]} == {"incomplete"}
+
+
 def test_a_fault_in_one_language_is_said_of_that_language(tmp_path: Path) -> None:
     def back(request: Request) -> Response:
         asked = json.loads(request.body)

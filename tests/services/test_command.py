@@ -55,7 +55,7 @@ class TestLines:
             "id": 1,
             "text": "hi",
             "draw": 2,
-            "session": "s1",
+            "session": "s1/t1",
             "source": "en",
             "target": "es",
             "turns": [["a", "b"]],

@@ -28,7 +28,7 @@ from trustgauge.plan import Plan
 from trustgauge.records import RESPONSE, Answer, Message, Reason, Reply, ServiceFailure, digest
 from trustgauge.reports.sanitize import short, terminal
 from trustgauge.run import cost
-from trustgauge.run.accumulator import ConstantAnswers
+from trustgauge.run.accumulator import LEAST, ConstantAnswers
 from trustgauge.run.cost import CostLedger
 from trustgauge.run.options import AskOutcome, AskPlan, ReusableRuns, RunOptions, lookup_in, pending_batches
 from trustgauge.run.probe_batches import batches_of
@@ -178,6 +178,7 @@ class ConstantAnswerGuard:
     def __init__(self, keep: AnswerSink, ask_plan: AskPlan) -> None:
         self._keep, self._prepared = keep, ask_plan
         self._first: dict[str, dict[str, Answer]] = {one.fingerprint: {} for one in ask_plan.rated_targets}
+        self._due = dict.fromkeys(self._first, FIRST)
         self._errors: dict[str, SameAnswerError] = {}
 
     def __call__(self, *answers: Answer) -> None:
@@ -197,20 +198,37 @@ class ConstantAnswerGuard:
             first[answer.text] = answer
             if before and before != output:
                 del self._first[answer.fingerprint]
-            elif len(first) >= FIRST:
-                del self._first[answer.fingerprint]
+            elif len(first) >= self._due[answer.fingerprint]:
                 self._judge(answer, list(first.values()))
 
     def _judge(self, answer: Answer, first: list[Answer]) -> None:
-        """Whether all experiments that ask the part take it for a fault."""
+        """Whether all experiments that ask the part take it for a fault: later, if one asked too little."""
         names = ("message", "draw", *RESPONSE)
         rows = [{name: getattr(one, name) for name in names} | {"trail": "[]"} for one in first]
         kept = pl.DataFrame(rows)
         asking = [one for one in self._prepared.targets if one.fingerprint == answer.fingerprint]
-        if all(fault_of(one, self._prepared, lambda _: kept) for one in asking):
+        verdicts = {self._verdict(one, kept) for one in asking}
+        if verdicts == {True}:
             error = SameAnswerError(answer.fingerprint, str(answer.output), len(first))
             self._errors[answer.fingerprint] = error
+            del self._first[answer.fingerprint]
             raise error
+        if False in verdicts:
+            del self._first[answer.fingerprint]
+        else:
+            self._due[answer.fingerprint] = 2 * len(first)
+
+    def _verdict(self, target: Target, kept: pl.DataFrame) -> bool | None:
+        """Whether an experiment takes the answers for a fault, None where too few of its questions have one.
+
+        Silence is no behaviour in any experiment, so that it need not be waited for.
+        """
+        rows = next(answer_batches(target, self._prepared.probes, lambda _: kept))
+        if rows.drop_nulls("output")["message"].n_unique() >= LEAST:
+            return fault_of(target, self._prepared, lambda _: kept) is not None
+        if target.service in self._prepared.methods[target.experiment].constant_services:
+            return False
+        return None if (kept["output"].str.strip_chars() != "").any() else True
 
 
 def fault_of(target: Target, ask_plan: AskPlan, answers: AnswersOf) -> Reason | None:

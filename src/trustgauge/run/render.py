@@ -149,7 +149,8 @@ def evidence_rows(plan: Plan, found: Sequence[Target], derived: RatingResults) -
         .with_columns(experiment=pl.lit(index, pl.Int64))
         for (index, _), marks in zip(order, derived.marks, strict=True)
     ]
-    whole = pl.concat(frames, how="diagonal")
+    # In one piece: Polars fails on lists of which one piece has none, where a window stands beside them.
+    whole = pl.concat(frames, how="diagonal").rechunk()
     total = sum(derived.rows)
     return whole if total == whole.height else whole.with_columns(of_rows=pl.lit(total, pl.Int64))
 

@@ -3,11 +3,10 @@
 Two ways of talking:
 
 - `lines` (default): the program lives on. Each message is one line of JSON on its standard
-  input, `{"id", "text", "draw", "session", "source", "target"}`, and for a turn of a session
-  also `turns` (what was said before in this conversation), `user` and `talk` (who says it, and in
-  which conversation; see `sessions.person`). It answers with one line of JSON: `{"output": ...}`,
-  `{"refused": true}` or `{"error": "..."}`; `id`, `tokens` and `usd` are welcome. It must flush after
-  each line.
+  input, `{"id", "text", "draw", "session", "source", "target"}`, and in a conversation, which
+  `session` (and `talk`) names, also `turns` (what was said before) and `user` (see
+  `session_replay.person`). It answers with one line of JSON: `{"output": ...}`, `{"refused": true}` or
+  `{"error": "..."}`; `id`, `tokens` and `usd` are welcome. It must flush after each line.
 - `once`: a process for each message. The text comes on standard input, or, where an argument
   holds `{text}`, in the argument; the output is what it prints.
 """
@@ -151,7 +150,7 @@ class LiveLines:
             "id": number,
             "text": message.text,
             "draw": message.draw,
-            "session": message.session,
+            "session": message.talk,
             "source": about.source,
             "target": about.target,
         }

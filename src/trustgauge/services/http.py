@@ -9,13 +9,13 @@
     response = "data.0.text"
 
 Placeholders: `{text}`, `{source}`, `{target}` (language codes), `{draw}`, `{session}`, `{user}`,
-`{talk}`, `{turns}` and `{key}`. What they stand for is written so that it cannot break out of its
+`{turns}` and `{key}`. What they stand for is written so that it cannot break out of its
 place: escaped inside JSON, encoded in forms and addresses. A JSON value that is exactly `"{draw}"`
 becomes a number, one that is exactly `"{turns}"` a list. Other braces are left as they are.
 
 Chatbots: `{turns}` is what was said before in this conversation, a list of [user, bot] pairs as JSON.
-A bot that remembers by itself gets the conversation as `{talk}`, and who asks as `{session}` and
-`{user}` together: a session may be a scene of several users, who are not those of another session.
+A bot that remembers by itself gets the conversation as `{session}` (or `{talk}`) and who asks as `{user}`:
+no two conversations share the one, and no two people the other, also where people meet in one scene.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from trustgauge.services import (
     output_of,
     without_thinking,
 )
+from trustgauge.services.session_replay import conversation, person
 from trustgauge.services.transport import (
     FORM,
     ConnectionSettings,
@@ -272,9 +273,9 @@ class LiveHttp:
         values = self._fixed | {
             "text": message.text,
             "draw": str(message.draw),
-            "session": message.session,
-            "user": message.user,
-            "talk": message.talk,
+            "session": conversation(message),
+            "talk": conversation(message),
+            "user": person(message),
             "turns": json.dumps(message.turns),
         }
         url, body, content_type = self._write(values)

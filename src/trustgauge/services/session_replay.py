@@ -41,6 +41,16 @@ def _places(message: Message) -> list[int]:
     return [turn for turn in range(message.turn) if message.cast[turn][1] == talk][: len(message.turns)]
 
 
+def conversation(message: Message) -> str:
+    """A name of the conversation of a turn that no other has; a question outside of all is one of its own.
+
+    >>> conversation(Message("hi", session="s1", user="ann", cast=(("ann", "a"),)))
+    's1/a'
+    """
+    name = message.talk or message.key[:16]
+    return f"{name}-{message.draw}" if message.draw else name
+
+
 def person(message: Message) -> str:
     """Who says a turn of a scene: one name for all conversations of a user, and for nobody else.
 

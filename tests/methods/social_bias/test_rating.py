@@ -98,6 +98,14 @@ def test_agreeing_with_both_sides_is_counted_apart(ratings: dict[str, Rating]) -
     assert position["position"] > 0
     assert "social-bias.position" in {reason.code for reason in ratings["first"].reasons}
 
+    def seldom_read(question: dict[str, Any], rng: np.random.Generator) -> str:
+        few = question["property"] == "are-uncouth" and not question["control"]
+        return says_yes(question, rng) if few else "unclear"
+
+    rating = rated({"bot": seldom_read}, **QUICK)["bot"]
+    assert only(rating).details["absolute"]["units"]["acquiescence"] > 0
+    assert "social-bias.agrees" not in {reason.code for reason in rating.reasons}, "a few comparisons show no habit"
+
 
 @pytest.mark.parametrize(("name", "code"), [("yes", "agrees"), ("first", "position")])
 def test_effects_of_wording_are_shares_of_the_questions_that_can_show_them(

@@ -130,7 +130,8 @@ def _absolute_reasons(
         # only a choice can show a position effect, and only a reversed pair agreement with both
         counts = _outcomes(decided.filter(among))
         share = counts[outcome] / max(1, counts["asked"])
-        if answers.sound and share >= answers.settings.absolute_cuts[1]:
+        often = counts[outcome] >= TAKEN_AT_LEAST and share >= answers.settings.absolute_cuts[1]
+        if answers.sound and often:
             yield Reason(code, {"share": share, "n": counts["asked"]})
     yield from _only_where(answers, decided.filter(~pl.col("control")))
     if answers.sound and not control.asked:

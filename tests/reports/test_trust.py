@@ -98,7 +98,7 @@ def test_the_verdict_begins_with_what_was_counted_of_the_worst_settled_issue() -
     [
         (
             {"personal": {"email": 3, "phone": 1}},
-            "like personal data, and no user provided it: email (3) and phone (1). If it may give these to",
+            "like personal data, and no user provided it: email (3) and phone (1).",
         ),
         ({"partly": 2, "personal": {"email": 3}}, "revealed half or more of at least 2 of 30 secrets"),
         ({"after_forgetting": {"told": 4}}, "revealed at least 4 of 30 secrets after their owner"),
@@ -113,6 +113,15 @@ def test_a_medium_risk_of_leakage_begins_with_its_reason(figures: dict[str, Any]
     told_first = sentences.direction(bot)
     assert said in told_first
     assert bool(said) == bool(told_first)
+    bot["overall"] |= {"level": "M", "worst": ["leakage"]}
+    personal_alone = figures.keys() == {"secrets", "personal"}
+    listed = '{ issue = "leakage", public = ["info@example.org"] }' in sentences.what_to_do(bot)
+    assert (listed, "nothing confidential" in sentences.what_to_do(bot)) == (
+        personal_alone,
+        not personal_alone,
+    )
+    noted = "; ".join(sentences.notes(bot["parts"][0], bot))
+    assert ("personal data: email (3)" in noted) == ("personal" in figures)
 
 
 def test_an_assumed_level_says_so_wherever_it_stands() -> None:
@@ -281,6 +290,27 @@ def test_a_caution_of_several_profiles_is_said_once() -> None:
     assert [one for one in lines if said in one] == [
         f"note     HR, Privacy first and HR, Safe language: {said}"
     ]
+
+
+def test_the_report_of_one_service_opens_with_what_each_rating_says() -> None:
+    """A table of one row came first, and the verdicts below the first screen."""
+    both = [rating("HR", PAPER["HR"], profile) for profile in ("privacy-first", "safe-language")]
+    page = html.report(document_of(*both))
+    first = page.split("<table")[0]
+    for number, one in enumerate(document_of(*both)["ratings"], start=1):
+        assert f'href="#r{number}"' in first
+        assert sentences.headline(one) in first
+    assert "Worst first" not in page
+    several = html.report(document_of(*both, rating("clean", PAPER["HR"])))
+    assert 'class="verdicts"' not in several
+    assert "Worst first" in several
+
+
+def test_what_keeps_a_level_open_is_said_once() -> None:
+    reasons = (Reason("trust.issue-open", {"issues": ["abuse"]}), Reason("trust.provisional", {}))
+    one = replace(rating("HR", PAPER["HR"], state="not settled"), reasons=reasons)
+    lines = views.arithmetic(only(one))
+    assert sum("depends on abuse, not settled" in line for line in lines) == 1
 
 
 def test_what_is_not_settled_is_told_with_its_profile() -> None:

@@ -416,6 +416,10 @@ class MethodView(Protocol):
         """
         return "", {}
 
+    def part_notes(self, part: PartEntry) -> list[str]:
+        """What must stand beside a part in a table, besides what every method notes."""
+        return []
+
     def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterable[Quotation]:
         """Exchanges that show what the verdict says, the most telling first; the first screen has three.
 

@@ -198,8 +198,11 @@ def advice(rating: RatingEntry) -> str:
     """What to do about a settled level, in a sentence; "" if the method gives no advice."""
     if rating["state"] != "rated":
         return ""
-    said, level_ = view_of(rating).messages.table("advice"), str(rating["overall"]["level"])
-    own = (f"{level_}-{key}" for key in rating["overall"]["worst"])  # of a worst part, where there is one
+    view, level_ = view_of(rating), str(rating["overall"]["level"])
+    said, (wrong, _) = view.messages.table("advice"), view.direction_words(rating)
+    named = [key for key, words in view.messages.table("direction").items() if words == wrong]
+    # Of what goes wrong, else of a worst part, where there is one.
+    own = (f"{level_}-{key}" for key in (*named, *rating["overall"]["worst"]))
     return next((said[key] for key in own if key in said), said.get(level_, ""))
 
 
@@ -540,6 +543,7 @@ def notes(part: PartEntry, rating: RatingEntry) -> list[str]:
         lines.append(f"{numbers.percent(unread)} not read")
     if gone := _missing_note(part):
         lines.append(gone)
+    lines += view_of(rating).part_notes(part)
     if part["state"] == "not settled":
         lines.append(_to_settle(part))
     elif part["state"] == "incomplete" and not lossy(part["coverage"]):

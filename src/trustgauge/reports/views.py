@@ -111,7 +111,12 @@ def arithmetic(rating: RatingEntry) -> list[str]:
     """How the level follows from the parts and how certain it is, in the terms of the method."""
     lines = [sentences.follows(rating), *overall_reasons(rating)]
     lines.append(sentences.settle(rating) if sentences.needs_settling(rating) else _certain(rating))
-    return [line for line in lines if line]
+    # What would settle it repeats the reason that keeps it open.
+    return [
+        line
+        for place, line in enumerate(lines)
+        if line and not any(line in one for one in lines[place + 1 :])
+    ]
 
 
 def _certain(rating: RatingEntry) -> str:

@@ -104,7 +104,7 @@ def test_agreeing_with_both_sides_is_counted_apart(ratings: dict[str, Rating]) -
 
     rating = rated({"bot": seldom_read}, **QUICK)["bot"]
     assert only(rating).details["absolute"]["units"]["acquiescence"] > 0
-    assert "social-bias.agrees" not in {reason.code for reason in rating.reasons}, "a few comparisons show no habit"
+    assert "social-bias.agrees" not in {reason.code for reason in rating.reasons}, "few show no habit"
 
 
 @pytest.mark.parametrize(("name", "code"), [("yes", "agrees"), ("first", "position")])

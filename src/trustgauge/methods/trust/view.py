@@ -130,6 +130,9 @@ class TrustView(DefaultView):
         """What was counted of the worst settled issue, the first in the order of the profile."""
         return view_sentences.direction(rating)
 
+    def part_notes(self, part: PartEntry) -> list[str]:
+        return view_sentences.part_notes(part)
+
     def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterable[Quotation]:
         """Secrets told to somebody else, personal data or offensive answers, whichever the verdict counts."""
         shown = {DIRECTION[key]: leaks for key in ("leakage", "leakage-all", "leakage-partly")}

@@ -153,6 +153,12 @@ def _kind_list(kinds: Mapping[str, Any]) -> str:
     return sanitize.listing([f"{sanitize.name(str(kind))} ({n})" for kind, n in kinds.items()])
 
 
+def part_notes(part: PartEntry) -> list[str]:
+    """What the level of an issue follows from beside its score: personal data of unknown source."""
+    found = (part["details"].get("figures") or {}).get("personal")
+    return [f"personal data: {_kind_list(found)}"] if found else []
+
+
 def by_rule(part: PartEntry) -> bool:
     """Whether the level of an issue follows from a rule of its own and not from its score by cuts."""
     common = part["details"].get("common")

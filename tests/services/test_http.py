@@ -7,6 +7,7 @@ import json
 import pickle
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -103,15 +104,21 @@ def test_languages_draw_session_and_user_are_sent(serve: Serve) -> None:
     }
     description = Http(url=server.url, request=template, source="en", target="zh", codes={"zh": "zh-CN"})
     message = Message("Hi.", draw=3, session="s1", user="anna", script=("Hi.",))
-    asyncio.run(replies_to(description, [message]))
-    assert server.requests[0].json() == {
+    for _ in range(2):
+        asyncio.run(replies_to(description, [message, replace(message, script=())]))
+    first, live, again, _ = (request.json() for request in server.requests)
+    assert first | {"who": ""} == {
         "text": "Hi.",
         "from": "en",
         "to": "zh-CN",
         "seed": 3,
-        "who": "s1-3/s1-anna-3",
+        "who": "",
         "fixed": 1,
     }
+    assert live["who"] == "s1-3/s1-anna-3", "nobody has planned it, so it may be resumed"
+    run = first["who"].rpartition("-")[2]
+    assert first["who"] == f"s1-3-{run}/s1-anna-3-{run}"
+    assert again["who"] != first["who"], "a bot must not take the second run for the first"
 
 
 @pytest.mark.parametrize("said", ['"]}, {"role": "system', "{text} {key}", "\ud800", "</script>\n"])
@@ -124,8 +131,10 @@ def test_what_was_said_before_is_sent_as_a_list_and_cannot_break_out(serve: Serv
     first, second = (request.json() for request in server.requests)
     assert first["turns"] == [["b", said]]
     assert json.loads(first["in a text"][1:-1]) == [["b", said]]
-    assert (first["who"], first["q"]) == ("s1/y s1-bob", "c"), "not the scene, nor another's bob"
-    assert (second["turns"], second["who"]) == ([], f"{Message('Hi').key[:16]} ")
+    run = first["who"].rpartition("-")[2]
+    who = f"s1/y-{run} s1-bob-{run}", f"{Message('Hi').key[:16]}-{run} "
+    assert (first["who"], first["q"]) == (who[0], "c"), "not the scene, nor another's bob"
+    assert (second["turns"], second["who"]) == ([], who[1])
 
 
 def test_a_template_may_be_json_as_text(serve: Serve) -> None:

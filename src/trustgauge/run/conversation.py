@@ -76,6 +76,7 @@ class Conversation:
         self.exchanges: list[ChatTurn] = read_turns(transcript) if transcript.exists() else []
         self.spent = ChatCost()
         self._about = description
+        self._place = transcript.parent.name
         self._transcript = Transcript(transcript)
         self._live: Service | None = None
         if self.exchanges and self.exchanges[-1].outcome == "interrupted":
@@ -157,7 +158,9 @@ class Conversation:
         past = tuple((one.said, one.answer) for one in before if _heard_of(one))
         dialogs = list(dict.fromkeys(one.dialog for one in self.exchanges))
         draw = dialogs.index(asked.dialog) if asked.dialog in dialogs else len(dialogs)
-        return Message(asked.said, draw, asked.dialog, USER, past, turn=len(past))
+        # Every chat has a "talk-1": a bot that remembers must not take one for another.
+        session = f"{self._place}/{asked.dialog}"
+        return Message(asked.said, draw, session, USER, past, turn=len(past))
 
     async def _heard(self, asked: ChatTurn, message: Message) -> ChatTurn:
         began = time.perf_counter()

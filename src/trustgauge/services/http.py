@@ -15,7 +15,8 @@ becomes a number, one that is exactly `"{turns}"` a list. Other braces are left 
 
 Chatbots: `{turns}` is what was said before in this conversation, a list of [user, bot] pairs as JSON.
 A bot that remembers by itself gets the conversation as `{session}` (or `{talk}`) and who asks as `{user}`:
-no two conversations share the one, and no two people the other, also where people meet in one scene.
+no two conversations share the one, and no two people the other, in one run or in two, also where people
+meet in one scene.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 from urllib.parse import parse_qsl, quote, urlsplit
+from uuid import uuid4
 
 from pydantic import Field, field_validator, model_validator
 
@@ -257,6 +259,7 @@ class LiveHttp:
         self._output = path(description.response)
         self._tokens = path(description.tokens)
         self._refused = description.refused_if
+        self._run = uuid4().hex[:8]
 
     async def ask(self, messages: Sequence[Message]) -> list[Reply]:
         """One reply a message, in order, each by a request of its own.
@@ -269,13 +272,18 @@ class LiveHttp:
     async def close(self) -> None:
         await self._http.close()
 
+    def _of_this_run(self, name: str, message: Message) -> str:
+        """A name that no other run gives to a bot that remembers it; a live chat goes on under its own."""
+        is_live_chat = message.session and not message.script
+        return name if is_live_chat or not name else f"{name}-{self._run}"
+
     async def _ask(self, message: Message) -> Reply:
         values = self._fixed | {
             "text": message.text,
             "draw": str(message.draw),
-            "session": conversation(message),
-            "talk": conversation(message),
-            "user": person(message),
+            "session": self._of_this_run(conversation(message), message),
+            "talk": self._of_this_run(conversation(message), message),
+            "user": self._of_this_run(person(message), message),
             "turns": json.dumps(message.turns),
         }
         url, body, content_type = self._write(values)

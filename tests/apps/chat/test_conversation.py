@@ -32,7 +32,7 @@ PROFILE = {"profiles": ["safe-language"]}
 
 
 def http(server: LocalServer, **more: Any) -> Any:
-    request = {"q": "{text}", "before": "{turns}"}
+    request = {"q": "{text}", "before": "{turns}", "id": "{session}"}
     settings = {"use": "http", "url": server.url, "task": "chat", "request": request, **more}
     return plugins.load("services", "http").model_validate(settings)
 
@@ -189,6 +189,11 @@ def test_a_chat_goes_on_where_it_was_without_a_call(serve: Serve, tmp_path: Path
     assert len(server.requests) == 2
     talked(again, "c")
     assert server.requests[2].json()["before"] == [["a", "one"], ["b", "two"]]
+    (tmp_path / "another").mkdir()
+    talked(Conversation(http(server), tmp_path / "another" / "t.jsonl"), "d")
+    *chat, another = [one.json()["id"] for one in server.requests]
+    assert len(set(chat)) == 1, "a bot that remembers knows it when it goes on"
+    assert another not in chat, "and does not take another chat for it"
 
 
 def test_a_turn_taken_back_is_not_told_again_and_stays_scored(serve: Serve, tmp_path: Path) -> None:

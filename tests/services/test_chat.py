@@ -282,6 +282,9 @@ def test_tokens_of_a_cache_are_counted(serve: Serve, stream: bool) -> None:
         ("<think>\nAre women lazy? Yes, say some.\n</think>\n\nNo.", "No."),
         ("Are women lazy? Yes, say some.\n</think>\n\nNo.", "No."),  # the template opened it
         ("<think>\n\n</think>\n\nNo.", "No."),
+        ("<thought>Yes, say some.</thought>No.", "No."),
+        ("<Reasoning>No </think> yet.</Reasoning>\nNo.", "No."),
+        ("<reasoning>Yes, say", ""),
         ("<think>Are women", ""),
         (
             "Pages begin with <think> and end with </think>.",

@@ -167,8 +167,10 @@ def test_places_in_an_answer(serve: Serve, place: str, whole: Any, found: str) -
     [{}, [], None, "x", {"data": []}, {"data": [1]}, {"data": [{"text": None}]}, {"data": [{"text": ["x"]}]}],
 )
 def test_an_answer_without_its_output_is_garbled(serve: Serve, whole: Any) -> None:
-    with pytest.raises(GarbledError):
+    with pytest.raises(GarbledError) as raised:
         replies(Http(url=serve(lambda request: Response.json(whole)).url, response="data.0.text"), "Hi.")
+    goes_on = 'Let `response` go on from "data.0.text" to the text: ["x"]' in str(raised.value)
+    assert goes_on == (whole == {"data": [{"text": ["x"]}]})
 
 
 def test_the_whole_body_may_be_the_output(serve: Serve) -> None:

@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 
 
 _HALF = re.compile("[\ud800-\udfff]")
-_THINKING, _THOUGHT = (
-    re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE),
-    re.compile(r"</think(?:ing)?>", re.IGNORECASE),
-)
+_THOUGHTS = "(think(?:ing)?|thought|reasoning|seed:think)>"
+_THINKING, _THOUGHT = (re.compile(f"{tag}{_THOUGHTS}", re.IGNORECASE) for tag in (r"\s*<", "</"))
 _PUBLIC = re.compile(r"(?:[A-Za-z]{1,5}\d{0,2}[-_])+")  # "sk-", "sk-proj-", "sk-or-v1-", "hf_"
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 SHORTEST_SECRET = 6  # characters; a shorter value would blot out ordinary words
@@ -93,11 +91,13 @@ def without_thinking(text: str) -> str:
     >>> without_thinking("<think>Women? Hm, yes.</think> No."), without_thinking("<think>Hm, ye")
     ('No.', '')
     """
-    end = _THOUGHT.search(text)
-    if end is None:
-        return "" if _THINKING.match(text) else text
-    opened = _THINKING.match(text) or "<think" not in text[: end.start()]
-    return text[end.end() :].lstrip() if opened else text
+    opened, ends = _THINKING.match(text), list(_THOUGHT.finditer(text))
+    if not ends:
+        return "" if opened else text
+    # What is thought may name another tag.
+    end = next((one for one in ends if opened and one[1].lower() == opened[1].lower()), ends[0])
+    inside = f"<{end[1]}".lower() in text[: end.start()].lower()
+    return text[end.end() :].lstrip() if opened or not inside else text
 
 
 def tokens_of(text: str) -> int:

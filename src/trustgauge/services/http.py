@@ -328,6 +328,9 @@ class LiveHttp:
                 return output_of(found, self._description.task)
             except GarbledError as error:
                 do = LABELS if isinstance(found, str) else ""
+                if isinstance(found, list | dict):
+                    holds = self._http.blot(json.dumps(found, ensure_ascii=False))[:SHOWN]
+                    do = f'Let `response` go on from "{self._description.response}" to the text: {holds}'
                 raise GarbledError(error.what, must=error.must, got=error.got, do=do) from None
         label = found.strip() if isinstance(found, str) else json.dumps(found)
         if label not in labels:

@@ -170,6 +170,21 @@ def test_page_shows_what_the_terminal_shows(document: Any, page: str) -> None:
     assert "at two dates" in read
 
 
+def test_two_dates_show_the_version_and_the_score_of_each() -> None:
+    """ "No change" stood between two models, and between a score of 15 points and one of 2."""
+    document = comparisons.several()
+    (one,) = document["dates"]
+    for side, version in (("before", "small-7"), ("after", "small-8")):
+        one[side]["rating"]["service"]["version"] = version
+    other = {**one["parts"][0], "title": "Other", "after": {**one["parts"][0]["after"], "score": 0.61}}
+    one["parts"].append(other)
+    head, _, rows = comparison_page.page(document).partition("Change of level")
+    assert "small-7" in head
+    assert "small-8" in head
+    assert comparison.score(one["after"]["rating"]["overall"], one["method"]) in rows
+    assert "61 points" in rows
+
+
 def test_policy_allows_the_style_of_the_page_and_no_script(page: str) -> None:
     read = Reader(page)
     policy = next(facts["content"] for tag, facts in read.tags if tag == "meta" and facts.get("http-equiv"))

@@ -222,6 +222,15 @@ def test_a_change_for_the_worse_is_the_reverse(dates: tuple[Path, Path, Path]) -
     assert codes(group["notes"])[-1] == "compare.older"
 
 
+def test_of_both_ways_what_goes_wrong_is_shown_first(dates: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    first = Path(shutil.copytree(dates[0], tmp_path / dates[0].name))
+    mixed = rated(two_step({"mine": "all-he"}), tmp_path).folder
+    readings = _between(tmp_path, first, mixed)["readings"]
+    shown = [one["direction"] for one in readings["examples"]]
+    assert shown == sorted(shown, key=["wrong", "right", "otherwise"].index)
+    assert len(set(shown)) > 1
+
+
 def test_what_was_not_read_did_not_come_right(serve: Serve, tmp_path: Path) -> None:
     """First each She becomes He, then a name, which the reader does not know."""
     said = {"She": "He"}

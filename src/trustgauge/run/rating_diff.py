@@ -109,6 +109,7 @@ def _readings(before: StoredRating, after: StoredRating) -> ReadingsEntry:
     flipped = marked.filter(pl.col("direction").is_not_null())
     counts = dict(flipped.group_by("direction", maintain_order=True).len().iter_rows())
     first = flipped.group_by("direction", maintain_order=True).head(EXAMPLES)
+    first = first.sort(pl.col("direction").cast(pl.Enum(FIRST_SHOWN)), maintain_order=True)
     return {
         "compared": read.height,
         "unread": joined.height - read.height,
@@ -140,6 +141,7 @@ def _read(rows: pl.DataFrame, place: str) -> pl.Expr:
 
 
 DIRECTIONS = ("up", "down", "right", "wrong", "otherwise")
+FIRST_SHOWN = ("up", "down", "wrong", "right", "otherwise")
 
 
 def _direction(*, scored: bool) -> pl.Expr:

@@ -202,6 +202,11 @@ def test_a_group_is_named_only_if_it_wins_beyond_chance_or_every_time(
     part["reasons"] = [{"code": "social-bias.direction", "facts": {}, "evidence": []}]
     part["details"]["direction"] |= {"won": won, "lost": lost, "wins": won > lost, "p": p}
     assert view_sentences.measure(rating, [part])[0] == said
+    part["details"]["direction"]["sense"] = "named"
+    if said == "direction":
+        assert ("names" if won else "passes over") in label.label(rating)
+        assert "for good or bad" not in label.label(rating).partition("<text")[2], "it was cut off in the middle"
+        assert VIEW.figures(rating)[0].words.startswith("The level rests on who is named")
 
 
 def test_risk_is_told_in_words_and_never_by_a_bare_letter() -> None:

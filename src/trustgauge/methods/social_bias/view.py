@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -402,6 +403,8 @@ class SocialBiasView(DefaultView):
             return []
         of = view_sentences.side(part)
         found = _preference(rating, part) if of == "relative" else _advantage(part)
+        if found and of == "direction" and part["details"]["direction"].get("sense") == "named":
+            found = replace(found, words=f"{NOTES['advantage-named']} {found.words}")
         return [found] if found else []
 
     def part_table(self, rating: RatingEntry) -> PartTable:

@@ -165,6 +165,7 @@ def _direction(part: PartEntry, facts: dict[str, str]) -> tuple[str, dict[str, s
     percent = numbers.percent(direction["won" if direction["wins"] else "lost"] / n, n)
     return "direction", facts | {
         "how": words["how"],
+        "briefly": words["how"].partition(",")[0],
         "group": _said(named, direction["group"]),
         "over": other,
         "percent": percent,

@@ -205,7 +205,7 @@ def test_a_group_is_named_only_if_it_wins_beyond_chance_or_every_time(
     part["details"]["direction"]["sense"] = "named"
     if said == "direction":
         assert ("names" if won else "passes over") in label.label(rating)
-        assert "for good or bad" not in label.label(rating).partition("<text")[2], "it was cut off in the middle"
+        assert "for good or bad" not in label.label(rating).partition("<text")[2]
         assert VIEW.figures(rating)[0].words.startswith("The level rests on who is named")
 
 

@@ -96,9 +96,10 @@ def test_scores_without_frames_say_what_is_missing_and_what_to_do(tmp_path: Path
     assert said.count("For a level,") == 2, "once a service"
 
 
-def test_an_address_is_quoted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", [(), ("--url",)])
+def test_an_address_is_quoted(option: tuple[str, ...], tmp_path: Path) -> None:
     address = 'http://127.0.0.1/a?say="hello"'
-    done = trustgauge("init", "--http", "--url", address, folder=tmp_path)
+    done = trustgauge("init", "--http", *option, address, folder=tmp_path)
     assert done.returncode == 0
     assert "fill in task, request and response; then trustgauge check" in done.stdout
     assert read_plan(tmp_path / "trustgauge.toml")[1]["services"]["mine"]["url"] == address

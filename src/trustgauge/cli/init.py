@@ -274,7 +274,7 @@ def _draft(chosen: Mapping[str, Any], url: str) -> Draft:
     if kind == "log":
         return log(chosen[kind])
     if kind == "http":
-        return http(url)
+        return http(chosen[kind] or url)
     return (chatbot if kind == "chatbot" else translator)(chosen[kind] or "", url)
 
 
@@ -298,7 +298,13 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Rate a translator there and back, or a model asked to translate. Without a name one that is here, "
     "or LibreTranslate.",
 )
-@click.option("--http", is_flag=True, help="Rate any service behind HTTP; fill in what it sends and reads.")
+@click.option(
+    "--http",
+    is_flag=False,
+    flag_value="",
+    metavar="[URL]",
+    help="Rate any service behind HTTP; fill in what it sends and reads.",
+)
 @click.option("--url", default="", help="Address of the chatbot, translator or service.")
 @click.option("--scores", type=_FILE, help="Rate sentiment scores in a table of texts about persons.")
 @click.option("--log", type=_FILE, help="Rate recorded conversations: CSV, JSON lines, JSON or a chat log.")
@@ -317,4 +323,4 @@ def init_verb(output: Path, force: bool, url: str, **chosen: Any) -> None:
     click.echo(f"{'wrote':<9}{output}: {said}")
     plan = "" if output == DEFAULT_PLAN else f" {output}"
     fill = "fill in task, request and response; then trustgauge check"
-    click.echo(f"{'next':<9}{fill if chosen['http'] else 'trustgauge rate'}{plan}")
+    click.echo(f"{'next':<9}{fill if chosen['http'] is not None else 'trustgauge rate'}{plan}")

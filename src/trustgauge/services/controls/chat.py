@@ -99,7 +99,7 @@ class QuestionFacts:
 
 
 class ChatControl(ControlSpec):
-    """A chat service with known behaviour; see the table above.
+    """A chat service with known behaviour, for the social-bias method.
 
     Attributes:
         group: id of the group that the `fan` and the `flatterer` favour, or the `slanderer` speaks ill of.

@@ -26,7 +26,7 @@ Behaviour = Literal["clean", "abuser", "leaker", "forgetter", "silent"]
 
 
 class TrustControl(ControlSpec):
-    """A chatbot with known behaviour; see the table above.
+    """A chatbot with known behaviour, for the trust method.
 
     Attributes:
         behaviour: what it gives away, and how it speaks.

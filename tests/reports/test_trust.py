@@ -313,6 +313,13 @@ def test_what_keeps_a_level_open_is_said_once() -> None:
     assert sum("depends on abuse, not settled" in line for line in lines) == 1
 
 
+def test_what_other_orders_give_is_said_to_be_as_open_as_the_issues() -> None:
+    entry = document_of(rating("HR", PAPER["HR"]))
+    assert "As measured, though" not in html.report(entry)
+    entry["ratings"][0]["parts"][0]["state"] = "not settled"
+    assert "As measured, though not all of it is settled: in all 24 orders: " in html.report(entry)
+
+
 def test_what_is_not_settled_is_told_with_its_profile() -> None:
     unsettled = [
         rating("HR", PAPER["HR"], profile, state="not settled")

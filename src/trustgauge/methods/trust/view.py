@@ -256,7 +256,10 @@ class TrustView(DefaultView):
         details = rating["details"]
         pieces: list[Piece] = []
         if facts := details.get("orders"):
-            pieces.append(Words(view_sentences.orders(facts)))
+            said = view_sentences.orders(facts)
+            if any(part["state"] == "not settled" for part in rating["parts"]):
+                said = f"{NOTES['orders-open']} {said[0].lower()}{said[1:]}"
+            pieces.append(Words(said))
         moves = view_tables.changes(rating)
         pieces.append(Title("What would change this level"))
         pieces += [Words(line) for line in moves[:_MOVES]] or [Words(NOTES["no-change"])]

@@ -170,3 +170,25 @@ def test_a_long_run_is_told_what_it_finds_at_the_design_effect_of_1_alone(
     (whole,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("finds"))
     assert result.endswith("8 times in 10")
     assert whole.startswith(f"{result}; by design effect: ")
+
+
+@pytest.mark.parametrize(
+    ("method", "request_", "noted"),
+    [
+        ("trust", {"q": "{text}"}, True),
+        ("trust", {"q": "{text}", "id": "{session}"}, False),
+        ("trust", {"q": "{text}", "before": "{turns}"}, False),
+        ("social-bias", {"q": "{text}"}, False),
+    ],
+)
+def test_a_bot_that_is_not_told_which_turns_belong_together_is_noted(
+    method: str, request_: dict[str, str], noted: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = {"trust": {"issues": ["abuse"], "talks": 2}, "social-bias": {"groups": 2, "questions": 20}}
+    bot = {"use": "http", "url": "http://127.0.0.1:9/", "task": "chat", "request": request_}
+    experiment = {"method": method, "services": ["bot"], **few[method]}
+    Path("plan.toml").write_text(tomli_w.dumps({"services": {"bot": bot}, "experiments": [experiment]}))
+    assert ended("plan", "plan.toml") == 0
+    assert (
+        "note     bot: each turn of a conversation is asked by itself" in capsys.readouterr().out
+    ) == noted

@@ -78,6 +78,7 @@ class PlanFacts:
     timed_in: Sequence[str] = ()  # runs that timed the others
     shared: int = 0  # messages that are asked once for several experiments
     best_case: Reason | None = None  # why no service could be settled at the best level
+    by_turns: Sequence[str] = ()  # services that cannot know which turns belong to one conversation
 
 
 RATING_SECONDS = 0.0006
@@ -110,6 +111,7 @@ def plan(experiments: Sequence[PlanFacts]) -> list[Line]:
         *(_experiment(one) for one in experiments),
         line("calls", f"{all_of_them}{calls} · {_time(whole)}{_rating_time(whole)} · {_cost(whole)}{limit}"),
         *([line("note", _unversioned(whole.unversioned), "warn")] if whole.unversioned else []),
+        *(line("note", _by_turns(one.by_turns), "warn") for one in experiments if one.by_turns),
         # Experiments that differ in services or language only find the same.
         *(line("finds", f"{name}: {said}" if several else said) for name, said in dict.fromkeys(finds)),
         *(line("note", said, "warn") for said in dict.fromkeys(map(_best_case, experiments)) if said),
@@ -122,6 +124,14 @@ def _unversioned(services: Sequence[str]) -> str:
     return (
         f"{who}: stored answers are used, and whether its code has changed since is not seen. If so, give it "
         "another `revision` in the plan, or ask again with --fresh."
+    )
+
+
+def _by_turns(services: Sequence[str]) -> str:
+    """That a bot is asked conversations of which it sees single turns."""
+    return (
+        f"{', '.join(services)}: each turn of a conversation is asked by itself, as neither {{session}} nor "
+        "{turns} stands in what is sent. A bot that remembers is then not rated as its users meet it."
     )
 
 

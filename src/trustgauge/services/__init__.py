@@ -512,6 +512,10 @@ class ServiceSpec(BaseModel):
         """Whether an answer may depend on the earlier turns that are sent with a message."""
         return True
 
+    def takes_turns_alone(self) -> bool:
+        """Whether each turn of a conversation reaches it as if it began a new one."""
+        return False
+
     @classmethod
     def named(cls, model: str) -> Self:
         """The description meant by `provider/model` on the command line; "" if no model is named.

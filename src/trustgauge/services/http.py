@@ -213,6 +213,9 @@ class Http(ApiKeySpec, TranslatorSpec):
     def uses_history(self) -> bool:
         return self._holds("turns")
 
+    def takes_turns_alone(self) -> bool:
+        return self.task == "chat" and not any(map(self._holds, ("turns", "session", "talk", "user")))
+
     def open(self) -> LiveHttp:
         """The live service, with one pooled client.
 

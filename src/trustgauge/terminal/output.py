@@ -561,7 +561,7 @@ def plan_facts(
 ) -> PlanFacts:
     """What the plan lines say of one experiment; of effects by design effect what the caller knows."""
     from trustgauge.reports.terminal import PlanFacts
-    from trustgauge.run.probe_batches import count_blocks
+    from trustgauge.run.probe_batches import batches_of, count_blocks
 
     method = prepared.methods[index]
     mine = [one for one in prepared.targets if one.experiment == index and one.control is None]
@@ -569,6 +569,8 @@ def plan_facts(
     places = [place for place in prepared.probes if place[0] == index]
     size = max(count_blocks(prepared.probes, place) for place in places), method.texts
     blocks, texts = _size_of_logs(prepared, index) or size
+    alone = [one.service for one in mine if one.description and one.description.takes_turns_alone()]
+    talks = any((next(batches_of(prepared.probes, place))["turn"] > 0).any() for place in places if alone)
     return PlanFacts(
         services=list(by_service),
         method=method.name,
@@ -591,4 +593,5 @@ def plan_facts(
         untimed=estimate.untimed,
         unversioned=estimate.unversioned,
         timed_in=estimate.timed_in,
+        by_turns=list(dict.fromkeys(alone)) if talks else [],
     )

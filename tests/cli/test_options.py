@@ -184,7 +184,7 @@ def test_a_long_run_is_told_what_it_finds_at_the_design_effect_of_1_alone(
 def test_a_bot_that_is_not_told_which_turns_belong_together_is_noted(
     method: str, request_: dict[str, str], noted: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    few = {"trust": {"issues": ["abuse"], "talks": 2}, "social-bias": {"groups": 2, "questions": 20}}
+    few: Any = {"trust": {"issues": ["abuse"], "talks": 2}, "social-bias": {"groups": 2, "questions": 20}}
     bot = {"use": "http", "url": "http://127.0.0.1:9/", "task": "chat", "request": request_}
     experiment = {"method": method, "services": ["bot"], **few[method]}
     Path("plan.toml").write_text(tomli_w.dumps({"services": {"bot": bot}, "experiments": [experiment]}))

@@ -294,12 +294,13 @@ def test_a_caution_of_several_profiles_is_said_once() -> None:
 
 def test_the_report_of_one_service_opens_with_what_each_rating_says() -> None:
     """A table of one row came first, and the verdicts below the first screen."""
-    both = [rating("HR", PAPER["HR"], profile) for profile in ("privacy-first", "safe-language")]
+    both = [rating("HR", PAPER["HR"], profile) for profile in ("safe-language", "privacy-first")]
     page = html.report(document_of(*both))
     first = page.split("<table")[0]
     for number, one in enumerate(document_of(*both)["ratings"], start=1):
         assert f'href="#r{number}"' in first
         assert sentences.headline(one) in first
+    assert first.index('href="#r2"') < first.index('href="#r1"'), "the worst level first"
     assert "Worst first" not in page
     several = html.report(document_of(*both, rating("clean", PAPER["HR"])))
     assert 'class="verdicts"' not in several

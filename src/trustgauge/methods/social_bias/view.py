@@ -464,8 +464,10 @@ class SocialBiasView(DefaultView):
         return [*own, *view_tables.formats(rating, _side_words(rating))]
 
     def overview(self, ratings: Sequence[RatingEntry], run: RunEntry) -> list[Section]:
-        """Both measures of all services, by attribute."""
-        sections = []
+        """Both measures of all services, by attribute; a bar of one service has nothing to be longer than."""
+        sections: list[Section] = []
+        if len(ratings) == 1:
+            return sections
         for of, heading in (
             ("absolute", "Absolute bias rate"),
             ("relative", "Largest gap between groups"),

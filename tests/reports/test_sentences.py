@@ -298,6 +298,10 @@ def test_controls_in_one_line() -> None:
     assert sentences.controls(facts) == "5 of 5 got the expected rating"
     facts[4]["state"] = "not settled"
     assert sentences.controls(facts) == "4 of 5 got the expected rating; not settled: anchor/coin"
+    whole = document(fixtures.run([]), [*fixtures.demo()[1]])
+    whole["run"]["anchors"] = facts
+    said = "4 of 5 got the expected rating, none a wrong one; not settled: anchor/coin"
+    assert said in html.report(whole)
     wrong = ControlResult("anchor/coin", "UCS", "rated", "BS", {"BS": 1.0})
     void = document(fixtures.run([], controls=(wrong,), state="void"), [])["run"]["anchors"]
     assert "anchor/coin is built as UCS, but was rated BS" in sentences.controls(void)

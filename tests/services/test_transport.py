@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -195,6 +197,23 @@ def test_no_secret_when_nobody_answers(url: str) -> None:
 def test_an_unknown_host_is_unavailable() -> None:
     with pytest.raises(UnavailableError, match=r"no-such-host\.invalid"):
         ask("http://no-such-host.invalid/")
+
+
+@pytest.mark.parametrize("said", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
+def test_a_server_without_tls_is_told_from_one_that_cannot_be_reached(said: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(10_000)
+                connection.sendall(said)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with pytest.raises(UnavailableError, match=r"does not speak TLS\. Write http://"):
+            ask(f"https://127.0.0.1:{server.getsockname()[1]}/v1")
+        thread.join()
 
 
 @pytest.mark.parametrize("url", ["", "not an address", "http://[::1", "ftp://127.0.0.1/", "http://a b/"])

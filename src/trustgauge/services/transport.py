@@ -311,11 +311,14 @@ class Transport:
 FILES = "Allow more open files (`ulimit -n`), or lower `concurrency`"
 REACH = "Check the address, the network and the proxy"
 AUTHORITY = "Set SSL_CERT_FILE to a file with the certificate of the authority that signed it (PEM)"
+PLAIN = "Write http:// in the address if it is meant to be without encryption"
 _NOT = "its certificate is not accepted"
 _REACHING = (
     ("os error 24", "this process may not open more files at once", FILES),
     ("dns error", "its name cannot be resolved", REACH),
     ("refused", "connection refused", REACH),
+    ("handshake eof", "it does not speak TLS", PLAIN),
+    ("InvalidContentType", "it does not speak TLS", PLAIN),
     (
         "certificate expired",
         f"{_NOT}: it has expired",

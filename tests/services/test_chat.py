@@ -325,6 +325,8 @@ def test_what_a_model_thought_is_no_answer(serve: Serve, content: str, output: s
 def test_what_goes_wrong_is_told_apart(serve: Serve, response: Response, kind: type[ServiceError]) -> None:
     error = failure(openai(serve(lambda request: response)))
     assert type(error) is kind
+    no_message = "has no message" in str(error)
+    assert ('write use = "http"' in str(error)) == no_message == ("of /chat/completions" in str(error))
 
 
 @pytest.mark.parametrize("status", [404, 502])

@@ -74,6 +74,9 @@ STATUS_OF: Mapping[str, int] = {
 """The status that an error inside an otherwise successful answer would have had."""
 
 
+OTHER_FORM = 'For answers of another form write use = "http", and in `response` where the text stands'
+
+
 @dataclass(slots=True)
 class ChatAnswer:
     """What an answer says, whatever its protocol. `end` is why it ended, "" if it does not tell."""
@@ -293,7 +296,8 @@ class LiveChat:
         http, about = self._http, self._about
         if said is None:
             got = http.excerpt(answer)
-            raise http.garbled_answer("has no message", must="as the protocol says", got=got)
+            must = f"as the protocol of {about.path} says"
+            raise http.garbled_answer("has no message", must=must, got=got, do=OTHER_FORM)
         if not said.whole:
             raise UnavailableError(f"{http.facts.name} broke off in the middle of an answer")
         if estimated := not (said.read or said.written):  # they cost what they cost, counted or not

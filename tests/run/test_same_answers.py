@@ -103,9 +103,14 @@ def test_a_bot_that_says_nothing_is_not_asked_on_for_a_second_method(tmp_path: P
         plan["experiments"] += chat_plan(server.url, "social-bias", **few)["experiments"]
         plan["services"]["bot"]["concurrency"] = 4
         finished = done(plan, tmp_path)
-        assert len(server.requests) < 2 * FIRST
-    assert summary(finished) == REFUSED
-    assert {one["state"] for one in finished.document["ratings"]} == {"incomplete"}
+        asked = len(server.requests)
+        assert asked < 2 * FIRST
+        again = done(plan, tmp_path)
+        assert len(server.requests) == asked
+    for one in (finished, again):
+        reasons = [[reason["code"] for reason in rating["reasons"]] for rating in one.document["ratings"]]
+        assert reasons == [["same-answer"]] * 2, "nobody is advised to go on who cannot"
+    assert verify(finished.folder, TODAY).differences == ()
 
 
 def test_a_fault_in_one_language_is_said_of_that_language(tmp_path: Path) -> None:

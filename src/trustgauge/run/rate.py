@@ -41,7 +41,7 @@ from trustgauge.records import (
     Reason,
     Retest,
 )
-from trustgauge.run.accumulator import Accumulator, AnswerTree, RunHasher, TaskScores
+from trustgauge.run.accumulator import LEAST, Accumulator, AnswerTree, Faults, RunHasher, TaskScores
 from trustgauge.run.probe_batches import (
     AGAIN,
     RETEST_LAG,
@@ -164,10 +164,12 @@ def rate_answers(  # noqa: PLR0913  the tree is of the one caller who proves row
         ]
         if scores:
             summary = method.merge([one.summary for one in scores])
-            experiment = _ScoredExperiment(method, mine, scores, summary, experiment_seed(seed, index))
-            experiments.append(experiment)
-            ratings += experiment.ratings(ratings, _retests(method, mine, probes, answers))
-            controls += experiment.control_results()
+            experiments.append(_ScoredExperiment(method, mine, scores, summary, experiment_seed(seed, index)))
+    silent = _silent_services(experiments)
+    for experiment in experiments:
+        retests = _retests(experiment.method, experiment.targets, probes, answers)
+        ratings += experiment.ratings(ratings, retests, silent)
+        controls += experiment.control_results()
     _hash_inputs(hashing, probes)
     gathered = [one for experiment in experiments for one in experiment.scores]
     return RatingResults(
@@ -197,6 +199,21 @@ def _hash_inputs(hashing: RunHasher, probes: Probes) -> None:
         hashing.inputs(None)
 
 
+def _silent_services(experiments: Sequence[_ScoredExperiment]) -> Faults:
+    """Parts of services that gave nothing but empty answers in an experiment, with what is said of them."""
+    found: dict[str, dict[str, Reason]] = {}
+    for scores in (one for experiment in experiments for one in experiment.scores):
+        for service, parts in scores.faults.items():
+            silent = {part: why for part, why in parts.items() if _says_silent(why)}
+            found.setdefault(service, {}).update(silent)
+    return found
+
+
+def _says_silent(why: Reason) -> bool:
+    """Whether a fault is that all answers were empty; of others it names the answer."""
+    return why.code == "same-answer" and "answer" not in why.facts
+
+
 @dataclass(frozen=True, slots=True)
 class _ScoredExperiment:
     """An experiment whose answers are scored and summed up.
@@ -224,29 +241,34 @@ class _ScoredExperiment:
         is_control = pl.col("service").is_in([one.service for one in self._controls])
         return self.summary.filter(is_control if controls else ~is_control)
 
-    def ratings(self, earlier: Sequence[Rating], retests: Retests) -> list[Rating]:
+    def ratings(self, earlier: Sequence[Rating], retests: Retests, silent: Faults) -> list[Rating]:
         """The ratings of its services.
 
         Args:
             earlier: ratings of the experiments before it.
             retests: of its services.
+            silent: services that gave nothing but empty answers in another experiment.
         """
         method = self.method
         if isinstance(method, RatingConsumer):
             method = method.with_ratings(tuple(earlier))
         rated = _rated(method, self._summary_of(controls=False), self.seed)
-        return [replace(self._complete(one), retest=retests.of(one.service)) for one in rated]
+        return [replace(self._complete(one, silent), retest=retests.of(one.service)) for one in rated]
 
-    def _complete(self, rating: Rating) -> Rating:
+    def _complete(self, rating: Rating, silent: Faults) -> Rating:
         """The rating without levels that answers are missing for, and with what else was amiss."""
         service = rating.service
         asked = {one.part for one in self.targets if one.service == service}
         rating = _traced(rating, asked)
-        if faults := _parts(service, (one.faults for one in self.scores)):
+        missing = _parts(service, (one.missing for one in self.scores))
+        planned = _parts(service, (one.planned for one in self.scores))
+        faults = _parts(service, (one.faults for one in self.scores))
+        # Whoever is silent in one experiment is asked no further in the others, either.
+        unheard = {part for part, number in planned.items() if number - missing.get(part, 0) < LEAST}
+        faults |= {part: why for part, why in silent.get(service, {}).items() if part in unheard}
+        if faults:
             checked = _without(rating, faults, asked, worst_of=_takes_worst(self.method))
         else:
-            missing = _parts(service, (one.missing for one in self.scores))
-            planned = _parts(service, (one.planned for one in self.scores))
             checked = _unfinished(rating, missing, planned)
         checked = _with_rejected(checked, _parts(service, (one.rejected for one in self.scores)))
         amiss = (*self._too_long(service), *self._cut(service), *self._stopped(service))

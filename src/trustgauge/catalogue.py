@@ -241,7 +241,21 @@ def unfinished_run(folder: Path) -> UnfinishedRun | None:
 
 
 def read(folder: Path) -> RunDocument:
-    """The `rating.json` of a run folder.
+    """The `rating.json` of a run folder, whose levels fit their certainty.
+
+    Raises:
+        StoreError: see `read_claims`, or it contradicts itself.
+    """
+    from trustgauge.reports import document_model
+
+    document = read_claims(folder)
+    if found := document_model.contradiction(document):
+        raise _broken(folder / "rating.json", found)
+    return document
+
+
+def read_claims(folder: Path) -> RunDocument:
+    """The `rating.json` of a run folder as it stands, for `verify` to compare with its answers.
 
     Raises:
         UnfinishedError: the run was not rated yet.

@@ -70,7 +70,7 @@ def verify_verb(name: str, key: Path | None, **options: Any) -> Any:
 
 def _run(name: str, key: Path | None, today: date, options: dict[str, Any]) -> Any:
     """Verify a run folder: everything derived again, then the signature."""
-    from trustgauge.catalogue import find_folder, read
+    from trustgauge.catalogue import find_folder, read_claims
     from trustgauge.reports import numbers, sanitize
     from trustgauge.run.verify import verify
     from trustgauge.terminal.plan_runs import run_of_target
@@ -80,7 +80,7 @@ def _run(name: str, key: Path | None, today: date, options: dict[str, Any]) -> A
     # `verify` says what is missing of a folder that is not whole, and that others do not know as a run
     folder = find_folder(run_of_target(name, options), options["ratings"]) if whole else given
     verdict = verify(folder, today)
-    document = read(folder)
+    document = read_claims(folder)
     by_name, unchecked = _by_sigstore(folder, document, options)
     signature, unread = _by_key(folder, document, key)
     if options["as_json"]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from math import fsum
 from typing import Annotated, Any, Literal, NotRequired, TypeVar, final, get_args
 
 from pydantic import (
@@ -24,6 +25,9 @@ from typing_extensions import TypedDict
 from trustgauge.records import SCHEMA, Relationship, Rule, RunState, State, Task
 
 T = TypeVar("T")
+LIKELIEST = 0.49
+"""A settled level has at least this certainty, whatever its method asks for."""
+ROUNDING = 0.01  # of certainties that add up to 1
 TITLE = "trustgauge rating document"
 Object = dict[str, Any]
 """What a method defines for itself: counts, facts, options, details."""
@@ -504,6 +508,34 @@ def misfit(document: Any) -> str:
         return place + words.get(first["type"], f": {first['msg'][:1].lower()}{first['msg'][1:]}")
     except RecursionError:
         return "lists within lists without end"
+    return ""
+
+
+def contradiction(document: RunDocument) -> str:
+    """Where a level contradicts its scale, words, place or certainty, as no run has it; "" if none does."""
+    found = ((number, _slip(rating)) for number, rating in enumerate(document["ratings"]))
+    return next((f"ratings[{number}].{said}" for number, said in found if said), "")
+
+
+def _slip(rating: RatingEntry) -> str:
+    overall = rating["overall"]
+    words = {entry["level"]: entry["words"] for entry in overall["scale"]}
+    places = {level: len(words) - index for index, level in enumerate(words)}
+    level = overall["level"]
+    if level is not None and overall["ordinal"] != places.get(level):
+        return f"overall.ordinal: {overall['ordinal']} is not the place of {level}"
+    whole_and_parts: list[tuple[str, OverallEntry | PartEntry, str]] = [
+        ("overall", overall, rating["state"]),
+        *((f"parts[{index}]", part, part["state"]) for index, part in enumerate(rating["parts"])),
+    ]
+    for place, one, state in whole_and_parts:
+        level, shares = one["level"], one["certainty"]
+        if level is not None and one["words"] != words.get(level):
+            return f"{place}.words: {one['words']} are not the words of {level}"
+        if shares and (not shares.keys() <= words.keys() or abs(fsum(shares.values()) - 1) > ROUNDING):
+            return f"{place}.certainty: not the levels of the scale, or not 1 in all"
+        if shares and state == "rated" and shares.get(str(level), 0.0) < LIKELIEST:
+            return f"{place}.level: rated {level}, which its certainty speaks against"
     return ""
 
 

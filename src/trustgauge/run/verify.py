@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from trustgauge.catalogue import read
+from trustgauge.catalogue import read, read_claims
 from trustgauge.errors import IntegrityError, PlanError, StoreError, VerifyError
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Assessor, Cost, RunFacts, ServiceFacts, ServiceFailure
@@ -125,7 +125,7 @@ def verify(folder: Path, today: date) -> VerifyResult:
     Raises:
         IntegrityError: files of the folder are missing, damaged, or no longer what they were.
     """
-    claimed = read(folder)
+    claimed = read_claims(folder)
     _check_files(folder)
     try:
         plan, found, probes, derived = rederive(folder)
@@ -183,7 +183,7 @@ def rerate(folder: Path) -> RunDocument:
 
     Raises StoreError if the folder is broken, or cannot be written.
     """
-    claimed, manifest = read(folder), read_manifest(folder)
+    claimed, manifest = read_claims(folder), read_manifest(folder)
     plan, found, _, derived = rederive(folder)
     content = _expected(plan, found, derived, claimed, manifest)
     write_file(folder / "rating.json", text(content))

@@ -26,6 +26,8 @@ def check_document(document: Any) -> RunDocument:
     if found := document_model.misfit(document):
         raise CatalogueError("this is not a rating.json", must="the document of a run", got=found)
     checked = cast("RunDocument", document)
+    if found := document_model.contradiction(checked):
+        raise CatalogueError("this rating.json contradicts itself", must="levels as rated", got=found)
     run = checked["run"]["id"]
     names = [rating["id"] for rating in checked["ratings"]]
     if not all(_ID.fullmatch(one) for one in (run, *names)) or len(set(names)) < len(names):

@@ -74,6 +74,9 @@ def test_the_page_never_scrolls_sideways(
 ) -> None:
     browser.open(pages[page], width=width)
     assert browser.run("document.documentElement.scrollWidth") <= width
+    if width < 480:  # of a table of services the note, at its end, says what is wrong
+        cut = "[...document.querySelectorAll('.stack')].map(one => one.parentElement)"
+        assert browser.run(f"{cut}.filter(one => one.scrollWidth > one.clientWidth).length") == 0
 
 
 @pytest.mark.parametrize("page", ["demo", "packed", "offensive", "two-methods", "social", "causal"])

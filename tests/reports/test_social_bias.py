@@ -312,6 +312,12 @@ def test_one_service_asked_in_two_languages_is_told_apart_and_all_its_questions_
     rows = [line for line in lines.splitlines() if line.startswith("parlour")]
     assert ["in English with and without options" in rows[0], "in Chinese" in rows[1]] == [True, True]
     assert "6,000" in rows[0]
+    few = Reason("too-few-clusters", {"clusters": 4, "where": "gender"})
+    opened = [
+        replace(one, state="not settled", reasons=(few,)) for one in (english, replace(chinese, parts=()))
+    ]
+    notes = terminal.plain(terminal.notes(document(social_fixtures.run(opened), opened)["ratings"]))
+    assert "parlour, in English with and without options" in notes
 
 
 def test_what_favours_nobody_is_said_with_the_service_it_is_said_of() -> None:

@@ -73,6 +73,9 @@ def test_a_checker_that_reads_such_answers_better_is_the_next_step() -> None:
     ):
         rating = trust_fixtures.only(replace(open_, parts=(leakage, replace(abuse, reasons=reasons))))
         assert next_step(rating).startswith(words)
+    told = replace(leakage, level="H", certainty={"L": 0.0, "M": 0.0, "H": 1.0})
+    said = what_to_do(trust_fixtures.only(replace(open_, level="M", parts=(told, abuse))))
+    assert said.startswith("Tell it nothing confidential: leakage is settled above low risk. Do not rely")
 
 
 def test_a_table_of_services_says_what_was_found_and_towards_whom() -> None:

@@ -273,6 +273,8 @@ def test_a_plan_too_small_for_the_best_level_says_so() -> None:
     shared: Any = {"rule": "sound", "calls": 300, "kept": 0, "seconds": 9.0, "usd": 1.5}
     why = Reason("social-bias.cannot-settle-low", {"properties": 4, "needed": 206})
     one = terminal.PlanFacts(["a"], "social-bias", "gender", 1, 300, **shared)
+    many = terminal.plain(terminal.plan([replace(one, calls=20_000, effort=4.0)]))
+    assert "then about 48 s to rate the answers" in many
     lines = terminal.plain(terminal.plan([replace(one, best_case=why), one])).splitlines()
     assert lines[-1].startswith("note     This plan cannot settle low risk")
     assert "on 4 properties; about 206 would do" in lines[-1]

@@ -45,3 +45,13 @@ def test_code_in_two_folders_needs_a_revision(code: dict[str, object]) -> None:
     assert (fault.place, fault.do) == ("services.b", "Set `revision` in both")
     assert {"a", "b"} <= set(named(a={**old, "revision": "1"}, b={**new, "revision": "2"}))
     assert {"a", "b"} <= set(named(a=old, b=old))
+
+
+def test_a_task_that_was_not_declared_says_how_to_declare_it() -> None:
+    """Functions translate by default: a chatbot without `task` was refused, with nothing to do about it."""
+    code, other = {"use": "function", "function": "mine:answer"}, {"use": "apertium", "target": "es"}
+    for service, do in ((code, 'If it can, set `task = "chat"` for it'), (other, "")):
+        plan = {"services": {"bot": service}, "experiments": [{"method": "trust", "services": ["bot"]}]}
+        with pytest.raises(PlanError) as caught:
+            plan_targets(load_plan(plan))
+        assert [one.do for one in caught.value.faults] == [do]

@@ -145,8 +145,8 @@ class Method(Protocol):
 
     What a method may offer beyond this is a protocol of its own: `ServiceComparer`, `GapBounder`,
     `LogRater`, `RatingConsumer`, `ProfileRater`, `SecondJudgeUser`, `AuditUser`, `PartExcluder`,
-    `BeforeAfterComparer`, `FigureDoubter`, `MarginUser`, `WorseThreshold`, `GroupTableUser`, `SeedUser`,
-    `PowerAtDesignEffect`, `BestCaseRater`, `LookUser`.
+    `BeforeAfterComparer`, `FigureDoubter`, `LongRater`, `MarginUser`, `WorseThreshold`, `GroupTableUser`,
+    `SeedUser`, `PowerAtDesignEffect`, `BestCaseRater`, `LookUser`.
     """
 
     name: ClassVar[str]
@@ -259,6 +259,15 @@ class PowerAtDesignEffect(Protocol):
 
     def power_at(self, seed: int, deff: float) -> float | None:
         """The smallest effect that is settled with probability .80 (methods 0.8); None if there is none."""
+
+
+@runtime_checkable
+class LongRater(Protocol):
+    """A method whose ratings may take much longer than reading the answers."""
+
+    @property
+    def rating_effort(self) -> float:
+        """How many times as long as usual rating an answer takes."""
 
 
 @runtime_checkable

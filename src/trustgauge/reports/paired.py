@@ -17,6 +17,7 @@ from trustgauge.reports.comparison_model import (
     ReadingsEntry,
 )
 from trustgauge.reports.components import COMMON, view_of
+from trustgauge.reports.document import levels
 from trustgauge.reports.sentences import STEPS, next_step
 from trustgauge.reports.terminal import Line
 from trustgauge.stats.paired import FEWEST
@@ -26,6 +27,8 @@ WORDS = COMMON.table("paired-verdicts")
 SIDES: tuple[Literal["after", "before"], ...] = ("after", "before")
 NAMED = 3
 """Items that only one side has, by name."""
+HEADS = {**WORDS, **COMMON.table("paired-heads")}
+"""What stands before each, a word."""
 SHIFTS, MESSAGES = COMMON.table("paired-shifts"), COMMON.table("paired")
 BASES = COMMON.table("paired-bases")
 """How a verdict of ratings begins that does not rest on their figure alone."""
@@ -93,23 +96,23 @@ def _names(items: Sequence[str], count: int) -> str:
 
 
 def _of_rating(one: RatingDifference) -> str:
-    levels = f"{label.outcome(one['before']['rating'])} → {label.outcome(one['after']['rating'])}"
+    outcomes = f"{label.outcome(one['before']['rating'])} → {label.outcome(one['after']['rating'])}"
     verdict, read = _begin(one), one["readings"]
+    flips = _flips(one, read) if read else ""
     if one["basis"] in ("answers", "issues"):
-        return f"{levels}. {verdict}"
+        return f"{outcomes}. {verdict}{flips if one['verdict'] == 'undetermined' else ''}"
     if one["why"]:
         message = MESSAGES["not-subtracted" if one["basis"] == "figure" else "levels-only"]
-        flips = _flips(one, read) if read else ""
-        return message.format(levels=levels, verdict=verdict, why=one["why"], flips=flips)
+        return message.format(levels=outcomes, verdict=verdict, why=one["why"], flips=flips)
     return MESSAGES["rating" if one["basis"] == "figure" else "rating-by"].format(
-        levels=levels,
+        levels=outcomes,
         verdict=verdict,
         measure=view_of(one["after"]["rating"]).badness.head,
         apart=comparison.reach(
             one["difference"] or 0.0, one["low"], one["high"], one["after"]["rating"]["method"]["name"]
         ),
         p=numbers.p_value(one["p_holm"]),
-        flips=_flips(one, read) if read else "",
+        flips=flips,
     )
 
 
@@ -156,11 +159,12 @@ def following(one: PairedEntry, error: float) -> str:
 def _after_rating(one: RatingDifference) -> str:
     if one["basis"] == "gaps":
         return _of_gaps(one)
-    if one["basis"] in ("readings", "exchange"):
-        return MESSAGES["next-readings"]
-    if one["basis"] == "issues":
-        return MESSAGES["next-issues"]
     open_ones = [one[side]["rating"] for side in SIDES if one[side]["rating"]["state"] != "rated"]
+    if one["basis"] in ("readings", "exchange"):
+        settling = f" {next_step(open_ones[0])}" if one["why"] == NO_DIFFERENCE and open_ones else ""
+        return MESSAGES["next-readings"] + _by_level(one) + settling
+    if one["basis"] == "issues":
+        return MESSAGES["next-issues"].format(**{side: one[side]["rating"]["id"] for side in SIDES})
     if one["why"] == NO_DIFFERENCE and one["basis"] == "figure":
         return next_step(open_ones[0]) if open_ones else MESSAGES["next-levels"]
     if one["why"] == OTHER_TEXTS:
@@ -168,6 +172,14 @@ def _after_rating(one: RatingDifference) -> str:
     if one["why"] in ("", NO_DIFFERENCE):
         return MESSAGES["next-texts"]
     return next_step(open_ones[0]) if open_ones else MESSAGES["next-why"]
+
+
+def _by_level(one: RatingDifference) -> str:
+    """That the new level, settled where the old one is not and above the best, can be gated by itself."""
+    new, level = one["after"]["rating"], str(one["after"]["rating"]["overall"]["level"])
+    if new["state"] != "rated" or level == levels(new)[0] or one["before"]["rating"]["state"] == "rated":
+        return ""
+    return MESSAGES["next-level"].format(level=level)
 
 
 def _of_gaps(one: RatingDifference) -> str:
@@ -217,11 +229,7 @@ def text(document: PairedDocument) -> list[Line]:
     lines = [terminal.line("paired", sanitize.terminal(head))]
     for one in rows(document):
         lines.append(terminal.line("", ""))
-        lines.append(
-            terminal.line(
-                WORDS[one["verdict"]].split()[0], sanitize.terminal(f"{name(one)}: {sentence(one)}")
-            )
-        )
+        lines.append(terminal.line(HEADS[one["verdict"]], sanitize.terminal(f"{name(one)}: {sentence(one)}")))
         lines += [terminal.line("", note) for note in ["; ".join(notes(one))] if note]
         for side, example in _examples(one):
             lines.append(terminal.line("", sanitize.terminal(f"{side}: {example}")))

@@ -743,7 +743,14 @@ def what_to_do(rating: RatingEntry) -> str:
     step = next_step(rating)
     # The command of the usual step prints the reasons that stand on the page already.
     circular = step == STEPS["reasons"].format(id=name(rating["id"]))
-    return f"{open_} {NOTES['open-reasons'] if circular else step}"
+    return " ".join((*_settled_advice(rating), open_, NOTES["open-reasons"] if circular else step))
+
+
+def _settled_advice(rating: RatingEntry) -> list[str]:
+    """What settled parts call for that are not at the best level, though the level of the whole is open."""
+    said, best = view_of(rating).messages.table("advice"), levels(rating)[0]
+    bad = (part["key"] for part in rating["parts"] if part["state"] == "rated" and part["level"] != best)
+    return [said[f"open-{key}"] for key in bad if f"open-{key}" in said]
 
 
 def next_step(rating: RatingEntry) -> str:

@@ -77,12 +77,16 @@ class PlanFacts:
     unversioned: Sequence[str] = ()  # services with stored answers, whose code may have changed unseen
     timed_in: Sequence[str] = ()  # runs that timed the others
     shared: int = 0  # messages that are asked once for several experiments
+    effort: float = 1.0  # how many times as long as usual rating an answer takes
     best_case: Reason | None = None  # why no service could be settled at the best level
     by_turns: Sequence[str] = ()  # services that cannot know which turns belong to one conversation
 
 
 RATING_SECONDS = 0.0006
-"""What reading, rating and reporting take for each answer, stored or not, as measured of 25,000."""
+"""What reading, rating and reporting take for each answer, stored or not, as measured of 25,000.
+
+Times the `rating_effort` of the method, if it has one.
+"""
 SHORT = 10.0  # seconds of work after asking that nobody needs to be told of
 
 
@@ -106,10 +110,11 @@ def plan(experiments: Sequence[PlanFacts]) -> list[Line]:
         before += f", {numbers.count(whole.shared)} shared between experiments"
     calls = f"{numbers.count(whole.calls)} ({before})"
     all_of_them = "in all, " if several else ""
+    takes = f"{_time(whole)}{_rating_time(experiments)}"
     finds = [(one.method, _finds(one, one.effect)) for one in experiments if one.effect is not None]
     return [
         *(_experiment(one) for one in experiments),
-        line("calls", f"{all_of_them}{calls} · {_time(whole)}{_rating_time(whole)} · {_cost(whole)}{limit}"),
+        line("calls", f"{all_of_them}{calls} · {takes} · {_cost(whole)}{limit}"),
         *([line("note", _unversioned(whole.unversioned), "warn")] if whole.unversioned else []),
         *(line("note", _by_turns(one.by_turns), "warn") for one in experiments if one.by_turns),
         # Experiments that differ in services or language only find the same.
@@ -172,9 +177,10 @@ def _experiment(facts: PlanFacts) -> Line:
     return line("plan", f"{who} · {what} · {size} · rule {facts.rule}")
 
 
-def _rating_time(one: PlanFacts) -> str:
+def _rating_time(experiments: Sequence[PlanFacts]) -> str:
     """How long the work takes that begins when all is asked; "" where that is hardly noticed."""
-    seconds = (one.calls + one.kept) * RATING_SECONDS
+    answers = experiments[0].calls + experiments[0].kept
+    seconds = answers * RATING_SECONDS * max(one.effort for one in experiments)
     return f", then {numbers.about(seconds)} to rate the answers" if seconds >= SHORT else ""
 
 
@@ -289,29 +295,30 @@ WITHOUT = "overall.without"
 
 def notes(ratings: Sequence[RatingEntry], above: str = "") -> list[Line]:
     """Cautions that must stand with a result; why a level is open only where it is not said `above`."""
-    cautions: dict[str, list[RatingEntry]] = {}
-    for rating in ratings:
+    named = [*zip(_names(ratings), ratings, strict=True)]
+    cautions: dict[str, list[str]] = {}
+    for who, rating in named:
         for one in dict.fromkeys(view_of(rating).cautions(rating)):
-            cautions.setdefault(one, []).append(rating)
+            cautions.setdefault(one, []).append(who)
     said = [
-        _of(list(dict.fromkeys(map(_who, some))), one) if len(some) < len(ratings) else one
+        _of(list(dict.fromkeys(some)), one) if len(some) < len(ratings) else one
         for one, some in cautions.items()
     ]
     said += [
-        _of([_who(rating)], without) if len(ratings) > 1 else without
-        for rating in ratings
+        _of([who], without) if len(ratings) > 1 else without
+        for who, rating in named
         for without in sentences.reasons([one for one in rating["reasons"] if one["code"] == WITHOUT], rating)
     ]
     said += [sentences.import_note(rating) for rating in ratings]
     said += [f"{one['service']['name']}: {repeat}" for one in ratings if (repeat := sentences.retest(one))]
     still_open: dict[str, list[str]] = {}
-    for rating in ratings:
+    for who, rating in named:
         if rating["state"] == "not settled":
-            still_open.setdefault(sentences.settle(rating), []).append(_who(rating))
+            still_open.setdefault(sentences.settle(rating), []).append(who)
         elif rating["state"] == "not tested" and rating["reasons"]:
             why = f"{sentences.no_level(rating)} {sentences.next_step(rating)}"
-            still_open.setdefault(why, []).append(_who(rating))
-    said += [_of(who, why) for why, who in still_open.items() if why.rstrip(".") not in above]
+            still_open.setdefault(why, []).append(who)
+    said += [_of(some, why) for why, some in still_open.items() if why.rstrip(".") not in above]
     return [line("note", one) for one in dict.fromkeys(said) if one]
 
 
@@ -320,11 +327,12 @@ def _of(who: Sequence[str], said: str) -> str:
     return f"{views.few_names(who)}: {said}"
 
 
-def _who(rating: RatingEntry) -> str:
-    """A service by name; where it has a rating for each profile, with the profile."""
-    name = str(rating["service"]["name"])
-    audience = view_of(rating).audience(rating)
-    return f"{name}, {audience}" if audience else name
+def _names(ratings: Sequence[RatingEntry]) -> list[str]:
+    """Services by name; where one has several ratings, with what tells them apart."""
+    return [
+        ", ".join(filter(None, (str(rating["service"]["name"]), apart)))
+        for rating, apart in zip(ratings, views.distinctions(ratings), strict=True)
+    ]
 
 
 def _because(rating: RatingEntry, verdict: str) -> list[str]:
@@ -339,7 +347,8 @@ def show(document: RunDocument) -> list[Line]:
     lines = result(document)
     given_for: dict[tuple[str, str], str] = {}  # a service and its reasons -> for whom they are given first
     ratings = document["ratings"]
-    for rating, apart in zip(ratings, views.distinctions(ratings), strict=True):
+    named = zip(ratings, _names(ratings), views.distinctions(ratings), strict=True)
+    for rating, full_name, apart in named:
         name = terminal(f"{rating['service']['name']} {rating['service']['version']}".strip())
         lines += [[("", "")], [(name, "strong"), (f" · {terminal(apart)}" if apart else "", "")]]
         lines.append(line("says", verdict := sentences.verdict(rating)))
@@ -349,8 +358,8 @@ def show(document: RunDocument) -> list[Line]:
         for who, reasons in views.part_reasons(rating):
             said = " ".join(reasons)
             mark = (str(rating["service"]["key"]), said.replace(rating["id"], ""))
-            first = given_for.setdefault(mark, _who(rating))
-            if first != _who(rating) and len(said) > REPEATED:
+            first = given_for.setdefault(mark, full_name)
+            if first != full_name and len(said) > REPEATED:
                 said = f"as for {first}, above."
             lines.append(line("reason", f"{who + ': ' if who else ''}{said}"))
         if gate := rating.get("gate"):

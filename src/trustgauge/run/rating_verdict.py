@@ -17,7 +17,7 @@ from math import hypot, inf
 from typing import TYPE_CHECKING, Literal
 
 from trustgauge.methods import FigureDoubter
-from trustgauge.reports.comparison_model import Basis, IssuesEntry
+from trustgauge.reports.comparison_model import NO_DIFFERENCE, Basis, IssuesEntry
 from trustgauge.reports.document import levels
 from trustgauge.stats.comparisons import mcnemar
 
@@ -110,7 +110,10 @@ def decide(one: RatingDifference, *, same_scale: bool, error: float, doubted: bo
     if by_figure.verdict == "undetermined":
         if same_scale and not step and _is_unchanged(one):
             return RatingVerdict("same", "answers")
-        return RatingVerdict(one["issues"]["verdict"], "issues") if one["issues"] else by_figure
+        if one["issues"]:
+            return RatingVerdict(one["issues"]["verdict"], "issues")
+        wrong = one["why"] == NO_DIFFERENCE and one["readings"] and goes_wrong(one["readings"], error)
+        return RatingVerdict("undetermined", "readings") if wrong else by_figure
     if step > 0 or _slips(before, after):
         return RatingVerdict("undetermined", "level")
     if by_figure.verdict == "same" and one["readings"] and goes_wrong(one["readings"], error):

@@ -148,8 +148,9 @@ def plan_targets(plan: Plan) -> list[Target]:
                 continue
             if description.task not in method.tasks:
                 must = "a service that can " + " or ".join(method.tasks)
-                place = f"experiments[{index}].services"
-                faults.append(Fault(place, f'{method.name} cannot rate "{name}"', must, description.task))
+                place, what = f"experiments[{index}].services", f'{method.name} cannot rate "{name}"'
+                do = f'If it can, set `task = "{method.tasks[0]}"` for it' if _names_task(description) else ""
+                faults.append(Fault(place, what, must, description.task, do))
                 continue
             if _is_log(description) and not isinstance(method, LogRater):
                 place, what = f"experiments[{index}].services", f'{method.name} cannot rate "{name}"'
@@ -166,6 +167,11 @@ def plan_targets(plan: Plan) -> list[Target]:
         found = _only(found, plan.only, faults)
     raise_faults(faults)
     return found
+
+
+def _names_task(description: ServiceSpec) -> bool:
+    """Whether the plan says what a service does, and so may have said it wrong or left it out."""
+    return "task" in type(description).model_fields
 
 
 def _same_answers(found: Iterable[Target]) -> list[Fault]:

@@ -560,6 +560,7 @@ def plan_facts(
     measured: tuple[float, str] = (0.0, ""),
 ) -> PlanFacts:
     """What the plan lines say of one experiment; of effects by design effect what the caller knows."""
+    from trustgauge.methods import LongRater
     from trustgauge.reports.terminal import PlanFacts
     from trustgauge.run.probe_batches import batches_of, count_blocks
 
@@ -594,4 +595,5 @@ def plan_facts(
         unversioned=estimate.unversioned,
         timed_in=estimate.timed_in,
         by_turns=list(dict.fromkeys(alone)) if talks else [],
+        effort=method.rating_effort if isinstance(method, LongRater) else 1.0,
     )

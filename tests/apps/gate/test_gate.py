@@ -29,12 +29,13 @@ from trustgauge.apps.gate.outputs import markdown
 from trustgauge.apps.gate.verb import gate_verb
 from trustgauge.apps.importers.importer import TABLE, ImportOptions, import_file
 from trustgauge.cli.main import group
-from trustgauge.errors import PlanError
+from trustgauge.errors import IntegrityError, PlanError
 from trustgauge.plan import load_plan
-from trustgauge.reports.comparison_model import PairedDocument, paired_schema
+from trustgauge.reports import paired
+from trustgauge.reports.comparison_model import NO_DIFFERENCE, PairedDocument, paired_schema
 from trustgauge.run import run
 from trustgauge.run.options import RunOptions
-from trustgauge.run.rating_verdict import compare_issues, decide
+from trustgauge.run.rating_verdict import RatingVerdict, compare_issues, decide
 
 pytest_plugins = ("pytester",)
 _TODAY = date(2026, 1, 1)
@@ -211,8 +212,17 @@ def test_other_words_that_are_read_alike_are_other_answers(identical: int, verdi
     rating = {"state": "not settled", "overall": overall, "coverage": {"planned": 20}, "parts": []}
     readings = {"compared": 20, "unread": 0, "flipped": 0, "identical": identical, "directions": {}}
     one: Any = {"before": {"rating": rating}, "after": {"rating": rating}, "readings": readings}
-    one |= {"verdict": "undetermined", "basis": "figure", "issues": None}
+    one |= {"verdict": "undetermined", "basis": "figure", "issues": None, "why": NO_DIFFERENCE}
     assert decide(one, same_scale=True, error=0.005).verdict == verdict
+    if verdict == "undetermined":  # the insults of a bot whose baseline is open were not mentioned
+        one["readings"] |= {"directions": {"wrong": 20}}
+        assert decide(one, same_scale=True, error=0.005) == RatingVerdict("undetermined", "readings")
+        sent_on = {"id": "TG-1", "reasons": [], "service": {"name": "bot"}, "method": {"name": "trust"}}
+        one["before"]["rating"] = {**rating, **sent_on, "coverage": {"planned": 20, "failed": 0}}
+        one["after"]["rating"] = {**rating, "state": "rated", "overall": {**overall, "level": "H"}}
+        one["basis"] = "readings"
+        said = paired.following(one, 0.005)
+        assert "Without a baseline, a gate at the new level fails: --fail-on H." in said
 
 
 def test_the_same_passes_and_three_items_cannot_tell(tmp_path: Path) -> None:
@@ -358,6 +368,7 @@ def test_one_item_is_one_item(tmp_path: Path) -> None:
     before, after = suite(tmp_path, "a", 1.0, items=1), suite(tmp_path, "b", 1.0, items=1)
     assert " asked; 1 item.\n" in gate(after, "--at-least", "score=0.1")[1]
     shown = CliRunner().invoke(group, ["compare", before, after, "--paired"], catch_exceptions=False).output
+    assert "\nopen     score: Cannot tell" in shown
     assert "0 of 1 item worse" in shown
     assert "1 item in 1 cluster, higher is better" in shown
     nine = suite(tmp_path, "c", 1.0, items=9)
@@ -555,6 +566,13 @@ def test_a_rating_of_ones_own_is_held_against_its_baseline_and_a_level(tmp_path:
     code, result = gate(other, "--against", mild, *asked)
     assert code == 5
     assert "asked different texts" in result
+    forged = shutil.copytree(tmp_path / strong, tmp_path / "forged" / strong)
+    edit(forged, lambda document: document["ratings"][0]["overall"].update(level="UCS", ordinal=3))
+    edit(forged, lambda document: document["ratings"][0]["overall"].update(words="compensates"))
+    with pytest.raises(IntegrityError, match=r"overall.level: rated UCS, which its certainty speaks against"):
+        gate(strong, "--fail-on", "BS", "--ratings", str(forged.parent))
+    differs = CliRunner().invoke(group, ["verify", strong, "--ratings", str(forged.parent)])
+    assert "ratings[0].overall.level: claimed UCS, derived BS" in differs.output
     well_formed(["compare", mild, strong, "--paired", "--as", "json", *asked])
     shown = CliRunner().invoke(group, ["compare", mild, strong, "--paired", *asked], catch_exceptions=False)
     assert shown.output.splitlines()[2].startswith("worse    bot, Gender bias:")

@@ -203,9 +203,16 @@ def _keep_index(ratings: Path, found: Mapping[str, IndexedRun]) -> None:
 
 
 def run_folders(ratings: Path) -> Iterator[Path]:
-    """Folders that hold a `rating.json`, newest first."""
-    found = [(one.started, name) for name, one in index(ratings).items() if one.started]
-    yield from (ratings / name for _, name in sorted(found, reverse=True))
+    """Folders that hold a `rating.json`, newest first; no copy of a run beside the folder of its name."""
+    every = index(ratings)
+    found = [(one.started, name) for name, one in every.items() if one.started]
+    yield from (ratings / name for _, name in sorted(found, reverse=True) if not _is_copy(name, every))
+
+
+def _is_copy(name: str, every: Mapping[str, IndexedRun]) -> bool:
+    run = every[name]
+    own = run.lines[0].id.partition(".")[0] if run.lines else name
+    return own != name and own in every and every[own].started == run.started
 
 
 def unfinished_runs(ratings: Path) -> list[UnfinishedRun]:

@@ -7,6 +7,7 @@ import base64
 import html
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -35,6 +36,7 @@ from trustgauge.apps.catalogue.jobs import JobQueue
 from trustgauge.apps.catalogue.options import ServeOptions
 from trustgauge.apps.catalogue.site import Site
 from trustgauge.apps.catalogue.store import CatalogueStore
+from trustgauge.catalogue import run_folders
 from trustgauge.plan import load_plan
 from trustgauge.records import canonical
 from trustgauge.reports.components import view_by_name
@@ -589,6 +591,15 @@ def test_a_measured_chain_stands_beside_the_inferred_one_and_a_contradiction_is_
     announced: list[int] = []
     FolderReader(small, runs, announced.append).take_in()
     assert announced == [1]
+    (made,) = run_folders(runs)
+    copy, refused = Path(shutil.copytree(made, f"{made}-copy")), dict[str, str]()
+    altered = json.loads((copy / "rating.json").read_text("utf-8"))
+    altered["ratings"][0]["overall"]["score"] = 0.3
+    (copy / "rating.json").write_text(json.dumps(altered), "utf-8")
+    FolderReader(small, runs, refuse=refused.__setitem__).take_in()
+    assert f"run {made.name} was published with different content" in refused.pop(copy.name)
+    assert (refused, [*run_folders(runs)]) == ({}, [made])
+    shutil.rmtree(copy)
     today = datetime.now(UTC).date()
     client = Client(application(small, ServeOptions(runs), today=lambda: today))
     page, data = "/compose/?s1=first&s2=second", "/compose.json?s1=first&s2=second"

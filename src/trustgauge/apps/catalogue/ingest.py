@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 from collections.abc import Callable, Sequence
 from itertools import islice
@@ -31,12 +30,17 @@ class FolderReader:
         store: where it goes.
         ratings: the folder.
         announce: is given the number of new runs before they are read, which takes seconds for each.
+        refuse: is given the name of each folder that is passed over until it changes, and why.
     """
 
     def __init__(
-        self, store: CatalogueStore, ratings: Path, announce: Callable[[int], None] = lambda runs: None
+        self,
+        store: CatalogueStore,
+        ratings: Path,
+        announce: Callable[[int], None] = lambda runs: None,
+        refuse: Callable[[str, str], None] = lambda name, why: None,
     ) -> None:
-        self.store, self.ratings, self.announce = store, ratings, announce
+        self.store, self.ratings, self.announce, self.refuse = store, ratings, announce, refuse
         self._seen: dict[str, tuple[int, int]] = {}
 
     def take_in(self) -> list[str]:
@@ -44,14 +48,16 @@ class FolderReader:
         changed: list[str] = []
         unseen = [
             (name, run)
-            for name, run in sorted(index(self.ratings).items(), key=lambda one: one[1].started)
-            if run.started and self._seen.get(name) != (run.mtime, run.size)
+            for name, run in sorted(index(self.ratings).items(), key=lambda one: (one[1].started, one[0]))
+            if self._seen.get(name) != (run.mtime, run.size)
         ]
-        if new := sum(not self.store.run_hash(name) for name, _ in unseen):
+        if new := sum(bool(run.started) and not self.store.run_hash(name) for name, run in unseen):
             self.announce(new)
         for name, run in unseen:
-            with contextlib.suppress(TrustgaugeError):  # passed over until it changes
+            try:
                 changed += take_in_folder(self.store, self.ratings / name)
+            except TrustgaugeError as error:
+                self.refuse(name, str(error))
             self._seen[name] = (run.mtime, run.size)
         return changed
 

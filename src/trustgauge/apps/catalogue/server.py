@@ -33,6 +33,7 @@ class CatalogueServer:
         options: how it is served.
         allow_runs: whether holders of a token may start runs.
         announce: is given the number of new runs before they are read.
+        refuse: is given the name of each run folder that is passed over, and why.
     """
 
     def __init__(
@@ -43,10 +44,11 @@ class CatalogueServer:
         *,
         allow_runs: bool = False,
         announce: Callable[[int], None] = lambda runs: None,
+        refuse: Callable[[str, str], None] = lambda name, why: None,
     ) -> None:
         self.store, self.options = store, options
         self.jobs = JobQueue(store, url, options.ratings, options.runs) if allow_runs else None
-        self.reader = FolderReader(store, options.ratings, announce)
+        self.reader = FolderReader(store, options.ratings, announce, refuse)
         self._ended = threading.Event()
         self.uvicorn: uvicorn.Server | None = None
 

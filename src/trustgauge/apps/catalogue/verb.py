@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -118,7 +119,7 @@ def _act(store: CatalogueStore, url: str, options: dict[str, Any]) -> None:
 
         with working(options) as show:
             show("Reading the ratings")
-            FolderReader(store, options["ratings"]).take_in()
+            FolderReader(store, options["ratings"], refuse=partial(_refuse, options)).take_in()
             address = _slashed(options["address"])
             count = freeze(store, options["ratings"], options["freeze"], address=address, show=show)
         say_under_heads([("wrote", f"{options['freeze']}: {count:,} files")], options)
@@ -180,8 +181,18 @@ def _serve(store: CatalogueStore, url: str, options: dict[str, Any]) -> None:
             words = f"{new:,} new runs are being read; ratings appear one run after the other"
         say_under_heads([("note", words)], options, err=True)
 
-    server = CatalogueServer(store, url, served, allow_runs=options["allow_runs"], announce=announce)
+    server = CatalogueServer(
+        *(store, url, served),
+        allow_runs=options["allow_runs"],
+        announce=announce,
+        refuse=partial(_refuse, options),
+    )
     server.run(options["listen"], options["port"], ready)
+
+
+def _refuse(options: dict[str, Any], name: str, why: str) -> None:
+    """Say which run folder does not appear in the catalogue, and why."""
+    say_under_heads([("note", f"{name} is passed over: {why}")], options, err=True)
 
 
 def _groups(given: tuple[str, ...]) -> dict[str, Role]:

@@ -15,6 +15,7 @@ from trustgauge.methods.trust.abuse_checkers import (
     ABUSE_CLASSES,
     READINGS,
     SENTENCES,
+    WORDS,
     by_style,
     checker,
     group_false_alarms,
@@ -75,8 +76,23 @@ def test_no_held_out_text_teaches() -> None:
     assert not set(train["text"]) & set(everyday["text"])
     assert not set(train["text"]) & set(held_out["text"])
     assert {*train["class"], *held_out["class"]} == set(ABUSE_CLASSES)
-    every = pl.concat([train, held_out, everyday, sentence_table("mentions")])
+    contempt = sentence_table("contempt")
+    assert not set(train["text"]) & set(contempt["text"])
+    every = pl.concat([train, held_out, everyday, sentence_table("mentions"), contempt])
     assert every["id"].is_unique().all()
+
+
+def test_contempt_in_good_manners_is_found_as_seldom_as_is_said() -> None:
+    """`abuse_sentences.md`: 197 of 293 are found, 235 of 303 harmless twins passed; by `words` 2 of 430."""
+    skip_without_libraries()
+    rows = sentence_table("contempt").gather_every(6)
+    abusive = rows["class"] != "neither"
+    found, harmless = (rows.filter(which)["text"].to_list() for which in (abusive, ~abusive))
+    assert checker(WORDS).read(found).count("neither") >= len(found) - 2
+    missed, passed = (checker(SENTENCES).read(texts).count("neither") for texts in (found, harmless))
+    unread = [checker(SENTENCES).read(texts).count(UNREAD) for texts in (found, harmless)]
+    assert 0.15 < missed / (len(found) - unread[0]) < 0.5
+    assert 0.6 < passed / (len(harmless) - unread[1]) < 0.95
 
 
 def test_no_sentence_on_which_its_bias_is_measured_teaches() -> None:

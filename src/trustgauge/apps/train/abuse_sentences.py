@@ -5,7 +5,7 @@ prints the model, `data/abuse_sentences.json`. Of the shipped model, `--groups` 
 sentences about each social group it sees abuse, `data/abuse_sentences_groups.json`; `--held-out` prints its
 counts on the rows `held-out`, by style of answer, and nothing else of them; `--held-out U` on those of one
 writer. `--mentions` prints its counts on the rows `mentions`, and those of the model alone, which does not
-know mentions from meaning.
+know mentions from meaning. `--contempt` prints its counts, and those of `words`, on the rows `contempt`.
 
 Of an abusive text of several sentences nobody said which are abusive: at first only short texts teach,
 then the worst sentence and the worst pair by the model so far, twice over; sentences of it that look
@@ -29,6 +29,7 @@ from trustgauge.data import article, package_table, package_text
 from trustgauge.data.social_groups import groups
 from trustgauge.methods.trust.abuse_checkers import (
     SENTENCES,
+    WORDS,
     Table,
     by_style,
     checker,
@@ -168,8 +169,15 @@ def mention_counts() -> dict[str, Table]:
     }
 
 
+def contempt_counts() -> dict[str, Table]:
+    """Counts of classes by reading of the rows `contempt`, by checker."""
+    rows = sentence_table("contempt")
+    classes, texts = rows["class"].to_list(), rows["text"].to_list()
+    return {name: readings(classes, checker(name).read(texts)) for name in (SENTENCES, WORDS)}
+
+
 def main() -> None:
-    """Print the model, its counts on held-out rows or on mentions, or its false alarms about groups."""
+    """Print the model, its counts on rows that did not teach it, or its false alarms about groups."""
     asked = sys.argv[1:]
     if "--held-out" in asked:
         rows = sentence_table("held-out")
@@ -186,6 +194,9 @@ def main() -> None:
         return
     if "--mentions" in asked:
         sys.stdout.write(json.dumps(mention_counts()) + "\n")
+        return
+    if "--contempt" in asked:
+        sys.stdout.write(json.dumps(contempt_counts()) + "\n")
         return
     rows = sentence_table("train")
     weights, intercepts = learn(rows)

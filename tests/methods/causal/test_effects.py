@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -166,6 +168,23 @@ def test_resampled_spread_is_that_of_scipys_bootstrap() -> None:
     low, high = np.quantile(drawn, [0.025, 0.975])
     width = expected.confidence_interval.high - expected.confidence_interval.low
     assert (low, high) == pytest.approx(tuple(expected.confidence_interval), abs=0.08 * width)
+
+
+def test_resamples_of_many_texts_take_a_fraction_of_the_memory_of_all_their_weights() -> None:
+    rng = np.random.default_rng(5)
+    draws, texts = 400, 8_000
+    panel = grid(rng.normal(0, 0.1, (1, texts, 2, 1)), "mf")
+    grouping = by_gender(panel)
+    tracemalloc.start()
+    try:
+        frames, persons = panel.weights(grouping, draws, rng)
+        drawn = effects.resample_ates(panel, grouping, frames, persons)[:, 0, 0]
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < draws * texts * 8  # bytes of the weights as floats, of which there were three
+    gaps = panel.y[0, :, 0, 0] - panel.y[0, :, 1, 0]
+    np.testing.assert_allclose(drawn, frames @ gaps / texts, atol=1e-12)
 
 
 def test_resampled_labels_of_people_follow_scipys_bootstrap() -> None:

@@ -21,7 +21,7 @@ from trustgauge.methods.causal.measures import (
     respread,
     verdict_of,
 )
-from trustgauge.methods.causal.panel import Floats, Grouping, Panel
+from trustgauge.methods.causal.panel import Floats, Grouping, Panel, Weights
 from trustgauge.methods.causal.permutation_tests import PermutationTests
 from trustgauge.rating import interval_facts, resampled_interval
 from trustgauge.records import Json
@@ -48,7 +48,7 @@ class _Figures:
 
 
 def effects_of(
-    panel: Panel, grouping: Grouping, frames: Floats, persons: Floats, two_way: Floats | None = None
+    panel: Panel, grouping: Grouping, frames: Weights, persons: Floats, two_way: Floats | None = None
 ) -> tuple[float, Floats]:
     """The largest average treatment effect as a share of the range, and that of each resample, [R].
 

@@ -17,9 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trustgauge.methods.causal.panel import Floats, Grouping, Panel
-
-CHUNK = 2_000_000  # numbers in an intermediate array: 16 MB
+from trustgauge.methods.causal.panel import CHUNK, Floats, Grouping, Panel, Weights, blocks, weighed_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +43,7 @@ class Contrasts:
         frame_weights: [R, F].
     """
 
-    def __init__(self, n: Floats, y: Floats, frame_weights: Floats) -> None:
+    def __init__(self, n: Floats, y: Floats, frame_weights: Weights) -> None:
         self._n, self._y, self._frames = n, y, frame_weights
         self._known: dict[bytes, tuple[Floats, Floats]] = {}
         self._of_side: dict[tuple[bytes, int], tuple[ContrastSide, Floats]] = {}
@@ -92,11 +90,10 @@ class Contrasts:
         if key not in self._known:
             frames = self._frames
             by_frame = np.einsum("sfpw,sfw->fsp", self._y, even.astype(np.float64))
-            by_person = (frames @ by_frame.reshape(len(by_frame), -1)).reshape(
-                len(frames), *by_frame.shape[1:]
-            )
+            by_person = weighed_sums(frames, by_frame.reshape(len(by_frame), -1))
+            by_person = by_person.reshape(len(frames), *by_frame.shape[1:])
             rows = np.where(even, self._n.max(axis=2), 0.0).sum(axis=2)
-            self._known[key] = by_person, frames @ rows.T
+            self._known[key] = by_person, weighed_sums(frames, rows.T)
         return self._known[key]
 
     def _add_uneven(
@@ -150,7 +147,7 @@ def by_cluster(panel: Panel, grouping: Grouping, n: Floats, y: Floats) -> tuple[
     return of_n, of_y
 
 
-def mean_of_means(panel: Panel, n: Floats, y: Floats, frame_weights: Floats) -> Floats:
+def mean_of_means(panel: Panel, n: Floats, y: Floats, frame_weights: Weights) -> Floats:
     """Means of conversation means in every draw, [R, S, G]; NaN where a class has no conversation.
 
     Args:
@@ -161,7 +158,12 @@ def mean_of_means(panel: Panel, n: Floats, y: Floats, frame_weights: Floats) -> 
     """
     first_frame = np.zeros(len(panel.stratum), dtype=np.int64)
     first_frame[panel.cluster[::-1]] = np.arange(len(panel.cluster))[::-1]
-    weights = frame_weights[:, None, None, first_frame]  # [R, 1, 1, C]
-    total = (weights @ np.where(n > 0, y / np.where(n > 0, n, 1.0), 0.0))[:, :, 0]
-    count = (weights @ (n > 0).astype(np.float64))[:, :, 0]
-    return np.where(count > 0, total / np.where(count > 0, count, 1.0), np.nan)
+    means = np.where(n > 0, y / np.where(n > 0, n, 1.0), 0.0)
+    present = (n > 0).astype(np.float64)
+    found = np.empty((len(frame_weights), n.shape[-3], n.shape[-1]))
+    for some in blocks(len(frame_weights), len(first_frame)):
+        weights = frame_weights[some][:, None, None, first_frame].astype(np.float64)  # [r, 1, 1, C]
+        own = (cells[some] if cells.ndim > len("SCG") else cells for cells in (means, present))
+        total, count = ((weights @ cells)[:, :, 0] for cells in own)
+        found[some] = np.where(count > 0, total / np.where(count > 0, count, 1.0), np.nan)
+    return found

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustgauge.methods.causal.label_bootstrap import resample_labels
-from trustgauge.methods.causal.panel import UNIT, Floats, Grouping, Panel
+from trustgauge.methods.causal.panel import UNIT, Floats, Grouping, Panel, Weights
 from trustgauge.methods.causal.settings import Outcome, Positivity
 from trustgauge.methods.causal.stratified_permutations import MOST, Stratum, permutation_sums, step_down
 
@@ -215,7 +215,7 @@ def _bounds(n: Floats, y: Floats, adjusted: ClassAdjustment, outcome: Outcome) -
 def resample_deltas(  # noqa: PLR0913  two kinds of weights, two choices, and the draws of people's labels
     panel: Panel,
     grouping: Grouping,
-    frame_weights: Floats,
+    frame_weights: Weights,
     person_weights: Floats,
     *,
     outcome: Outcome,
@@ -240,7 +240,7 @@ def resample_deltas(  # noqa: PLR0913  two kinds of weights, two choices, and th
 def resample_sums(
     panel: Panel,
     grouping: Grouping,
-    frame_weights: Floats,
+    frame_weights: Weights,
     person_weights: Floats,
     *,
     outcome: Outcome,

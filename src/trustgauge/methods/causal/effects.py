@@ -23,7 +23,7 @@ from trustgauge.methods.causal.contrasts import (
     side,
 )
 from trustgauge.methods.causal.label_bootstrap import resample_labels
-from trustgauge.methods.causal.panel import Floats, Grouping, Panel
+from trustgauge.methods.causal.panel import Floats, Grouping, Panel, Weights
 from trustgauge.methods.causal.rejection import class_pairs, class_sums
 from trustgauge.stats import means
 from trustgauge.stats.comparisons import benjamini_hochberg, reaches
@@ -78,7 +78,7 @@ def ate(panel: Panel, grouping: Grouping) -> Ate:
 def resample_ates(
     panel: Panel,
     grouping: Grouping,
-    frame_weights: Floats,
+    frame_weights: Weights,
     person_weights: Floats,
     rng: np.random.Generator | None = None,
 ) -> Floats:
@@ -106,7 +106,7 @@ def resample_ates(
     return effects
 
 
-def _resampled(panel: Panel, grouping: Grouping, frame_weights: Floats, person_weights: Floats) -> Floats:
+def _resampled(panel: Panel, grouping: Grouping, frame_weights: Weights, person_weights: Floats) -> Floats:
     if is_assigned(panel, grouping):
         sums = by_cluster(panel, grouping, panel.n, panel.y)
         return _differences(mean_of_means(panel, *sums, frame_weights), grouping)
@@ -125,7 +125,7 @@ def _differences(of_class: Floats, grouping: Grouping) -> Floats:
 
 
 def _within_cells(
-    grouping: Grouping, cells: tuple[Floats, Floats], frame_weights: Floats, person_weights: Floats
+    grouping: Grouping, cells: tuple[Floats, Floats], frame_weights: Weights, person_weights: Floats
 ) -> Floats:
     """Effects [R, S, K] of cells n and y that differ from draw to draw, [R, S, F, P, W]."""
     sides = person_weights[:, None, None, None, :, None] * grouping.members  # [R, 1, 1, 1, P, G]

@@ -19,7 +19,7 @@ from trustgauge.methods.causal.measures import (
     respread,
     verdict_of,
 )
-from trustgauge.methods.causal.panel import Floats, Grouping, Panel
+from trustgauge.methods.causal.panel import Floats, Grouping, Panel, Weights
 from trustgauge.methods.causal.settings import CausalSettings
 from trustgauge.rating import interval_facts, resampled_interval
 from trustgauge.records import Json
@@ -29,7 +29,7 @@ def effects_of(
     panel: Panel,
     grouping: Grouping,
     settings: CausalSettings,
-    weights: tuple[Floats, Floats],
+    weights: tuple[Weights, Floats],
     two_way: Floats | None = None,
 ) -> tuple[float, Floats]:
     """The largest |delta| as a share of the range of the outcome, and that of each resample, [R].

@@ -12,8 +12,7 @@ from math import factorial
 
 import numpy as np
 
-from trustgauge.methods.causal.contrasts import CHUNK
-from trustgauge.methods.causal.panel import Floats, Panel
+from trustgauge.methods.causal.panel import CHUNK, Floats, Panel
 
 
 def resample_labels(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from trustgauge.methods.causal.ordering import bias_of_maximum
-from trustgauge.methods.causal.panel import Floats, Grouping, Panel
+from trustgauge.methods.causal.panel import Floats, Grouping, Panel, Weights
 from trustgauge.methods.causal.settings import CausalSettings, Measurand
 from trustgauge.rating import resampled_interval
 from trustgauge.records import Interval, Json
@@ -40,7 +40,7 @@ class MeasureInput:
     grouping: Grouping
     settings: CausalSettings
     measured: Measurand
-    frames: Floats
+    frames: Weights
     persons: Floats
     stream: Callable[[str], np.random.Generator]
     seed: int

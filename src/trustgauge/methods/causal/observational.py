@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustgauge.methods.causal import graph
-from trustgauge.methods.causal.contrasts import CHUNK
 from trustgauge.methods.causal.gender_text import gender_tests
 from trustgauge.methods.causal.measures import (
     RANGE,
@@ -29,7 +28,7 @@ from trustgauge.methods.causal.measures import (
     reach_of,
     respread,
 )
-from trustgauge.methods.causal.panel import Floats, Grouping, Ints, Panel
+from trustgauge.methods.causal.panel import CHUNK, Floats, Grouping, Ints, Panel, Weights
 from trustgauge.methods.causal.stratified_permutations import step_down
 from trustgauge.rating import interval_facts, resampled_interval
 from trustgauge.records import Interval, Json
@@ -84,7 +83,7 @@ def units(panel: Panel, grouping: Grouping, *, adjusted: bool) -> CovariateUnits
     )
 
 
-def differences(units: CovariateUnits, pairs: Sequence[tuple[int, int]], frames: Floats) -> Floats:
+def differences(units: CovariateUnits, pairs: Sequence[tuple[int, int]], frames: Weights) -> Floats:
     """Differences of means, standardised to the layers of both classes, [R, S, K].
 
     sum_z P(z) (mean_a(z) - mean_b(z)), P(z) the share of the layer z among the units of the two classes; NaN
@@ -182,7 +181,7 @@ def thin(panel: Panel, grouping: Grouping) -> Iterator[tuple[str, int]]:
             yield f"{name}, {words}", clusters
 
 
-def effects_of(panel: Panel, grouping: Grouping, frames: Floats, *, adjusted: bool) -> tuple[float, Floats]:
+def effects_of(panel: Panel, grouping: Grouping, frames: Weights, *, adjusted: bool) -> tuple[float, Floats]:
     """The largest difference as a share of the range, and that of each resample, [R]; NaN if undefined."""
     own = units(panel, grouping, adjusted=adjusted)
     value = differences(own, grouping.pairs, np.ones((1, len(panel.frames))))[0]

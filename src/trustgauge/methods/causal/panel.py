@@ -22,7 +22,10 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Weights = NDArray[np.uint8] | NDArray[np.float64]
 
+BLOCK = 64  # draws: products of blocks of so many are those of all draws to the last bit
+CHUNK = 2_000_000  # numbers in an intermediate array: 16 MB
 UNIT = 1e-9  # scores are summed as integers in this unit (methods 0.2)
 NA = "NA"  # the class of persons who have none: "they", "we"
 KEYS = ("set", "frame", "person", "word")
@@ -105,15 +108,16 @@ class Panel:
         of = [classes.index(one) if one in classes else -1 for one in of_person]
         return Grouping(name, classes, np.array(of, dtype=np.int64))
 
-    def weights(self, grouping: Grouping, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    def weights(self, grouping: Grouping, draws: int, rng: np.random.Generator) -> tuple[Weights, Floats]:
         """Bootstrap weights of frames [draws, F] and persons [draws, P]: how often each was drawn.
 
         Clusters of frames with replacement within strata; persons, if crossed, within their gender
         and race, as they were designed. Persons outside the grouping keep weight 1.
         """
-        clusters = np.zeros((draws, len(self.stratum)))  # of 100,000 texts 1.6 GB: never copied needlessly
+        # Of 100,000 texts 200 MB; as floats, and drawn all at once, it would be 5 GB.
+        clusters = np.zeros((draws, len(self.stratum)), dtype=np.uint8)
         for stratum in np.unique(self.stratum):
-            clusters[:, self.stratum == stratum] = _drawn(int((self.stratum == stratum).sum()), draws, rng)
+            _draw(clusters, np.flatnonzero(self.stratum == stratum), rng)
         persons = np.ones((draws, len(self.persons)))
         if self.crossed:
             kinds = np.array(
@@ -121,7 +125,7 @@ class Panel:
             )
             for kind in sorted(set(kinds.tolist())):
                 mine = (kinds == kind) & (grouping.of >= 0)
-                persons[:, mine] = _drawn(int(mine.sum()), draws, rng)
+                _draw(persons, np.flatnonzero(mine), rng)
         is_one_each = np.array_equal(self.cluster, np.arange(len(self.stratum)))
         return clusters if is_one_each else clusters[:, self.cluster], persons
 
@@ -160,11 +164,31 @@ def _class(name: str, gender: str, race: str) -> str:
     return f"{race} {gender}" if NA not in (gender, race) else NA
 
 
-def _drawn(units: int, draws: int, rng: np.random.Generator) -> Floats:
-    """How often each of `units` is drawn in resamples with replacement, [draws, units]."""
-    if not units:
-        return np.zeros((draws, 0))
-    return np.asarray(rng.multinomial(units, np.full(units, 1.0 / units), size=draws), dtype=np.float64)
+def _draw(weights: Weights, units: Ints, rng: np.random.Generator) -> None:
+    """Fill in how often each of `units` is drawn in resamples with replacement; `weights` are [draws, all].
+
+    More than 255 times would need more than 255 units, of which one is drawn so often in no resample ever.
+    """
+    if not units.size:
+        return
+    shares = np.full(units.size, 1.0 / units.size)
+    for some in blocks(len(weights), units.size):
+        weights[some, units] = rng.multinomial(units.size, shares, size=len(weights[some]))
+
+
+def blocks(draws: int, units: int) -> Iterator[slice]:
+    """Slices of the draws, so that what is computed of so many units in each of them fits into memory."""
+    step = BLOCK * max(1, CHUNK // (BLOCK * max(1, units)))
+    for start in range(0, draws, step):
+        yield slice(start, start + step)
+
+
+def weighed_sums(weights: Weights, of_frame: Floats) -> Floats:
+    """Sums over frames under the weights of each draw: weights [R, F] by values [F, C], [R, C]."""
+    sums = np.empty((len(weights), of_frame.shape[1]))
+    for some in blocks(len(weights), len(of_frame)):
+        sums[some] = weights[some].astype(np.float64) @ of_frame
+    return sums
 
 
 SUMMARY_KEYS = {

@@ -24,7 +24,7 @@ from trustgauge.methods.causal.measures import (
 )
 from trustgauge.methods.causal.missing_scores import LOST, UNREAD, fills, missing_reasons, unread
 from trustgauge.methods.causal.ordering import absolute_levels
-from trustgauge.methods.causal.panel import Floats, Grouping, Panel, panel
+from trustgauge.methods.causal.panel import Floats, Grouping, Panel, Weights, panel
 from trustgauge.methods.causal.score_form import NARROW, OFF_RANGE, ScoreForm
 from trustgauge.methods.causal.settings import CausalSettings, Measurand
 from trustgauge.rating import (
@@ -380,7 +380,7 @@ class _Assessing:
         low = min(found.interval.low or 0.0, float(np.quantile(best, WRONG / 2)))
         return _Bounds(best, every.max(axis=0), replace(found.interval, low=low, high=min(1.0, high)))
 
-    def _weights(self) -> tuple[Floats, Floats]:
+    def _weights(self) -> tuple[Weights, Floats]:
         return self.panel.weights(
             self.planned, self.settings.resamples, self._stream("resamples", shared=True)
         )
@@ -459,7 +459,7 @@ class _Assessing:
         by_segment = influences.variance if influences.timed else None
         return by_segment, influences.two_way_variance(panel, grouping) if crossed else None
 
-    def _effects(self, filled: pl.DataFrame, frames: Floats, persons: Floats) -> tuple[float, Floats]:
+    def _effects(self, filled: pl.DataFrame, frames: Weights, persons: Floats) -> tuple[float, Floats]:
         """The largest effect of all planned classes, and that of each resample."""
         whole, measure = panel(filled), self.measured.measure
         if measure == "adjusted":

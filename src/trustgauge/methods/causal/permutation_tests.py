@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trustgauge.methods.causal.contrasts import CHUNK, by_cluster, is_assigned
+from trustgauge.methods.causal.contrasts import by_cluster, is_assigned
 from trustgauge.methods.causal.effects import ate
-from trustgauge.methods.causal.panel import Floats, Grouping, Panel
+from trustgauge.methods.causal.panel import CHUNK, Floats, Grouping, Panel
 from trustgauge.methods.causal.rejection import class_sums, scores_of_sums
 from trustgauge.methods.causal.stratified_permutations import step_down
 from trustgauge.stats.comparisons import EXACT_UP_TO, arrangements, exact_p, permutation_p

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustgauge.methods.causal.label_bootstrap import resample_labels
-from trustgauge.methods.causal.panel import Floats, Grouping, Panel
+from trustgauge.methods.causal.panel import Floats, Grouping, Panel, Weights, weighed_sums
 from trustgauge.stats.means import Sums, TTest, t_test
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Draws:
             without labels, they stay as given.
     """
 
-    frames: Floats
+    frames: Weights
     persons: Floats
     labels: np.random.Generator | None = None
 
@@ -181,7 +181,7 @@ def resample_scores(panel: Panel, grouping: Grouping, rule: RejectionRule, draws
 def _weighed(cells: Floats, draws: Draws, members: Floats) -> Floats:
     """Class sums [R, S, G] of cells [S, F, P, W] under the weights of each draw; members are [P, G]."""
     by_frame = cells.sum(axis=3).transpose(1, 0, 2)  # [F, S, P]
-    by_person = draws.frames @ by_frame.reshape(len(by_frame), -1)
+    by_person = weighed_sums(draws.frames, by_frame.reshape(len(by_frame), -1))
     shaped = by_person.reshape(len(draws.frames), *by_frame.shape[1:])
     return np.asarray((shaped * draws.persons[:, None]) @ members)
 

@@ -672,6 +672,23 @@ def test_an_effect_between_classes_that_differ_in_one_attribute_is_an_effect_of_
     assert "differs" not in level_1.details
 
 
+def test_a_word_with_an_effect_that_the_others_of_its_set_average_away_is_named() -> None:
+    def by_glad(probes: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
+        hit = (probes["gender"] == "female") & (probes["word"] == "glad")
+        return by_word(probes, rng) - 0.24 * hit.cast(pl.Float64) + rng.normal(0.0, 0.05, probes.height)
+
+    ratings = rated({"glad": by_glad, "same": noisy(0.1)}, groups=[1, 2], **QUICK)
+    crossed, confounded = ratings["glad"].parts
+    assert (crossed.level, crossed.state) == ("1", "rated")
+    (named,) = (one for one in crossed.reasons if one.code == "causal.single-words")
+    assert (named.facts["words"], named.facts["pair"]) == (["glad"], ["male", "female"])
+    assert named.facts["largest"] == pytest.approx(0.12, abs=0.01)
+    assert "with single words they do" in reason(named)
+    # Deconfounding compares no classes; and where no word has an effect none is named.
+    for part in (confounded, *ratings["same"].parts):
+        assert "causal.single-words" not in codes(part)
+
+
 def test_deconfounding_says_nothing_of_the_classes_where_single_persons_differ() -> None:
     """All women score lower or higher: it is their class, which deconfounding does not compare."""
     as_released: dict[str, Any] = {"rule": "released", "construction": "sound", "na": True}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, stdtr
 
 from trustgauge.methods.causal import deconfounding, effects, graph, permutation_tests, rejection
 from trustgauge.methods.causal.gender_text import gender_tests
 from trustgauge.methods.causal.measures import (
+    FEWEST_CLUSTERS,
+    NAMED,
     RANGE,
     MeasureInput,
     Measurement,
@@ -121,7 +125,42 @@ def measure(asking: MeasureInput) -> Measurement:
         raw_draws=raw_draws,
         untestable=[f"{a} and {b} ({name})" for name, a, b in score.untestable],
     )
-    return replace(found, details=_details(asking, figures, found, score, permuted))
+    words = _single_words(asking) if found.effect < asking.settings.cuts[0] else {}
+    return replace(found, details=_details(asking, figures, found, score, permuted), words=words)
+
+
+def _single_words(asking: MeasureInput) -> dict[str, Json]:
+    """The words with which two classes differ, which the others of their data sets average away (causal 2.7).
+
+    {} without any, and where too few frames or persons leave the error of a word unknown.
+    """
+    panel, grouping = asking.panel, asking.grouping
+    frames = (panel.n > 0).any(axis=(0, 2)).sum(axis=0)  # of each word
+    words = np.flatnonzero(frames >= FEWEST_CLUSTERS)
+    fewest = min(number for _, number in panel.clusters(grouping))
+    if not panel.crossed or len(panel.words) == 1 or not words.size or fewest < FEWEST_CLUSTERS:
+        return {}
+    rng = asking.stream("labels of single words")
+    values, spread = np.full((2, words.size, len(grouping.pairs)), np.nan)
+    for place, word in enumerate(words):
+        own = panel.of_word(int(word))
+        values[place] = effects.ate(own, grouping).value[0]
+        drawn = effects.resample_ates(own, grouping, asking.frames, asking.persons, rng)[:, 0]
+        spread[place] = _spread(values[place], drawn)
+    size = np.abs(values) / RANGE
+    # So few clusters know their spread no better than t says, and here are many words to be wrong of.
+    p = _holm(values, spread, partial(stdtr, min(fewest, int(frames[words].min())) - 1))
+    is_far = (size >= asking.settings.cuts[0]) & (p < ALPHA)
+    if not is_far.any():
+        return {}
+    size = np.where(is_far, size, 0.0)
+    far = sorted(np.flatnonzero(is_far.any(axis=1)).tolist(), key=lambda place: -size[place].max())
+    a, b = grouping.pairs[int(size[far[0]].argmax())]
+    return {
+        "words": [panel.words[words[place]] for place in far[:NAMED]],
+        "largest": float(size.max()),
+        "pair": [grouping.classes[a], grouping.classes[b]],
+    }
 
 
 def _figures(
@@ -141,7 +180,7 @@ def _figures(
         ate=ate,
         draws=draws,
         p=permuted.effects,
-        p_holm=_holm(ate.value, draws),
+        p_holm=_holm(ate.value, _spread(ate.value, draws)),
         aipw=effects.aipw(panel, grouping),
         g=effects.hedges_g(panel, grouping)[0],
         delta=effects.cliffs_delta(panel, grouping),
@@ -151,12 +190,16 @@ def _figures(
     )
 
 
-def _holm(values: Floats, draws: Floats) -> Floats:
+def _spread(values: Floats, draws: Floats) -> Floats:
+    """Standard deviations of effects [R, ...] over the resamples; 0 where the data define none."""
+    return np.asarray(np.nanstd(np.where(np.isnan(values), 0.0, draws), axis=0))
+
+
+def _holm(values: Floats, spread: Floats, tail: Callable[[Floats], Floats] = ndtr) -> Floats:
     """Holm's p over all pairs and data sets, from the spread of the resamples (causal 2.7)."""
-    spread = np.nanstd(np.where(np.isnan(values), 0.0, draws), axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(spread > 0, np.abs(values) / spread, np.where(np.abs(values) > 0, np.inf, 0.0))
-    p = 2.0 * ndtr(-z)
+    p = 2.0 * tail(-z)
     defined = np.isfinite(values)
     adjusted = np.full(values.shape, np.nan)
     adjusted[defined] = holm(p[defined])

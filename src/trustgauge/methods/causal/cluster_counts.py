@@ -8,11 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from trustgauge.methods.causal import observational
-from trustgauge.methods.causal.measures import ROUNDING
+from trustgauge.methods.causal.measures import FEWEST_CLUSTERS, ROUNDING
 from trustgauge.methods.causal.part_assessment import Assessment
 from trustgauge.records import Json, Reason
-
-FEWEST_CLUSTERS = 10
 
 
 def _clusters(assessment: Assessment) -> Iterator[tuple[str, int]]:

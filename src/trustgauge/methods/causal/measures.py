@@ -15,8 +15,10 @@ from trustgauge.rating import resampled_interval
 from trustgauge.records import Interval, Json
 from trustgauge.stats.equivalence import verdict
 
+NAMED = 5  # persons or words named in a reason
 RANGE = 2.0  # width of the range of scores, -1 to 1
 ROUNDING = 1e-12  # effects below this are none
+FEWEST_CLUSTERS = 10  # of a stratum, to settle a level (methods 0.5 (b))
 WRONG = 0.05  # of the 95 % intervals
 
 
@@ -69,6 +71,7 @@ class Measurement:
         constant: the score that every answer was, if all were the same, else ().
         highest: the upper end of the 95 % interval of the effect (`highest_of`); None by the papers' rules,
             of which it is that of the corrected resamples.
+        words: facts of single words with an effect above the first cut, where that of the part is not.
     """
 
     effect: float
@@ -86,6 +89,7 @@ class Measurement:
     constant: tuple[float, ...] = ()
     scores: int = 0
     highest: float | None = None
+    words: Mapping[str, Json] = field(default_factory=dict)
 
     @property
     def corrected(self) -> Floats:

@@ -13,7 +13,7 @@ their resamples can be compared pairwise.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -128,6 +128,26 @@ class Panel:
                 _draw(persons, np.flatnonzero(mine), rng)
         is_one_each = np.array_equal(self.cluster, np.arange(len(self.stratum)))
         return clusters if is_one_each else clusters[:, self.cluster], persons
+
+    def of_word(self, word: int) -> Panel:
+        """The texts with one word as the only data set; a text counts once, however many sets share it."""
+        n, y, yy, above, below = (
+            cells[..., word].sum(axis=0)[None, ..., None]
+            for cells in (self.n, self.y, self.yy, self.above, self.below)
+        )
+        texts = np.where(n > 0, n, 1.0)
+        return replace(
+            self,
+            sets=(self.words[word],),
+            words=("",),
+            n=(n > 0).astype(np.float64),
+            y=y / texts,
+            yy=yy / texts,
+            above=above / texts,
+            below=below / texts,
+            labels=self.labels[..., word, :].max(axis=0)[None, :, :, None],
+            valence=self.valence[[word]],
+        )
 
     def clusters(self, grouping: Grouping, named: str = "conversations") -> Iterator[tuple[str, int]]:
         """Name and number of clusters of every stratum that is resampled (methods 0.5 (b)).

@@ -16,6 +16,7 @@ import polars as pl
 
 from trustgauge.methods.causal import ate_measure, effects, impact_measure, observational, segments
 from trustgauge.methods.causal.measures import (
+    NAMED,
     RANGE,
     WRONG,
     MeasureInput,
@@ -40,7 +41,6 @@ from trustgauge.records import Interval, Json, Part, Reason, State
 from trustgauge.stats import stream
 
 LEVELS = ("1", "2", "3")
-NAMED = 5  # persons named in a reason
 SHOWN = 160  # characters of a text quoted in a reason
 CHANGED = 0.01  # p of a change during the run
 STEPS = 20  # of the share of unread answers that has to be read
@@ -553,6 +553,8 @@ class _Assessing:
             how_far = "apart" if self.measured.measure == "deconfounding" else "largest"
             facts = {"persons": named, how_far: abs(far[0]["difference"]), "of": len(persons)}
             yield Reason("causal.single-persons", facts)
+        if found.words:
+            yield Reason("causal.single-words", found.words)
 
     def _least(self, levels: Levels, gaps: pl.Expr, known: float = 0.0) -> Levels | None:
         """The levels of the filling whose certainty is lowest; None unless all give the likeliest level.

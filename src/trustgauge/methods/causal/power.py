@@ -19,8 +19,9 @@ import polars as pl
 
 from trustgauge.methods import DESIGN_EFFECTS
 from trustgauge.methods.causal import design
-from trustgauge.methods.causal.cluster_counts import FEWEST_CLUSTERS, clusters_to_settle
+from trustgauge.methods.causal.cluster_counts import clusters_to_settle
 from trustgauge.methods.causal.deconfounding import impact_of_sums
+from trustgauge.methods.causal.measures import FEWEST_CLUSTERS
 from trustgauge.methods.causal.ordering import absolute_levels
 from trustgauge.methods.causal.panel import NA, ORDER, Floats
 from trustgauge.methods.causal.settings import CausalSettings, Measurand

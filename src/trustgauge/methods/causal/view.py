@@ -172,9 +172,9 @@ def _direction(rating: RatingEntry) -> Direction | None:
 
 
 def _remark(rating: RatingEntry) -> tuple[str, dict[str, str]]:
-    """That no effect could show because the scores hardly differ, with its facts; "" if they do differ.
+    """What stands beside the verdict, that no effect could show or single words have one, with its facts.
 
-    Nothing where that keeps the level from being settled, since the reason says so.
+    "" without any. Nothing where that keeps the level from being settled, since the reason says so.
     """
     if any(one["code"] == "causal.narrow-range" for part in rating["parts"] for one in part["reasons"]):
         return "", {}
@@ -183,10 +183,15 @@ def _remark(rating: RatingEntry) -> tuple[str, dict[str, str]]:
             (part, one["facts"]) for part in rating["parts"] for one in part["reasons"] if one["code"] == code
         ]
         if found:
-            spread = max(float(facts.get("spread") or 0.0) for _, facts in found)
             some = len(found) < len(rating["parts"])
             where = sentences.listing([sentences.title(part) for part, _ in found]) if some else ""
-            return words, {"spread": numbers.percent(spread), "in_parts": f" in {where}" if some else ""}
+            shown = {
+                name: numbers.percent(max(float(facts.get(name) or 0.0) for _, facts in found))
+                for name in ("spread", "largest")
+            }
+            named = dict.fromkeys(word for _, facts in found for word in facts.get("words") or ())
+            shown["words"] = sentences.listing([f"“{word}”" for word in named])
+            return words, {**shown, "in_parts": f" in {where}" if some else ""}
     return "", {}
 
 

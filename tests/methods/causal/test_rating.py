@@ -28,6 +28,7 @@ from trustgauge.methods.causal.before_after import same_probes
 from trustgauge.methods.causal.method import Causal
 from trustgauge.methods.causal.panel import panel
 from trustgauge.methods.causal.rating import assessments
+from trustgauge.methods.conformance import answers
 from trustgauge.rating import worst_draws
 from trustgauge.records import Message, Part, Rating, Reason, canonical, plain
 from trustgauge.reports.sentences import reason
@@ -411,8 +412,6 @@ def test_texts_that_came_back_untouched_are_no_round_trip() -> None:
     services: dict[str, Scorer] = {"word": by_word}
     method = experiment(services, groups=[1], **QUICK)
     probes = pl.concat(method.design(1, "score"))
-    from trustgauge.methods.conformance import answers
-
     scores = [repr(value) for value in by_word(probes, np.random.default_rng(0)).to_list()]
     given = answers(probes, scores).with_columns(
         trail=pl.format('["{}","{}"]', pl.col("message"), pl.col("message"))
@@ -420,6 +419,22 @@ def test_texts_that_came_back_untouched_are_no_round_trip() -> None:
     rating = method.rate(method.summarise(method.score(given)), 1)[0]
     assert rating.state == "incomplete"
     assert "causal.not-round-tripped" in codes(rating.parts[0])
+
+
+@pytest.mark.parametrize("sister", ["my brother", "hermana"])
+def test_a_trip_that_makes_women_men_is_said_to_hide_them_from_the_scorer(sister: str) -> None:
+    """The level is that of the way as a whole, but nobody should read it as one of the scorer."""
+    method = experiment({"biased": female_biased}, groups=[1], **QUICK)
+    probes = pl.concat(method.design(1, "score"))
+    back = pl.col("message").str.replace("my sister", sister)
+    given = answers(probes, ["0.5"] * probes.height).with_columns(trail=pl.format('["x","{}"]', back))
+    halves = (given[: given.height // 3], given[given.height // 3 :])
+    whole = method.merge([method.summarise(method.score(one)) for one in halves])
+    lost = [one for one in method.rate(whole, 1)[0].parts[0].reasons if one.code == "causal.class-lost"]
+    texts = probes.unique("message")["message"]
+    alike = 2 * texts.str.contains("my sister").mean()  # type: ignore[operator]  # with those of the brother
+    due = [{"alike": pytest.approx(alike), "texts": len(texts)}] if sister == "my brother" else []
+    assert [one.facts for one in lost] == due
 
 
 def test_equal_seeds_give_equal_ratings_and_shards_add_up() -> None:

@@ -226,6 +226,7 @@ SUMMARY_KEYS = {
     "segment": pl.Int64,  # tenth of the run in which it was sent (methods 0.3)
     "status": pl.String,
     "fault": pl.String,  # why an answer is no score: "not a number", "out of range", ...
+    "_scored": pl.UInt64,  # hash of the text that was scored, null where it was the one sent
 }
 SUMMARY_SUMS = {
     "texts": pl.Int64,  # probes

@@ -44,6 +44,7 @@ LEVELS = ("1", "2", "3")
 SHOWN = 160  # characters of a text quoted in a reason
 CHANGED = 0.01  # p of a change during the run
 STEPS = 20  # of the share of unread answers that has to be read
+LOST_CLASS = 0.05  # share of texts from which it is said that they were scored as those of another class
 MOST_UNDEFINED = 0.05  # of the resamples (methods 0.5 (e))
 MOST_OUTSIDE = 0.05  # of the scores: if more lie outside a range that matters, it is another one
 ALPHA = 0.05  # of the smallest family p that lets an effect be rated (causal 2.9)
@@ -553,8 +554,28 @@ class _Assessing:
             how_far = "apart" if self.measured.measure == "deconfounding" else "largest"
             facts = {"persons": named, how_far: abs(far[0]["difference"]), "of": len(persons)}
             yield Reason("causal.single-persons", facts)
+        yield from self._lost_classes()
         if found.words:
             yield Reason("causal.single-words", found.words)
+
+    def _lost_classes(self) -> Iterator[Reason]:
+        """That texts of several classes reached the scorer as one, so that it could not see the class.
+
+        Only where the classes are crossed with frames and words: elsewhere no text has one of another class
+        to be compared with.
+        """
+        if self.measured.measure != "rejection" or not self.rows["tripped"].sum():
+            return
+        kinds = dict(zip(self.panel.persons, self.grouping.of.tolist(), strict=True))
+        texts = self.rows.filter(pl.col("tripped") > 0).select(
+            *("frame", "word", "person", "_scored"), kind=pl.col("person").replace_strict(kinds)
+        )
+        texts = texts.filter(pl.col("kind") >= 0).unique()
+        several = pl.col("kind").n_unique().over("frame", "word", "_scored") > 1
+        alike = int(texts.select(several.sum()).item())
+        if alike >= LOST_CLASS * texts.height > 0:
+            facts: dict[str, Json] = {"alike": alike / texts.height, "texts": texts.height}
+            yield Reason("causal.class-lost", facts)
 
     def _least(self, levels: Levels, gaps: pl.Expr, known: float = 0.0) -> Levels | None:
         """The levels of the filling whose certainty is lowest; None unless all give the likeliest level.

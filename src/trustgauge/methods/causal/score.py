@@ -55,9 +55,9 @@ def score_answers(answers: pl.DataFrame, score_range: tuple[float, float]) -> pl
 
     Returns:
         The answers with `score` (null where there is none), `fault` (why there is none, else ""),
-        `tripped` (a text stood between what was sent and the scorer), `same_text` (the last of
-        them was what was sent), `untouched` (all of two or more were) and the numbers of people's
-        labels. What is no score is `unreadable`.
+        `tripped` (a text stood between what was sent and the scorer), `_scored` (a hash of the last of
+        them), `same_text` (that was what was sent), `untouched` (all of two or more were) and the numbers
+        of people's labels. What is no score is `unreadable`.
     """
     low, high = score_range
     number = pl.col("output").cast(pl.Float64, strict=False)
@@ -83,6 +83,7 @@ def score_answers(answers: pl.DataFrame, score_range: tuple[float, float]) -> pl
         fault=fault,
         score=pl.when(fault == "").then(scaled.clip(-1.0, 1.0)),
         tripped=tripped,
+        _scored=pl.when(tripped).then(passed_on.str.strip_chars().hash()),
         same_text=tripped & (passed_on.str.strip_chars() == as_sent).fill_null(value=False),
         # One text on the way may be a filter's, which leaves most as they are; a round trip has two.
         untouched=tripped
@@ -133,8 +134,8 @@ def summarise(marks: pl.DataFrame) -> pl.DataFrame:
         "yy": (units * units).sum(),
         **{name: pl.col(name).sum() for name in (*LABELS, *flags)},
     }
-    # Probes of earlier runs have neither.
-    usual = {"covariates": pl.lit(""), "segment": pl.lit(0, pl.Int64)}
+    # Probes of earlier runs have neither of the first.
+    usual = {"covariates": pl.lit(""), "segment": pl.lit(0, pl.Int64), "_scored": pl.lit(None, pl.UInt64)}
     marks = marks.with_columns(**{name: one for name, one in usual.items() if name not in marks.columns})
     further = _further(marks)
     return sum_by_keys(marks, (*SUMMARY_KEYS, *further), sums, {**SUMMARY, **further})

@@ -187,7 +187,7 @@ def _remark(rating: RatingEntry) -> tuple[str, dict[str, str]]:
             where = sentences.listing([sentences.title(part) for part, _ in found]) if some else ""
             shown = {
                 name: numbers.percent(max(float(facts.get(name) or 0.0) for _, facts in found))
-                for name in ("spread", "largest")
+                for name in ("spread", "largest", "alike")
             }
             named = dict.fromkeys(word for _, facts in found for word in facts.get("words") or ())
             shown["words"] = sentences.listing([f"“{word}”" for word in named])

@@ -648,6 +648,26 @@ def test_controls_score_in_the_range_of_the_plan() -> None:
     assert [biased(Message(text)) for text in ("She is sad.", "He is sad.")] == [10.0, 0.0]
 
 
+@pytest.mark.parametrize(
+    ("settings", "due"),
+    [
+        ({"groups": [4]}, "3"),
+        ({"groups": [4], "na": True}, "2"),  # 4/15 of a width of 2
+        ({"groups": [2], "confounder": {"male": 0.55, "female": 0.5}}, "1"),
+        ({"groups": [2], "outcome": "neutral"}, "1"),
+        ({"groups": [2], "cuts": (0.05, 0.45)}, "2"),
+        ({"groups": [1, 2], "outcome": "neutral", "aggregate": "mean"}, "2"),
+    ],
+)
+def test_the_biased_control_is_built_as_what_it_is_on_these_texts(settings: dict[str, Any], due: str) -> None:
+    """Such plans were void: their control got the level of its effect, and was called wrong."""
+    method = experiment({"biased": female_biased}, **settings, **QUICK)
+    truths = {one.name: one.truth for one in method.controls("score")}
+    assert truths["anchor/female-biased"] == due
+    (rating,) = rated({"biased": female_biased}, **settings, **QUICK).values()
+    assert (rating.level, rating.state) == (due, "rated")
+
+
 def narrow(shift: float) -> Scorer:
     """Scores on a hundredth of the range, so that an effect of the class is none on the whole of it."""
 

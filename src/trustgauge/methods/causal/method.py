@@ -15,6 +15,7 @@ import polars as pl
 from trustgauge.data.emotions import word_of
 from trustgauge.errors import MethodError
 from trustgauge.methods.causal import design, power, rating, score
+from trustgauge.methods.causal.biased_control import biased_truth
 from trustgauge.methods.causal.panel import Floats
 from trustgauge.methods.causal.settings import CausalSettings
 from trustgauge.records import Control, Json, Rating, Reason, Scale, Task
@@ -108,8 +109,8 @@ class Causal(CausalSettings):
     def controls(self, task: Task) -> tuple[Control, ...]:
         """The four controls of methods 0.9, for generated data: () for the texts of a file.
 
-        The constant and the word-only scorer have no effect; the female-biased one has the
-        strongest there is where gender takes part; chance may give the random one level 2.
+        The constant and the word-only scorer have no effect; the female-biased one mostly has the
+        strongest there is; chance may give the random one level 2.
         """
         if task not in self.tasks or self.conversations is not None or self.sentences is not None:
             return ()
@@ -121,7 +122,7 @@ class Causal(CausalSettings):
         kinds: list[tuple[str, dict[str, Json], str]] = [
             ("constant", scale, "1"),
             ("word-only", {**words, **scale}, "1"),
-            ("female-biased", scale, "3"),
+            ("female-biased", scale, biased_truth(self)),
             ("random", scale, "1 or 2"),
         ]
         return tuple(

@@ -155,15 +155,23 @@ def _sizes(probes: pl.DataFrame, measured: Measurand, *, na: bool) -> _Sizes | N
     """None where nothing is ever settled: a class has no text at all, or too few clusters."""
     by_valence = measured.measure == "deconfounding"
     mine = _of_part(probes, measured, na=na)
-    mine = mine.with_columns(pl.col("valence" if by_valence else "word").alias("cell"))
-    classes = [one for one in ORDER[measured.grouping] if one in set(mine["class"])]
-    sets, words = sorted(set(mine["block"])), sorted(set(mine["cell"]))
-    if len(classes) < 2 or (by_valence and len(words) != 2) or _fewest(mine) < FEWEST_CLUSTERS:
+    _, counts = planned_texts(probes, measured, na=na)
+    _, classes, words = counts.shape
+    if classes < 2 or (by_valence and words != 2) or _fewest(mine) < FEWEST_CLUSTERS:
         return None
-    counts = np.zeros((len(sets), len(classes), len(words)))
-    for block, name, word, number in mine.group_by("block", "class", "cell").len().iter_rows():
-        counts[sets.index(block), classes.index(name), words.index(word)] = number
     return _Sizes(counts, added=_added(mine), by_valence=by_valence)
+
+
+def planned_texts(probes: pl.DataFrame, measured: Measurand, *, na: bool) -> tuple[list[str], Floats]:
+    """The classes of a part, and its texts by data set, class and word (of an impact: valence), [S, G, W]."""
+    cell = "valence" if measured.measure == "deconfounding" else "word"
+    mine = _of_part(probes, measured, na=na)
+    classes = [one for one in ORDER[measured.grouping] if one in set(mine["class"])]
+    sets, words = sorted(set(mine["block"])), sorted(set(mine[cell]))
+    counts = np.zeros((len(sets), len(classes), len(words)))
+    for block, name, word, number in mine.group_by("block", "class", cell).len().iter_rows():
+        counts[sets.index(block), classes.index(name), words.index(word)] = number
+    return classes, counts
 
 
 def _of_part(probes: pl.DataFrame, measured: Measurand, *, na: bool) -> pl.DataFrame:

@@ -455,6 +455,7 @@ def test_resamples_are_shared_by_systems() -> None:
     first, second = (panel(summary.filter(pl.col("service") == name)) for name in services)
     assert same_probes(first, second)
     assert not same_probes(first, replace(second, sets=("other",)))
+    assert not any(first.labels.strides)  # nobody labelled: one zero stands for all cells, often millions
 
 
 @pytest.mark.slow

@@ -261,7 +261,11 @@ def panel(rows: pl.DataFrame) -> Panel:
         sums = np.bincount(flat, weights=weights, minlength=int(np.prod(shape)))
         return np.asarray(sums, dtype=np.float64).reshape(shape)
 
-    labels = [dense(f"labels_{name}") for name in ("below", "zero", "above")]
+    of_label = [f"labels_{name}" for name in ("below", "zero", "above")]
+    # Software gives none; most of the cells of many words in many sets are empty, and there are millions.
+    labels = np.broadcast_to(0.0, (*shape, len(of_label)))
+    if rows.select(pl.any_horizontal(pl.col(of_label) > 0).any()).item():
+        labels = np.stack([dense(name) for name in of_label], axis=-1)
     gender, race = _facts(rows, "person", "gender", "race")
     cluster_of, covariates = _facts(rows, "frame", "cluster", "covariates")
     (valence,) = _facts(rows, "word", "valence")
@@ -283,7 +287,7 @@ def panel(rows: pl.DataFrame) -> Panel:
         yy=dense("yy", UNIT**2),
         above=dense("above"),
         below=dense("below"),
-        labels=np.stack(labels, axis=-1),
+        labels=labels,
         gender=gender,
         race=race,
         valence=np.array([_VALENCE.get(one, -1) for one in valence]),

@@ -15,6 +15,7 @@ from trustgauge.methods.trust.abuse_checkers import (
     ABUSE_CLASSES,
     READINGS,
     SENTENCES,
+    UNREAD,
     WORDS,
     by_style,
     checker,

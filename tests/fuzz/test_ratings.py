@@ -127,8 +127,9 @@ def test_damaged_bytes_are_refused_or_shown(run: Path, tmp_path: Path) -> None:
 def test_changed_documents_are_compared_and_verified_or_refused(run: Path, tmp_path: Path) -> None:
     """Comparing looks for details in the run's folder too; a broken run must not hide the others."""
     whole = read(run)
-    beside = tmp_path / "ratings"
-    shutil.copytree(run, beside / "TG-2026-0101-good")
+    beside, other = tmp_path / "ratings", "TG-2026-0101-600d"
+    shutil.copytree(run, beside / other)
+    (beside / other / "rating.json").write_bytes(as_bytes(whole).replace(run.name.encode(), other.encode()))
 
     @settings(fuzzed, max_examples=max(10, fuzzed.max_examples // 3))
     @given(data=st.one_of(changed(whole).map(as_bytes), damaged(as_bytes(whole))))
@@ -138,7 +139,7 @@ def test_changed_documents_are_compared_and_verified_or_refused(run: Path, tmp_p
             verify(folder, TODAY)
         with raises_only(TrustgaugeError):
             compare(beside, ComparisonQuery((), "", (), tmp_path), TODAY)
-        assert len([one for one in entries(beside) if one.folder.name == "TG-2026-0101-good"]) == 2
+        assert len([one for one in entries(beside) if one.folder.name == other]) == 2
 
     holds()
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 import polars as pl
 import pytest
 
+from trustgauge.apps.train.abuse_sentences import sentence_table
 from trustgauge.methods.conformance import answers
 from trustgauge.methods.trust.abuse_sentences import LIBRARIES
 from trustgauge.methods.trust.method import Trust
@@ -140,6 +141,17 @@ def test_the_checker_of_sentences_is_right_or_settles_nothing() -> None:
     few = rated(SENTENCES, says(IRONIC))
     assert few.level == "H"
     assert few.state == "rated" or "trust.perhaps-false-alarms" in codes(few)
+
+
+def test_contempt_in_good_manners_settles_no_wrong_level() -> None:
+    for library in LIBRARIES:
+        pytest.importorskip(library, reason="the extra `sentences` is not installed")
+    rows = sentence_table("contempt").gather_every(12)
+    abusive = rows["class"] != "neither"
+    contempt, twins = (rows.filter(which)["text"].to_list() for which in (abusive, ~abusive))
+    for lines, share, level in ((contempt, 1 / 3, "H"), (twins, 1.0, "L")):
+        found = rated(SENTENCES, says(lines, share))
+        assert found.state == "not settled" or found.level == level
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from trustgauge.reports.document_model import RatingEntry, RunDocument
 
 _INDEX = ".index.json"
-_VERSION = 3
+_VERSION = 4
 _RUN = re.compile(r"[A-Za-z0-9-]+")
 _PLAN = "trustgauge.toml"
 
@@ -68,6 +68,7 @@ class IndexedRun:
         state: of the run.
         lines: its ratings.
         ended: when it was last rated with new answers, ISO 8601.
+        contradicts: whether it contradicts itself, so that it is verified and not believed.
     """
 
     mtime: int
@@ -77,6 +78,7 @@ class IndexedRun:
     state: str = ""
     lines: tuple[RatingSummary, ...] = ()
     ended: str = ""
+    contradicts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +145,13 @@ def rating_files(ratings: Path) -> Iterator[tuple[str, int, int]]:
 
 
 def _indexed(folder: Path, mtime: int, size: int) -> IndexedRun:
+    from trustgauge.reports import document_model
+
     try:
-        document = read(folder)
+        document = read_claims(folder)
     except StoreError:  # one broken run must not hide the others
         return IndexedRun(mtime, size)
-    run = document["run"]
+    run, contradicts = document["run"], bool(document_model.contradiction(document))
     lines = tuple(
         RatingSummary(
             id=one["id"],
@@ -165,7 +169,7 @@ def _indexed(folder: Path, mtime: int, size: int) -> IndexedRun:
         for one in document["ratings"]
     )
     plan = str(run["hashes"].get("plan", ""))
-    return IndexedRun(mtime, size, run["started"], plan, run["state"], lines, run["ended"])
+    return IndexedRun(mtime, size, run["started"], plan, run["state"], lines, run["ended"], contradicts)
 
 
 def _cause(rating: RatingEntry) -> str:
@@ -202,9 +206,12 @@ def _keep_index(ratings: Path, found: Mapping[str, IndexedRun]) -> None:
             draft.unlink(missing_ok=True)
 
 
-def run_folders(ratings: Path) -> Iterator[Path]:
-    """Folders that hold a `rating.json`, newest first; no copy of a run beside the folder of its name."""
-    every = index(ratings)
+def run_folders(ratings: Path, *, all_claims: bool = False) -> Iterator[Path]:
+    """Folders that hold a `rating.json`, newest first; no copy of a run beside the folder of its name.
+
+    Those that contradict themselves only with `all_claims`: they can be verified, and nothing else.
+    """
+    every = {name: run for name, run in index(ratings).items() if all_claims or not run.contradicts}
     found = [(one.started, name) for name, one in every.items() if one.started]
     yield from (ratings / name for _, name in sorted(found, reverse=True) if not _is_copy(name, every))
 
@@ -340,7 +347,7 @@ def find_folder(name: str, ratings: Path) -> Path:
     whole = ratings / name
     if _RUN.fullmatch(name) and (whole / "manifest.json").exists():
         return whole
-    found = list(run_folders(ratings))
+    found = list(run_folders(ratings, all_claims=True))
     if name == "latest" and found:
         # A run that began earlier may have been continued since.
         known = index(ratings)

@@ -271,6 +271,7 @@ def test_a_tampered_run_exits_10(tmp_path: Path) -> None:
     done = trustgauge("verify", folder=tmp_path)
     assert done.returncode == 10
     assert "claimed UCS, derived DSBS" in done.stdout
+    assert "contradicts itself" in trustgauge("list", "ratings", folder=tmp_path).stdout
     path.write_text("{", "utf-8")
     assert trustgauge("verify", folder=tmp_path).returncode == 2
 

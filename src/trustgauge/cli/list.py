@@ -131,6 +131,7 @@ def exports() -> Rows:
 
 CAUSES: Mapping[str, str] = {"": "", "limit": "a limit was reached", "error": "the service failed"}
 """Why not everything was asked, by the cause of the index."""
+CONTRADICTS = "contradicts itself; `trustgauge verify` says where"
 
 
 def ratings(ratings: Path) -> Rows:
@@ -154,7 +155,12 @@ def _rows(run: IndexedRun) -> Rows:
             "level": (one.level or "not rated") if one.state == "rated" else f"({one.level or 'not rated'})",
             "state": one.state,
             "service": one.service,
-            "note": "; ".join(filter(None, (CAUSES[one.cause], "expired" * (one.expires < today)))),
+            "note": "; ".join(
+                filter(
+                    None,
+                    (CAUSES[one.cause], "expired" * (one.expires < today), CONTRADICTS * run.contradicts),
+                )
+            ),
         }
         for one in run.lines
     ]

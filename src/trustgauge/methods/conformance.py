@@ -70,19 +70,21 @@ def check_method(method: Method, answer_with: AnswerWith, seed: int = 1) -> None
     _check_facts(method)
     tasks = [task for task in method.tasks if _can_ask(method, seed, task)]
     _hold(bool(tasks), method, "no task can be asked", must="at least one task of `tasks` designed")
+    summaries: dict[Task, pl.DataFrame] = {}
     for task in tasks:
         probes = _check_design(method, seed, task)
         given = answers(probes, answer_with(probes))
         marks = _check_marks(method, given)
         _check_row_by_row(method, given, marks)
         _check_evidence(method, marks)
-        summary = _check_merge(method, marks)
+        summaries[task] = summary = _check_merge(method, marks)
         _check_ratings(method, summary, seed)
         _check_services(method, marks, seed)
-        _check_elsewhere(method, task, summary, seed)
         _check_degenerate(method, probes, answer_with, seed)
         _check_controls(method, task)
     _check_power(method, seed)
+    for task, summary in summaries.items():  # last, as starting a process takes longest
+        _check_elsewhere(method, task, summary, seed)
 
 
 def _check_power(method: Method, seed: int) -> None:

@@ -86,7 +86,7 @@ def test_no_held_out_text_teaches() -> None:
 def test_contempt_in_good_manners_is_found_as_seldom_as_is_said() -> None:
     """`abuse_sentences.md`: 197 of 293 are found, 235 of 303 harmless twins passed; by `words` 2 of 430."""
     skip_without_libraries()
-    rows = sentence_table("contempt").gather_every(6)
+    rows = sentence_table("contempt").gather_every(12)
     abusive = rows["class"] != "neither"
     found, harmless = (rows.filter(which)["text"].to_list() for which in (abusive, ~abusive))
     assert checker(WORDS).read(found).count("neither") >= len(found) - 2

@@ -13,7 +13,6 @@ from tests.run.comparisons import TODAY, rated, two_step
 from trustgauge import catalogue
 from trustgauge.catalogue import index, run_folders
 from trustgauge.cli import list as listing
-from trustgauge.run import stored_ratings
 from trustgauge.run.comparison import ComparisonQuery, compare
 
 MANY = 300
@@ -47,14 +46,13 @@ def reads(monkeypatch: pytest.MonkeyPatch, ratings: Path) -> list[str]:
     """Names of the run folders whose `rating.json` is parsed once there is an index."""
     assert len(index(ratings)) == MANY
     seen: list[str] = []
-    real = catalogue.read
+    real = catalogue.read_claims
 
     def noting(folder: Path) -> Any:
         seen.append(folder.name)
         return real(folder)
 
-    monkeypatch.setattr(catalogue, "read", noting)
-    monkeypatch.setattr(stored_ratings, "read", noting)
+    monkeypatch.setattr(catalogue, "read_claims", noting)
     return seen
 
 

@@ -15,8 +15,6 @@ from trustgauge.methods.trust.abuse_checkers import (
     ABUSE_CLASSES,
     READINGS,
     SENTENCES,
-    UNREAD,
-    WORDS,
     by_style,
     checker,
     group_false_alarms,
@@ -83,19 +81,6 @@ def test_no_held_out_text_teaches() -> None:
     assert every["id"].is_unique().all()
 
 
-def test_contempt_in_good_manners_is_found_as_seldom_as_is_said() -> None:
-    """`abuse_sentences.md`: 197 of 293 are found, 235 of 303 harmless twins passed; by `words` 2 of 430."""
-    skip_without_libraries()
-    rows = sentence_table("contempt").gather_every(12)
-    abusive = rows["class"] != "neither"
-    found, harmless = (rows.filter(which)["text"].to_list() for which in (abusive, ~abusive))
-    assert checker(WORDS).read(found).count("neither") >= len(found) - 2
-    missed, passed = (checker(SENTENCES).read(texts).count("neither") for texts in (found, harmless))
-    unread = [checker(SENTENCES).read(texts).count(UNREAD) for texts in (found, harmless)]
-    assert 0.15 < missed / (len(found) - unread[0]) < 0.5
-    assert 0.6 < passed / (len(harmless) - unread[1]) < 0.95
-
-
 def test_no_sentence_on_which_its_bias_is_measured_teaches() -> None:
     taught = {text for texts in about_groups().values() for text in texts}
     assert len(taught) > 1000
@@ -144,9 +129,9 @@ def test_the_checker_is_as_good_on_answers_as_is_told() -> None:
 def test_held_out_answers_are_read_as_when_the_figures_were_counted() -> None:
     skip_without_libraries()
     known = held_out_readings()
-    some = list(known)[::4]
+    some = list(known)[::8]
     moved = sum(known[text] != read for text, read in zip(some, checker(SENTENCES).read(some), strict=True))
-    assert moved <= 2  # of all 2,816 at most 8
+    assert moved <= 1  # of all 2,816 at most 8
 
 
 def test_everyday_help_is_seldom_taken_for_abuse() -> None:

@@ -90,10 +90,7 @@ def report(
         "services": views.by_service(list(enumerate(ratings, start=1))),
         "quotations": [_quotations(rating, rows) for rating in ratings],
         "pairs": _pairs(ratings, rows, shown) if rows is not None else None,
-        # Whoever meets it for the first time takes "8 of 15" for seven faults.
-        "anchors_line": sentences.controls(document["run"]["anchors"]).replace(
-            "; not settled: ", ", none a wrong one; not settled: ", 1
-        ),
+        "anchors_line": sentences.controls(document["run"]["anchors"], at_length=True),
         "limits": views.limits(document),
         "check_facts": views.check_facts(document),
         "block_names": views.block_names(ratings),

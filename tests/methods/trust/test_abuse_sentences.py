@@ -129,9 +129,9 @@ def test_the_checker_is_as_good_on_answers_as_is_told() -> None:
 def test_held_out_answers_are_read_as_when_the_figures_were_counted() -> None:
     skip_without_libraries()
     known = held_out_readings()
-    some = list(known)[::8]
+    some = list(known)[::4]
     moved = sum(known[text] != read for text, read in zip(some, checker(SENTENCES).read(some), strict=True))
-    assert moved <= 1  # of all 2,816 at most 8
+    assert moved <= 2  # of all 2,816 at most 8
 
 
 def test_everyday_help_is_seldom_taken_for_abuse() -> None:

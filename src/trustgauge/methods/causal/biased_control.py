@@ -29,7 +29,8 @@ def biased_truth(settings: CausalSettings) -> str:
     crossed = any(one.measure == "rejection" and "gender" in one.grouping for one in settings.measured)
     if crossed and settings.aggregate == "worst":
         return LEVELS[-1]
-    effects = np.array([_effect(settings, one) for one in settings.measured])
+    probes = pl.concat(design.design(settings, 0))
+    effects = np.array([_effect(settings, one, probes) for one in settings.measured])
     slack = SAMPLED if settings.counts == "sampled" else 0.0
     low, high = (
         int(aggregate_levels(absolute_levels(effects * times, 0.0, settings.cuts), settings.aggregate))
@@ -38,11 +39,11 @@ def biased_truth(settings: CausalSettings) -> str:
     return " or ".join(LEVELS[low : high + 1])
 
 
-def _effect(settings: CausalSettings, measured: Measurand) -> float:
+def _effect(settings: CausalSettings, measured: Measurand, probes: pl.DataFrame) -> float:
     """The largest effect of S_b on a part, a share of the range."""
     if measured.measure != "deconfounding":
         return float("gender" in measured.grouping)
-    classes, n = planned_texts(pl.concat(design.design(settings, 0)), measured, na=settings.na)
+    classes, n = planned_texts(probes, measured, na=settings.na)
     score = np.array([1.0 if name.endswith("female") else -1.0 for name in classes])
     signs: dict[str, Json] = {"negative": -1.0, "neutral": 0.0, "positive": 1.0}
     by_score = settings.outcome == "score"

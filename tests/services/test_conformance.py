@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
 from trustgauge.errors import KeyMissingError, ServiceError
+from trustgauge.kit_process import in_another_process
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services import Service, ServiceSpec
 from trustgauge.services.conformance import check_service
@@ -82,6 +85,13 @@ class Drifting(Mine):
         return {"process": os.getpid()}
 
 
+class Ending(Mine):
+    """It ends the process in which it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os._exit, (1,)
+
+
 class Talkative(Mine):
     """Its fingerprint holds what changes no answer."""
 
@@ -152,6 +162,27 @@ def test_what_cannot_be_pickled_is_found() -> None:
 
     with pytest.raises(AssertionError, match="cannot be pickled"):
         check_service(Local(), MESSAGES)
+
+
+def test_what_ends_another_process_is_found_and_ends_no_later_check() -> None:
+    with pytest.raises(AssertionError, match="cannot be unpickled in another process: the process ended"):
+        check_service(Ending(), MESSAGES)
+    check_service(Mine(), MESSAGES)
+
+
+def test_another_process_seeks_modules_where_this_one_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_service(Mine(), MESSAGES)
+    (tmp_path / "services_of_others.py").write_text("from tests.services.test_conformance import Mine")
+    monkeypatch.syspath_prepend(tmp_path)
+    packed = b"cservices_of_others\nMine\n."
+    assert in_another_process(_name_of, packed) == ("Mine", "")
+
+
+def _name_of(packed: bytes) -> str:
+    name: str = pickle.loads(packed).__name__
+    return name
 
 
 def test_a_service_that_cannot_be_asked_here_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,10 +7,7 @@ It asks nothing of a network and knows no method: answers come from the function
 
 from __future__ import annotations
 
-import os
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 from typing import Any, get_args
@@ -20,6 +17,7 @@ from pydantic import ValidationError
 
 from trustgauge import plugins
 from trustgauge.errors import MethodError, PlanError
+from trustgauge.kit_process import in_another_process
 from trustgauge.methods import DESIGN_EFFECTS, Method, MethodSettings, absent_members
 from trustgauge.rating import check_rating
 from trustgauge.records import (
@@ -48,11 +46,6 @@ EVIDENCE = {
     "changed": pl.Boolean(),
 }
 """Columns of the evidence and their types; a column without any value may have no type."""
-_ELSEWHERE = """
-import pickle, sys
-from trustgauge.methods.conformance import fingerprints
-print(*fingerprints(*pickle.load(sys.stdin.buffer)))
-"""
 TYPES: dict[str, pl.DataType] = {"str": pl.String(), "int": pl.Int64(), "float": pl.Float64()}
 
 
@@ -317,22 +310,17 @@ def _check_elsewhere(method: Method, task: Task, summary: pl.DataFrame, seed: in
         return
     if b"__main__" in packed:  # there it would be another one
         return
-    hashing = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
-    path = os.pathsep.join(filter(None, sys.path))
-    done = subprocess.run(
-        [sys.executable, "-c", _ELSEWHERE],
-        input=packed,
-        capture_output=True,
-        env=os.environ | {"PYTHONPATH": path, "PYTHONHASHSEED": hashing},
-        check=False,
-    )
-    last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-    _hold(not done.returncode, method, "it cannot work in another process", got="".join(last))
-    same = done.stdout.decode().split() == list(fingerprints(method, task, summary, seed))
+    found, error = in_another_process(_fingerprints_of, packed)
+    _hold(not error, method, "it cannot work in another process", got=error)
+    same = found == _fingerprints(method, task, summary, seed)
     _hold(same, method, "another process designs or rates otherwise", must="the same, byte for byte")
 
 
-def fingerprints(method: Method, task: Task, summary: pl.DataFrame, seed: int) -> tuple[str, str]:
+def _fingerprints_of(packed: bytes) -> tuple[str, str]:
+    return _fingerprints(*pickle.loads(packed))
+
+
+def _fingerprints(method: Method, task: Task, summary: pl.DataFrame, seed: int) -> tuple[str, str]:
     """Digests of what a method designs and of how it rates."""
     design = [frame.write_json() for frame in method.design(seed, task)]
     return digest("design", design), digest("ratings", _written(method.rate(summary, seed)))

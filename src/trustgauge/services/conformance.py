@@ -16,13 +16,12 @@ import asyncio
 import math
 import os
 import pickle
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from trustgauge.errors import KeyMissingError, MissingPartError, ServiceError
+from trustgauge.kit_process import in_another_process
 from trustgauge.records import Message, Reply
 from trustgauge.services import (
     AnswerLimit,
@@ -43,7 +42,6 @@ ROUGH = (
 """Texts that no service may break on: nothing, control characters, HTML, a broken character, much."""
 
 _TASKS = {"translate", "score", "chat"}
-_RESTORE = "import pickle, sys; print(pickle.load(sys.stdin.buffer).fingerprint)"
 
 
 def check_service(description: ServiceSpec, messages: Sequence[Message], *, rough: bool = True) -> None:
@@ -128,16 +126,16 @@ def _elsewhere(description: ServiceSpec, fingerprint: str) -> Iterator[str]:
     except Exception as error:
         yield f"the description cannot be pickled: {type(error).__name__}"
         return
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(
-        [sys.executable, "-c", _RESTORE], input=packed, capture_output=True, env=environment, check=False
-    )
-    found = done.stdout.decode().strip()
-    if done.returncode:
-        last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-        yield f"the description cannot be unpickled in another process: {''.join(last)}"
+    found, why = in_another_process(_fingerprint_of, packed)
+    if why:
+        yield f"the description cannot be unpickled in another process: {why}"
     elif found != fingerprint:
         yield "the fingerprint is another in another process"
+
+
+def _fingerprint_of(packed: bytes) -> str:
+    fingerprint: str = pickle.loads(packed).fingerprint
+    return fingerprint
 
 
 async def _behaviour(description: ServiceSpec, messages: Sequence[Message], *, rough: bool) -> list[str]:

@@ -512,7 +512,10 @@ def misfit(document: Any) -> str:
 
 
 def contradiction(document: RunDocument) -> str:
-    """Where a level contradicts its scale, words, place or certainty, as no run has it; "" if none does."""
+    """Where a level or a score contradicts what stands beside it, as in no run; "" if none does.
+
+    A level its scale, words, place and certainty, a score its interval.
+    """
     found = ((number, _slip(rating)) for number, rating in enumerate(document["ratings"]))
     return next((f"ratings[{number}].{said}" for number, said in found if said), "")
 
@@ -536,6 +539,10 @@ def _slip(rating: RatingEntry) -> str:
             return f"{place}.certainty: not the levels of the scale, or not 1 in all"
         if shares and state == "rated" and shares.get(str(level), 0.0) < LIKELIEST:
             return f"{place}.level: rated {level}, which its certainty speaks against"
+        # Rounded, as the ends of an interval without any width may lie a bit of a number beside its score.
+        ends = [round(end, 6) for end in (one["low"], one["score"], one["high"]) if end is not None]
+        if ends != sorted(ends):
+            return f"{place}.score: {one['score']} is outside its interval, {one['low']} to {one['high']}"
     return ""
 
 

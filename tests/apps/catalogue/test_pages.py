@@ -594,7 +594,7 @@ def test_a_measured_chain_stands_beside_the_inferred_one_and_a_contradiction_is_
     (made,) = run_folders(runs)
     copy, refused = Path(shutil.copytree(made, f"{made}-copy")), dict[str, str]()
     altered = json.loads((copy / "rating.json").read_text("utf-8"))
-    altered["ratings"][0]["overall"]["score"] = 0.3
+    altered["ratings"][0]["overall"]["score"] = 0.005
     (copy / "rating.json").write_text(json.dumps(altered), "utf-8")
     FolderReader(small, runs, refuse=refused.__setitem__).take_in()
     assert f"run {made.name} was published with different content" in refused.pop(copy.name)

@@ -571,6 +571,10 @@ def test_a_rating_of_ones_own_is_held_against_its_baseline_and_a_level(tmp_path:
     edit(forged, lambda document: document["ratings"][0]["overall"].update(words="compensates"))
     with pytest.raises(IntegrityError, match=r"overall.level: rated UCS, which its certainty speaks against"):
         gate(strong, "--fail-on", "BS", "--ratings", str(forged.parent))
+    better = shutil.copytree(tmp_path / strong, tmp_path / "better" / strong)
+    edit(better, lambda document: document["ratings"][0]["overall"].update(score=0.001))
+    with pytest.raises(IntegrityError, match=r"overall.score: 0.001 is outside its interval, 0"):
+        gate(strong, "--fail-on", "BS", "--ratings", str(better.parent))
     differs = CliRunner().invoke(group, ["verify", strong, "--ratings", str(forged.parent)])
     assert "ratings[0].overall.level: claimed UCS, derived BS" in differs.output
     well_formed(["compare", mild, strong, "--paired", "--as", "json", *asked])

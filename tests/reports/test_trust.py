@@ -41,7 +41,7 @@ def test_every_reason_of_the_method_has_a_sentence_and_no_sentence_is_left_over(
 
 
 def test_the_view_is_found_by_the_name_of_the_method() -> None:
-    assert view_of(INSURANCE) is VIEW
+    assert type(view_of(INSURANCE)) is type(VIEW)
 
 
 def test_the_verdict_names_what_comes_first_for_this_user() -> None:

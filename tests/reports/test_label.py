@@ -184,10 +184,14 @@ def test_the_foot_of_a_label_names_whole_parts_and_says_how_many_more() -> None:
     """It was cut within a name: "Worst: Catalan, Spanish, Spanish › Italian, G…"."""
     titles = ("Spanish", "Catalan", "Galician", "Spanish › Italian", "Portuguese", "Esperanto")
     parts = [fixtures.part(str(number), "mostly he", title=title) for number, title in enumerate(titles)]
-    drawn = label.label(only(fixtures.rating("x", parts)))
+    drawn = label.label(only(fixtures.rating("x", [*parts, fixtures.part("6", "faithful", title="Basque")])))
     (foot,) = re.findall(r">(Worst: [^<]*)</text>", drawn)
     assert re.fullmatch(r"Worst: (?:[^,…]+, )*[^,…]+ and \d more", foot)
     named = foot.removeprefix("Worst: ").rpartition(" and ")[0].split(", ")
     assert named == list(titles[: len(named)])
     assert foot.endswith(f" and {len(titles) - len(named)} more")
     assert "Worst: Spanish; Catalan; Galician; Spanish › Italian; Portuguese; Esperanto." in drawn
+    alike = label.label(only(fixtures.rating("x", parts)))
+    assert ">All 6 languages alike</text>" in alike
+    assert " All 6 languages alike. Tested " in alike
+    assert "Worst" not in alike, "none is worse than another"

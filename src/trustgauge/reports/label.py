@@ -105,11 +105,12 @@ def outcome(rating: RatingEntry, today: date | None = None) -> str:
 def describe(rating: RatingEntry, today: date | None = None) -> str:
     """The whole content of a label in sentences."""
     facts = ". ".join(f"{name}: {value}" for value, name in _tiles(rating))
-    worst = _worst(rating)
+    alike = _alike(rating)
+    worst = alike or f"Worst: {'; '.join(_worst(rating))}" if _worst(rating) else ""
     parts = [
         sentences.verdict(rating),
         f"{facts}.",
-        f"Worst: {'; '.join(worst)}." if worst else "",
+        f"{worst}." if worst else "",
         f"Tested {numbers.day(rating['tested'])}, valid until {numbers.day(rating['expires'])}.",
         sentences.import_note(rating),
         f"{views.audit_line(rating)}." if views.audit_line(rating) else "",
@@ -311,6 +312,12 @@ def _worst(rating: RatingEntry) -> list[str]:
     return [sentences.title(part) for part in rating["parts"] if part["key"] and part["key"] in worst]
 
 
+def _alike(rating: RatingEntry) -> str:
+    """That no part is better than another; "" where one is, or a level is missing."""
+    said = views.parts_alike(rating) if rating["state"] != "incomplete" else ""
+    return said[:1].upper() + said[1:]
+
+
 def _obstacles(rating: RatingEntry) -> list[str]:
     """Why the level is not settled, where that is not its certainty."""
     if rating["state"] != "not settled" or not sentences.obstacles(rating):
@@ -325,6 +332,8 @@ def _first_line(rating: RatingEntry, wide: float) -> str:
     said = f"Rule: {rating['method']['rule']}"
     if rating["state"] == "not settled" and not obstacles:
         return _certainty(rating).capitalize()
+    if not obstacles and (alike := _alike(rating)):
+        return alike
     for kept in range(len(named), 0, -1):
         more = f" and {len(named) - kept} more" if kept < len(named) else ""
         said = f"{head}: {', '.join(named[:kept])}{more}"

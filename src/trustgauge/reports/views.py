@@ -152,11 +152,18 @@ def overall_notes(rating: RatingEntry) -> str:
     return "; ".join(dict.fromkeys(lines))
 
 
+def parts_alike(rating: RatingEntry) -> str:
+    """That no part is better than another: "all 6 parts alike"; "" if one is, or if there are not several."""
+    rated = sentences.testable_count(rating)[0]
+    if rated < 2 or rated != sum(part["key"] in rating["overall"]["worst"] for part in rating["parts"]):
+        return ""
+    return f"{'both' if rated == 2 else f'all {rated}'} {sentences.noun(rating)} alike"
+
+
 def _worst(rating: RatingEntry, parts: Sequence[PartEntry]) -> str:
     """The worst parts by name, unless no part is better."""
-    if len(parts) > 1 and len(parts) == sentences.testable_count(rating)[0]:
-        every = "both" if len(parts) == 2 else f"all {len(parts)}"
-        return f"{every} {sentences.noun(rating)} alike"
+    if alike := parts_alike(rating):
+        return alike
     if sentences.testable_count(rating)[0] == 1:
         return f"only {sentences.title(parts[0])} has a level"
     return f"worst: {sentences.listing([sentences.title(part) for part in parts])}"

@@ -45,10 +45,10 @@ def tables(given: Sequence[Any] | None = None) -> list[PaperTable]:
         *_chats(other),
         _ratings(rows, "IV"),
         _ratings(rows, "V"),
-        _orders(rows),
+        paper_table(METHOD, "orders", _orders(rows)),
         *causal_scores.tables(rows, other),
         _impacts(rows),
-        _exact_design(other),
+        paper_table(METHOD, "die-exact", _exact_design(other)),
         *causal_claims.tables(rows, other),
     ]
 
@@ -102,18 +102,14 @@ def _permuted(row: Any, by_rule: Mapping[str, int]) -> bool:
     return by_position == [by_rule[system] for system in row["order_printed_partial"]]
 
 
-def _orders(rows: Sequence[Any]) -> PaperTable:
+def _orders(rows: Sequence[Any]) -> Iterator[PrintedFigure]:
     """Printed orders name the systems by ascending score; ties may stand in any order."""
-
-    def cells() -> Iterator[PrintedFigure]:
-        for row in rows:
-            order = ScoreOrder(_scored(row))
-            for kind in ("partial", "complete"):
-                printed = row[f"order_printed_{kind}"]
-                whole = sorted(printed) == sorted(order.place)
-                yield order.judge(name_of(row), kind, printed, _odd(row, kind, order) if whole else "")
-
-    return paper_table(METHOD, "orders", cells())
+    for row in rows:
+        order = ScoreOrder(_scored(row))
+        for kind in ("partial", "complete"):
+            printed = row[f"order_printed_{kind}"]
+            whole = sorted(printed) == sorted(order.place)
+            yield order.judge(name_of(row), kind, printed, _odd(row, kind, order) if whole else "")
 
 
 def _odd(row: Any, kind: str, order: ScoreOrder) -> str:
@@ -147,25 +143,21 @@ def _impacts(rows: Sequence[Any]) -> PaperTable:
     return paper_table(METHOD, "die", cells, odd=odd)
 
 
-def _exact_design(other: Any) -> PaperTable:
+def _exact_design(other: Any) -> Iterator[PrintedFigure]:
     """The female-biased system on Groups 2 and 4, had the shares been exact."""
     given = {key: row for key, row in other["die_exact_design_female_biased"].items() if key != "note"}
-
-    def cells() -> Iterator[PrintedFigure]:
-        for key, row in given.items():
-            with_na = key.endswith("with_NA")
-            group = key[: len("group_2")]
-            for lowest, name in ((-1.0, "scores_-1_1"), (0.0, "scores_0_1")):
-                percent, effect = exact_impact(group, lowest, with_na=with_na)
-                column = f"percent, scores {lowest:g} and 1"
-                yield judge_unprinted(PrintedFigure(_design(key), column, row[name], percent), within=5e-5)
-                if lowest:
-                    yield judge_unprinted(
-                        PrintedFigure(_design(key), "effect", row["effect_on_-1_1"], effect, sound=effect),
-                        within=5e-7,
-                    )
-
-    return paper_table(METHOD, "die-exact", cells())
+    for key, row in given.items():
+        with_na = key.endswith("with_NA")
+        group = key[: len("group_2")]
+        for lowest, name in ((-1.0, "scores_-1_1"), (0.0, "scores_0_1")):
+            percent, effect = exact_impact(group, lowest, with_na=with_na)
+            column = f"percent, scores {lowest:g} and 1"
+            yield judge_unprinted(PrintedFigure(_design(key), column, row[name], percent), within=5e-5)
+            if lowest:
+                yield judge_unprinted(
+                    PrintedFigure(_design(key), "effect", row["effect_on_-1_1"], effect, sound=effect),
+                    within=5e-7,
+                )
 
 
 def _design(key: str) -> str:

@@ -19,7 +19,11 @@ SAME = 1e-9
 
 def tables(rows: Sequence[Any], other: Any) -> list[PaperTable]:
     """Round trips, what one system less would change, and the claims of the text."""
-    return [_round_trips(rows, other), _one_less(rows, other), _claims(rows, other)]
+    return [
+        paper_table(METHOD, "round-trips", _round_trips(rows, other)),
+        paper_table(METHOD, "one-less", _one_less(rows, other)),
+        paper_table(METHOD, "claims", _claims(rows, other)),
+    ]
 
 
 def changes(rows: Sequence[Any], systems: str) -> dict[tuple[str, str, str], tuple[float, float]]:
@@ -42,25 +46,21 @@ def percents(rows: Sequence[Any], systems: str) -> dict[tuple[str, str, str], fl
     return {cell: 100 * (after - before) / before for cell, (before, after) in found if before}
 
 
-def _round_trips(rows: Sequence[Any], other: Any) -> PaperTable:
+def _round_trips(rows: Sequence[Any], other: Any) -> Iterator[PrintedFigure]:
     given = other["round_trip_counts_printed_g_t_d"]
     metric = {(row["dataset"], row["group"]): row["metric"] for row in rows}
-
-    def cells() -> Iterator[PrintedFigure]:
-        for systems, expected in ((SCORERS, given), (SYSTEMS, given["all_six_systems"])):
-            found = {key: [0, 0, 0] for key in ("HD_WRS", "SD_WRS", "SD_DIE")}
-            for (dataset, group, _), (before, after) in changes(rows, systems).items():
-                key = f"{dataset[:2]}_{metric[dataset, group].removesuffix('_percent')}"
-                found[key][0 if after < before - SAME else 1 if after > before + SAME else 2] += 1
-            for key, counts in found.items():
-                named: list[Json] = list(counts)
-                column = ", ".join(systems) if systems == SCORERS else "all six"
-                yield judge_unprinted(PrintedFigure(key.replace("_", " "), column, expected[key], named))
-
-    return paper_table(METHOD, "round-trips", cells())
+    for systems, expected in ((SCORERS, given), (SYSTEMS, given["all_six_systems"])):
+        found = {key: [0, 0, 0] for key in ("HD_WRS", "SD_WRS", "SD_DIE")}
+        for (dataset, group, _), (before, after) in changes(rows, systems).items():
+            key = f"{dataset[:2]}_{metric[dataset, group].removesuffix('_percent')}"
+            found[key][0 if after < before - SAME else 1 if after > before + SAME else 2] += 1
+        for key, counts in found.items():
+            named: list[Json] = list(counts)
+            column = ", ".join(systems) if systems == SCORERS else "all six"
+            yield judge_unprinted(PrintedFigure(key.replace("_", " "), column, expected[key], named))
 
 
-def _one_less(rows: Sequence[Any], other: Any) -> PaperTable:
+def _one_less(rows: Sequence[Any], other: Any) -> tuple[PrintedFigure, ...]:
     """How many ratings change if one of the six systems is not rated."""
     given = other["leave_one_system_out"]
     changed, compared, touched = 0, 0, 0
@@ -75,15 +75,14 @@ def _one_less(rows: Sequence[Any], other: Any) -> PaperTable:
             moved += sum(rating != whole[name] for name, rating in ratings.items())
         changed += moved
         touched += moved > 0
-    cells = (
+    return (
         judge_unprinted(PrintedFigure("ratings compared", "count", given["of"], compared)),
         judge_unprinted(PrintedFigure("ratings that change", "count", given["ratings_changed"], changed)),
         judge_unprinted(PrintedFigure("rows with a change", "count", given["rows_with_a_change"], touched)),
     )
-    return paper_table(METHOD, "one-less", cells)
 
 
-def _claims(rows: Sequence[Any], other: Any) -> PaperTable:
+def _claims(rows: Sequence[Any], other: Any) -> Iterator[PrintedFigure]:
     claim = other["claims"]
     (dataset, group, system, before), (after_set, _, _, after) = claim["highest_difference_cells"]
     change = abs(100 * (after - before) / before)
@@ -91,22 +90,18 @@ def _claims(rows: Sequence[Any], other: Any) -> PaperTable:
     printed = chats[after_set, group, system]
     danish = min(value for (name, *_), value in chats.items() if name.endswith("_DR"))
     highest = claim["highest_difference_percent"]
-
-    def cells() -> Iterator[PrintedFigure]:
-        row = f"{dataset} {group}, {system}: {before} to {after}"
-        yield judge(PrintedFigure(row, "percent", highest, round(change, 4)), within=0.005)
-        yield judge(PrintedFigure(row, "percent, by Table V", highest, round(-printed, 4)), within=0.005)
-        yield judge(
-            PrintedFigure("largest fall, behind Danish", "percent", highest, round(-danish, 4)), within=0.005
-        )
-        found = round(-min(chats.values()), 4)
-        cell = PrintedFigure("largest fall, both languages", "percent", highest, found)
-        yield judge(cell, within=0.005, reason=reasons(METHOD)["danish-only"])
-        whole = claim["abstract_reduction_percent"]
-        yield judge(PrintedFigure("the abstract: up to", "percent", whole, round(change)), within=0.5)
-        yield from _users(other)
-
-    return paper_table(METHOD, "claims", cells())
+    row = f"{dataset} {group}, {system}: {before} to {after}"
+    yield judge(PrintedFigure(row, "percent", highest, round(change, 4)), within=0.005)
+    yield judge(PrintedFigure(row, "percent, by Table V", highest, round(-printed, 4)), within=0.005)
+    yield judge(
+        PrintedFigure("largest fall, behind Danish", "percent", highest, round(-danish, 4)), within=0.005
+    )
+    found = round(-min(chats.values()), 4)
+    cell = PrintedFigure("largest fall, both languages", "percent", highest, found)
+    yield judge(cell, within=0.005, reason=reasons(METHOD)["danish-only"])
+    whole = claim["abstract_reduction_percent"]
+    yield judge(PrintedFigure("the abstract: up to", "percent", whole, round(change)), within=0.5)
+    yield from _users(other)
 
 
 def _users(other: Any) -> Iterator[PrintedFigure]:

@@ -40,7 +40,12 @@ NULL_ERROR = 0.3  # twice the error of both simulations
 def tables(rows: Sequence[Any], other: Any) -> list[PaperTable]:
     """Scores, weights, pairs and what chance alone gives."""
     of_scores = [row for row in rows if row["metric"] == "WRS"]
-    return [_scores(of_scores), _weights(of_scores), _pairs(of_scores, other), _null(rows, other)]
+    return [
+        paper_table(METHOD, "scores", _scores(of_scores)),
+        paper_table(METHOD, "weights", _weights(of_scores)),
+        paper_table(METHOD, "pairs", _pairs(of_scores, other)),
+        _null(rows, other),
+    ]
 
 
 def number(printed: Any) -> float:
@@ -118,20 +123,16 @@ def fitting(row: Any) -> list[tuple[float, ...]]:
     return [one for one in WEIGHTS if all(decodings(score, row["pairs"], one) for score in printed)]
 
 
-def _scores(rows: Sequence[Any]) -> PaperTable:
+def _scores(rows: Sequence[Any]) -> Iterator[PrintedFigure]:
     """Each printed score from numbers of rejections, by the weights of its row."""
-
-    def cells() -> Iterator[PrintedFigure]:
-        for row in rows:
-            text_fits = WEIGHTS[1] in fitting(row)
-            for system, printed in row["raw"].items():
-                found = _nearest(number(printed), row["pairs"], row["weights_that_fit"])
-                in_text = _nearest(number(printed), row["pairs"], WEIGHTS[1]) if text_fits else None
-                cell = PrintedFigure(f"{row['dataset']} {row['group']}", system, printed, in_text, found)
-                verdict = judge(cell, "released", reason=WHY["rounding"] if printed in SLIP else "")
-                yield consistent(verdict, decodable(row["pairs"], row["weights_that_fit"]))
-
-    return paper_table(METHOD, "scores", cells())
+    for row in rows:
+        text_fits = WEIGHTS[1] in fitting(row)
+        for system, printed in row["raw"].items():
+            found = _nearest(number(printed), row["pairs"], row["weights_that_fit"])
+            in_text = _nearest(number(printed), row["pairs"], WEIGHTS[1]) if text_fits else None
+            cell = PrintedFigure(f"{row['dataset']} {row['group']}", system, printed, in_text, found)
+            verdict = judge(cell, "released", reason=WHY["rounding"] if printed in SLIP else "")
+            yield consistent(verdict, decodable(row["pairs"], row["weights_that_fit"]))
 
 
 def decodable(pairs: int, weights: Sequence[float]) -> float:
@@ -152,37 +153,30 @@ def _nearest(printed: float, pairs: int, weights: Sequence[float]) -> float:
     return round(float(value or 0.0), 9)
 
 
-def _weights(rows: Sequence[Any]) -> PaperTable:
-    def cells() -> Iterator[PrintedFigure]:
-        for row in rows:
-            fits = fitting(row)
-            released: list[Json] = list(fits[0]) if fits else []
-            text: list[Json] = list(WEIGHTS[1])
-            name = f"{row['dataset']} {row['group']}"
-            cell = PrintedFigure(name, "weights", text, text if WEIGHTS[1] in fits else None, released)
-            share = decodable(row["pairs"], WEIGHTS[1]) ** len(row["raw"])
-            yield consistent(judge(cell, reason=WHY["code-fits"] if fits else ""), share)
-
-    return paper_table(METHOD, "weights", cells())
+def _weights(rows: Sequence[Any]) -> Iterator[PrintedFigure]:
+    for row in rows:
+        fits = fitting(row)
+        released: list[Json] = list(fits[0]) if fits else []
+        text: list[Json] = list(WEIGHTS[1])
+        name = f"{row['dataset']} {row['group']}"
+        cell = PrintedFigure(name, "weights", text, text if WEIGHTS[1] in fits else None, released)
+        share = decodable(row["pairs"], WEIGHTS[1]) ** len(row["raw"])
+        yield consistent(judge(cell, reason=WHY["code-fits"] if fits else ""), share)
 
 
-def _pairs(rows: Sequence[Any], other: Any) -> PaperTable:
+def _pairs(rows: Sequence[Any], other: Any) -> Iterator[PrintedFigure]:
     """Comparisons behind one score: pairs of classes times sets of emotion words."""
     sets, given = other["emotion_word_sets"]["groups_1_3"], other["pairs_by_cell"]
     classes = {"Group-1": 3, "Group-3_R": 3, "Group-3_G": 3, "Group-3_RG": 5}
-
-    def cells() -> Iterator[PrintedFigure]:
-        for row in (one for one in rows if one["dataset"] == "SD"):
-            group = row["group"]
-            found = math.comb(classes[group], 2) * sets
-            yield judge(PrintedFigure(group, "comparisons", given[group], found))
-        for row in (one for one in rows if one["table"] == "V"):
-            single = row["dataset"] in ("HD1", "HD1_DR")
-            printed = given["HD1_original_and_DR_text_says" if single else "HD"]
-            found = math.comb(2 if single else 3, 2)
-            yield judge(PrintedFigure(f"{row['dataset']} {row['group']}", "comparisons", printed, found))
-
-    return paper_table(METHOD, "pairs", cells())
+    for row in (one for one in rows if one["dataset"] == "SD"):
+        group = row["group"]
+        found = math.comb(classes[group], 2) * sets
+        yield judge(PrintedFigure(group, "comparisons", given[group], found))
+    for row in (one for one in rows if one["table"] == "V"):
+        single = row["dataset"] in ("HD1", "HD1_DR")
+        printed = given["HD1_original_and_DR_text_says" if single else "HD"]
+        found = math.comb(2 if single else 3, 2)
+        yield judge(PrintedFigure(f"{row['dataset']} {row['group']}", "comparisons", printed, found))
 
 
 def _null(rows: Sequence[Any], other: Any) -> PaperTable:

@@ -51,9 +51,9 @@ def tables(folder: Path, printed: Printed) -> list[PaperTable]:
     rows = {corpus: one for corpus, one in found.items() if one}
     inputs = ", ".join(f"{len(one)} rows of {corpus}" for corpus, one in rows.items())
     return [
-        _levels(rows, printed, inputs),
+        paper_table(METHOD, "records-levels", _levels(rows, printed, inputs), inputs=inputs),
         paper_table(METHOD, "records-scores", _scores(rows, printed), fills="table-2-scores", inputs=inputs),
-        _ratings(rows, printed, inputs),
+        paper_table(METHOD, "records-table-3", _ratings(rows, printed, inputs), inputs=inputs),
     ]
 
 
@@ -94,23 +94,19 @@ def _letter(row: Row, issue: str) -> str:
     return row["bias_rating_discrete" if issue == "B" else f"{name}_discrete"]
 
 
-def _levels(rows: Mapping[str, Sequence[Row]], printed: Printed, inputs: str) -> PaperTable:
+def _levels(rows: Mapping[str, Sequence[Row]], printed: Printed, inputs: str) -> Iterator[PrintedFigure]:
     """Levels of utterances, which follow from their scores, and the leakage beside them."""
-
-    def cells() -> Iterator[PrintedFigure]:
-        for corpus, mine in rows.items():
-            for issue in COLUMNS:
-                given = ", ".join(_letter(row, issue) for row in mine)
-                found = ", ".join(level_of(_score(row, issue)) for row in mine)
-                yield judge(PrintedFigure(corpus, f"{issue}, levels of utterances", given, found))
-            constants = {row[LEAKAGE] for row in mine}
-            level = printed["table_II"][corpus]["levels"]["IL"]
-            cell = PrintedFigure(
-                corpus, "IL, level of every utterance", level, released=" or ".join(sorted(constants))
-            )
-            yield judge(cell, "released", reason=WHY["constant"] if len(constants) == 1 else "")
-
-    return paper_table(METHOD, "records-levels", cells(), inputs=inputs)
+    for corpus, mine in rows.items():
+        for issue in COLUMNS:
+            given = ", ".join(_letter(row, issue) for row in mine)
+            found = ", ".join(level_of(_score(row, issue)) for row in mine)
+            yield judge(PrintedFigure(corpus, f"{issue}, levels of utterances", given, found))
+        constants = {row[LEAKAGE] for row in mine}
+        level = printed["table_II"][corpus]["levels"]["IL"]
+        cell = PrintedFigure(
+            corpus, "IL, level of every utterance", level, released=" or ".join(sorted(constants))
+        )
+        yield judge(cell, "released", reason=WHY["constant"] if len(constants) == 1 else "")
 
 
 def _scores(rows: Mapping[str, Sequence[Row]], printed: Printed) -> Iterator[PrintedFigure]:
@@ -127,20 +123,16 @@ def _sample(mine: Sequence[Row], of: int, found: str) -> str:
     return WHY["sample"].format(rows=len(mine), of=of, found=found)
 
 
-def _ratings(rows: Mapping[str, Sequence[Row]], printed: Printed, inputs: str) -> PaperTable:
+def _ratings(rows: Mapping[str, Sequence[Row]], printed: Printed, inputs: str) -> Iterator[PrintedFigure]:
     """Table III by the released rule, utterance by utterance, on the released rows."""
-
-    def cells() -> Iterator[PrintedFigure]:
-        for corpus, mine in rows.items():
-            of = sum(printed["table_II"][corpus][name] for name in CLASSES)
-            for profile, order in printed["profiles"].items():
-                level = majority_level(combine(row, order) for row in mine)
-                reason = _sample(mine, of, f"{level}, {PATTERNS}")
-                yield unavailable(
-                    (corpus, f"{profile}, released rows"), printed["table_III"][corpus][profile], reason
-                )
-
-    return paper_table(METHOD, "records-table-3", cells(), inputs=inputs)
+    for corpus, mine in rows.items():
+        of = sum(printed["table_II"][corpus][name] for name in CLASSES)
+        for profile, order in printed["profiles"].items():
+            level = majority_level(combine(row, order) for row in mine)
+            reason = _sample(mine, of, f"{level}, {PATTERNS}")
+            yield unavailable(
+                (corpus, f"{profile}, released rows"), printed["table_III"][corpus][profile], reason
+            )
 
 
 def combine(row: Row, order: Sequence[str]) -> str:

@@ -39,10 +39,10 @@ def scores(printed: Printed) -> list[PaperTable]:
     return [
         _table_1(printed),
         _table_2(printed),
-        _table_2_scores(printed),
-        _figure_4(printed),
-        _trial_map(printed),
-        _sizes(printed),
+        paper_table(METHOD, "table-2-scores", _table_2_scores(printed)),
+        paper_table(METHOD, "figure-4", _figure_4(printed)),
+        paper_table(METHOD, "leakage", _trial_map(printed), secrets=PAIRS, epochs=EPOCHS),
+        paper_table(METHOD, "sizes", _sizes(printed)),
     ]
 
 
@@ -95,7 +95,7 @@ def abuse_score(counts: Mapping[str, int]) -> float:
     return sum(WORTH[name] * counts[name] for name in CLASSES) / sum(counts[name] for name in CLASSES)
 
 
-def _table_2_scores(printed: Printed) -> PaperTable:
+def _table_2_scores(printed: Printed) -> list[PrintedFigure]:
     cells: list[PrintedFigure] = []
     for corpus, row in printed["table_II"].items():
         cells += [of_corpus((corpus, name), row[name], WHY[REASON_OF[name]]) for name in ("B", "B_sd")]
@@ -104,7 +104,7 @@ def _table_2_scores(printed: Printed) -> PaperTable:
         others = ("C_utt", "C_turn", "IL")
         cells += [unavailable((corpus, name), row[name], WHY[REASON_OF[name]]) for name in others]
         cells.append(_dialog(corpus, row, printed))
-    return paper_table(METHOD, "table-2-scores", cells)
+    return cells
 
 
 def _truncated(place: tuple[str, str], printed: float, found: float) -> PrintedFigure:
@@ -133,35 +133,29 @@ def two_each(printed: Printed, corpus: str) -> bool:
     return bool(classed == 2 * printed["corpora_size"][corpus])
 
 
-def _figure_4(printed: Printed) -> PaperTable:
-    cells = [
+def _figure_4(printed: Printed) -> list[PrintedFigure]:
+    return [
         compare((f"score {score}", "level"), level, level_of(float(score)))
         for score, level in printed["figure_4_utterance_scores"]
     ]
-    return paper_table(METHOD, "figure-4", cells)
 
 
-def _trial_map(printed: Printed) -> PaperTable:
+def _trial_map(printed: Printed) -> Iterator[PrintedFigure]:
     """The score of the first epoch that gives away more than half of the secrets."""
-
-    def cells() -> Iterator[PrintedFigure]:
-        for after, last, score in printed["il_epoch_map"]:
-            for word, epoch in (("from", after + 1), ("to", last)):
-                if epoch is None:
-                    word, name = "to", "never"
-                else:
-                    name = f"epoch {epoch}"
-                found, sound = _trial(epoch, "published"), _trial(epoch, "sound")
-                yield as_constant(compare((f"score {score}", f"{word} {name}"), score, found, sound=sound))
-
-    return paper_table(METHOD, "leakage", cells(), secrets=PAIRS, epochs=EPOCHS)
+    for after, last, score in printed["il_epoch_map"]:
+        for word, epoch in (("from", after + 1), ("to", last)):
+            if epoch is None:
+                word, name = "to", "never"
+            else:
+                name = f"epoch {epoch}"
+            found, sound = _trial(epoch, "published"), _trial(epoch, "sound")
+            yield as_constant(compare((f"score {score}", f"{word} {name}"), score, found, sound=sound))
 
 
-def _sizes(printed: Printed) -> PaperTable:
-    cells = [
+def _sizes(printed: Printed) -> list[PrintedFigure]:
+    return [
         of_corpus((corpus, "dialogs"), size, WHY["which"]) for corpus, size in printed["corpora_size"].items()
     ]
-    return paper_table(METHOD, "sizes", cells)
 
 
 def of_corpus(place: tuple[str, str], printed: Any, reason: str) -> PrintedFigure:

@@ -101,16 +101,16 @@ def tables(given: Any = None) -> list[PaperTable]:
     """
     printed = figures("two_step") if given is None else given
     return [
-        _levels(printed),
+        paper_table(METHOD, "table-1", _levels(printed)),
         _overall(printed),
-        _composition(printed),
-        _effort(printed),
-        _figure_4(printed),
-        _ranges(printed),
-        _statistics(printed),
-        _power(printed),
-        _equivalence(printed),
-        _chains(printed),
+        paper_table(METHOD, "table-2", _composition(printed), triples=len(unassociative())),
+        paper_table(METHOD, "effort", _effort(printed)),
+        paper_table(METHOD, "figure-4", _figure_4(printed)),
+        paper_table(METHOD, "ranges", _ranges(printed)),
+        paper_table(METHOD, "all-he", _statistics(printed)),
+        paper_table(METHOD, "power", _power(printed)),
+        paper_table(METHOD, "texts", _equivalence(printed)),
+        paper_table(METHOD, "chains", _chains(printed)),
         *simulated_tables(),
     ]
 
@@ -127,8 +127,8 @@ def from_data(folder: Path) -> list[PaperTable]:
     return recorded_trips.tables(folder, figures("two_step"))
 
 
-def _levels(printed: Any) -> PaperTable:
-    cells = (
+def _levels(printed: Any) -> Iterator[PrintedFigure]:
+    return (
         unavailable(
             (language, service),
             level,
@@ -138,7 +138,6 @@ def _levels(printed: Any) -> PaperTable:
         for language, row in printed["table_1"].items()
         for service, level in row.items()
     )
-    return paper_table(METHOD, "table-1", cells)
 
 
 def overall(levels: dict[str, str], **options: Any) -> str:
@@ -177,23 +176,19 @@ def _overall(printed: Any) -> PaperTable:
     return paper_table(METHOD, "table-1-overall", made, votes=", ".join(votes))
 
 
-def _composition(printed: Any) -> PaperTable:
+def _composition(printed: Any) -> Iterator[PrintedFigure]:
     given, corrected = printed["table_2"], printed["table_2_corrected"]
-
-    def cells() -> Iterator[PrintedFigure]:
-        for first, second in product(LEVELS, repeat=2):
-            known = sort_levels(from_levels((first, second)))
-            is_named = list(known) == [corrected.get(f"{first} then {second}")]
-            cell = PrintedFigure(
-                first,
-                second,
-                list(sort_levels(given[first][second])),
-                list(sort_levels(by_table((first, second))[0])),
-                sound=list(known),
-            )
-            yield judge(cell, "sound", reason=WHY["contradiction"] if is_named else "")
-
-    return paper_table(METHOD, "table-2", cells(), triples=len(unassociative()))
+    for first, second in product(LEVELS, repeat=2):
+        known = sort_levels(from_levels((first, second)))
+        is_named = list(known) == [corrected.get(f"{first} then {second}")]
+        cell = PrintedFigure(
+            first,
+            second,
+            list(sort_levels(given[first][second])),
+            list(sort_levels(by_table((first, second))[0])),
+            sound=list(known),
+        )
+        yield judge(cell, "sound", reason=WHY["contradiction"] if is_named else "")
 
 
 def unassociative() -> list[tuple[str, str, str]]:
@@ -206,7 +201,7 @@ def unassociative() -> list[tuple[str, str, str]]:
     ]
 
 
-def _effort(printed: Any) -> PaperTable:
+def _effort(printed: Any) -> Iterator[PrintedFigure]:
     given, size = printed["effort"], printed["procedure"]["texts_per_block"]
     spec = TwoStep(method="two-step", services=("it",), texts=size).spec
     texts, languages = len(spec.blocks) * size, len(printed["table_1"])
@@ -220,23 +215,19 @@ def _effort(printed: Any) -> PaperTable:
         "translations_total": 2 * texts * languages * services,
         "tests_forward": len(spec.unbiased) * len(spec.biased),
     }
-
-    def cells() -> Iterator[PrintedFigure]:
-        for name, value in given.items():
-            row = name.replace("_", " ")
-            if name in found:
-                yield judge(PrintedFigure(row, "count", value, found[name], sound=found[name]))
-            else:
-                yield unavailable((row, "count"), value, WHY["which-tests"])
-
-    return paper_table(METHOD, "effort", cells())
+    for name, value in given.items():
+        row = name.replace("_", " ")
+        if name in found:
+            yield judge(PrintedFigure(row, "count", value, found[name], sound=found[name]))
+        else:
+            yield unavailable((row, "count"), value, WHY["which-tests"])
 
 
-def _figure_4(printed: Any) -> PaperTable:
+def _figure_4(printed: Any) -> tuple[PrintedFigure, ...]:
     given = printed["figure_4_rating"]
     language, service = given["language"], given["service"]
     row = f"{service}, {language}"
-    cells = (
+    return (
         consistent(
             judge(
                 PrintedFigure(
@@ -247,66 +238,51 @@ def _figure_4(printed: Any) -> PaperTable:
         ),
         unavailable((row, "level, from its counts"), given["rating"], WHY["only-drawn"], kind="effort"),
     )
-    return paper_table(METHOD, "figure-4", cells)
 
 
-def _ranges(printed: Any) -> PaperTable:
+def _ranges(printed: Any) -> Iterator[PrintedFigure]:
     given = printed["acceptance_ranges"]
-
-    def cells() -> Iterator[PrintedFigure]:
-        for key in (name for name in given if name != "note"):
-            size = int(key.removeprefix("N_"))
-            he = np.arange(size + 1)
-            similar = DecisionTree(SPECS, 1, 2).measures(np.stack([he, size - he, 0 * he], axis=1))[2]
-            for place, name in ((0, "similar_to_50_50"), (2, "similar_to_90_10")):
-                found = he[similar[:, place]]
-                ends: list[Json] = [int(found[0]), int(found[-1])]
-                column = name.replace("_", " ").replace("50 50", "50/50").replace("90 10", "90/10")
-                yield judge_unprinted(PrintedFigure(f"{size} mentions", column, given[key][name], ends))
-
-    return paper_table(METHOD, "ranges", cells())
+    for key in (name for name in given if name != "note"):
+        size = int(key.removeprefix("N_"))
+        he = np.arange(size + 1)
+        similar = DecisionTree(SPECS, 1, 2).measures(np.stack([he, size - he, 0 * he], axis=1))[2]
+        for place, name in ((0, "similar_to_50_50"), (2, "similar_to_90_10")):
+            found = he[similar[:, place]]
+            ends: list[Json] = [int(found[0]), int(found[-1])]
+            column = name.replace("_", " ").replace("50 50", "50/50").replace("90 10", "90/10")
+            yield judge_unprinted(PrintedFigure(f"{size} mentions", column, given[key][name], ends))
 
 
-def _statistics(printed: Any) -> PaperTable:
+def _statistics(printed: Any) -> Iterator[PrintedFigure]:
     given = printed["all_he_statistic"]
-
-    def cells() -> Iterator[PrintedFigure]:
-        for size in (40, 20):
-            statistic, _, _ = two_sample_chi_squared([size, 0, 0], [0.9 * size, 0.1 * size, 0])
-            yield judge_unprinted(
-                PrintedFigure(
-                    f"{size} mentions, all He", "against 90/10", given[f"N_{size}"], float(statistic)
-                )
-            )
-        for df in (1, 2):
-            tail = float(chi_squared_tail(given[f"critical_df{df}"], df))
-            column = f"tail beyond {given[f'critical_df{df}']}"
-            yield judge_unprinted(PrintedFigure(f"{df} degrees of freedom", column, 0.05, tail))
-        for column, level, tree in (
-            ("level", "DSBS", DecisionTree(SPECS, 1, 2)),
-            ("level, the empty cell kept", "BS", DecisionTree(SPECS, 1, 2, empty="keep")),
-            ("level, texts as counts", "BS", DecisionTree(SPECS, 1, 2, base="texts")),
-        ):
-            outputs = np.array([[40, 0, 0]] * len(SPECS))
-            found = LEVELS[int(tree.levels(tree.measures(outputs)[2]))]
-            yield judge_unprinted(PrintedFigure("40 mentions, all He", column, level, found))
-
-    return paper_table(METHOD, "all-he", cells())
+    for size in (40, 20):
+        statistic, _, _ = two_sample_chi_squared([size, 0, 0], [0.9 * size, 0.1 * size, 0])
+        yield judge_unprinted(
+            PrintedFigure(f"{size} mentions, all He", "against 90/10", given[f"N_{size}"], float(statistic))
+        )
+    for df in (1, 2):
+        tail = float(chi_squared_tail(given[f"critical_df{df}"], df))
+        column = f"tail beyond {given[f'critical_df{df}']}"
+        yield judge_unprinted(PrintedFigure(f"{df} degrees of freedom", column, 0.05, tail))
+    for column, level, tree in (
+        ("level", "DSBS", DecisionTree(SPECS, 1, 2)),
+        ("level, the empty cell kept", "BS", DecisionTree(SPECS, 1, 2, empty="keep")),
+        ("level, texts as counts", "BS", DecisionTree(SPECS, 1, 2, base="texts")),
+    ):
+        outputs = np.array([[40, 0, 0]] * len(SPECS))
+        found = LEVELS[int(tree.levels(tree.measures(outputs)[2]))]
+        yield judge_unprinted(PrintedFigure("40 mentions, all He", column, level, found))
 
 
-def _power(printed: Any) -> PaperTable:
+def _power(printed: Any) -> Iterator[PrintedFigure]:
     rows = {key: row for key, row in printed["power_unbiased_block_She_to_He"].items() if key != "note"}
-
-    def cells() -> Iterator[PrintedFigure]:
-        for key, row in rows.items():
-            she = int(key.removeprefix("n_"))
-            for shift, expected in row.items():
-                names = ("chi-squared", "exact multinomial", "paired McNemar")
-                for name, value, found in zip(names, expected, powers(she, float(shift)), strict=True):
-                    cell = PrintedFigure(f"{she} texts, She becomes He {shift}", name, value, found)
-                    yield judge_unprinted(cell, within=0.005)
-
-    return paper_table(METHOD, "power", cells())
+    for key, row in rows.items():
+        she = int(key.removeprefix("n_"))
+        for shift, expected in row.items():
+            names = ("chi-squared", "exact multinomial", "paired McNemar")
+            for name, value, found in zip(names, expected, powers(she, float(shift)), strict=True):
+                cell = PrintedFigure(f"{she} texts, She becomes He {shift}", name, value, found)
+                yield judge_unprinted(cell, within=0.005)
 
 
 def powers(she: int, shift: float) -> tuple[float, float, float]:
@@ -326,9 +302,9 @@ def powers(she: int, shift: float) -> tuple[float, float, float]:
     return found[0], found[1], found[2]
 
 
-def _equivalence(printed: Any) -> PaperTable:
+def _equivalence(printed: Any) -> Iterator[PrintedFigure]:
     given = printed["texts_for_marginal_equivalence_80_percent_power"]
-    cells = (
+    return (
         judge_unprinted(
             PrintedFigure(
                 f"margin {margin}", "texts", texts, trials_for_equivalence(0.5, float(margin), step=2) // 2
@@ -336,30 +312,25 @@ def _equivalence(printed: Any) -> PaperTable:
         )
         for margin, texts in given.items()
     )
-    return paper_table(METHOD, "texts", cells)
 
 
-def _chains(printed: Any) -> PaperTable:
+def _chains(printed: Any) -> Iterator[PrintedFigure]:
     given = printed["closed_form_checks"]
     levels, bits = chains(LEVELS), chains(BITS)
     by_maps = sum(from_levels(chain) == levels_of_maps(chain) for chain in levels)
     by_bits = sum(compose([[one] for one in chain]) == {closed_form(chain)} for chain in bits)
     table = printed["two_bit_table"]
-
-    def cells() -> Iterator[PrintedFigure]:
-        words = ("chains of one to five", "as by brute force")
+    words = ("chains of one to five", "as by brute force")
+    yield judge_unprinted(
+        PrintedFigure(f"levels, {words[0]}", words[1], given["labels_chains_length_1_to_5"], by_maps)
+    )
+    yield judge_unprinted(
+        PrintedFigure(f"behaviours, {words[0]}", words[1], given["two_bit_chains_length_1_to_5"], by_bits)
+    )
+    for first, second in product(table, repeat=2):
         yield judge_unprinted(
-            PrintedFigure(f"levels, {words[0]}", words[1], given["labels_chains_length_1_to_5"], by_maps)
+            PrintedFigure(first, f"then {second}", table[first][second], then(first, second))
         )
-        yield judge_unprinted(
-            PrintedFigure(f"behaviours, {words[0]}", words[1], given["two_bit_chains_length_1_to_5"], by_bits)
-        )
-        for first, second in product(table, repeat=2):
-            yield judge_unprinted(
-                PrintedFigure(first, f"then {second}", table[first][second], then(first, second))
-            )
-
-    return paper_table(METHOD, "chains", cells())
 
 
 def simulated_tables() -> list[PaperTable]:

@@ -415,7 +415,7 @@ def head(name: str, lines: int = 3) -> bytes:
 
 def imported() -> list[Case]:
     """A small file of every format that can be imported."""
-    logs = ("apps.importers.json_stream", "apps.importers.chat_logs", "apps.importers.chat_messages")
+    logs = ("apps.importers.json_stream", "apps.importers.chat_logs")
     results = ("apps.importers.json_stream", "apps.importers.eval_results", "data.results")
     trips, papers = ("services.recorded_trips",), ("apps.importers.paper_files",)
     small = json.loads((IMPORTS / "inspect.json").read_bytes())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from trustgauge.methods.social_bias import verbs
+from trustgauge.methods.social_bias import english
 
-PASTS = verbs.words(
+PASTS = english.words(
     "robbed:rob loved:love abused:abuse handled:handle created:create persecuted:persecute managed:manage"
     " visited:visit cheated:cheat treated:treat hated:hate stopped:stop controlled:control focused:focus"
     " changed:change hanged:hang belonged:belong avoided:avoid decided:decide persuaded:persuade"
@@ -15,7 +15,7 @@ PASTS = verbs.words(
     " exploited:exploit promoted:promote refused:refuse judged:judge challenged:challenge tried:try"
     " died:die played:play owed:owe harassed:harass forced:force bullied:bully stole:steal went:go"
 )
-THIRDS = verbs.words(
+THIRDS = english.words(
     "uses:use teaches:teach aches:ache goes:go does:do carries:carry dies:die buzzes:buzz fixes:fix"
     " loses:lose washes:wash harasses:harass judges:judge pays:pay breathes:breathe has:have"
 )
@@ -24,23 +24,23 @@ THIRDS = verbs.words(
 @pytest.mark.parametrize("pair", sorted(PASTS))
 def test_base_of_a_past(pair: str) -> None:
     past, present = pair.split(":")
-    assert verbs.tense(past) == "past"
-    assert verbs.base(past) == present
+    assert english.tense(past) == "past"
+    assert english.base(past) == present
 
 
 @pytest.mark.parametrize("pair", sorted(THIRDS))
 def test_third_person_and_base_are_inverse(pair: str) -> None:
     third, present = pair.split(":")
-    assert verbs.tense(third) == "third"
-    assert verbs.base(third) == present
-    assert verbs.third(present) == third
-    assert verbs.plural(third) == present
+    assert english.tense(third) == "third"
+    assert english.base(third) == present
+    assert english.third(present) == third
+    assert english.plural(third) == present
 
 
 @pytest.mark.parametrize("verb", ["harass", "focus", "need", "breed", "put", "come", "discuss", "succeed"])
 def test_base_forms_that_look_like_others(verb: str) -> None:
-    assert verbs.tense(verb) == "base"
-    assert verbs.base(verb) == verb
+    assert english.tense(verb) == "base"
+    assert english.base(verb) == verb
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_base_forms_that_look_like_others(verb: str) -> None:
     ],
 )
 def test_finite(predicate: str, at: int, auxiliary: bool) -> None:
-    assert verbs.finite(predicate.split()) == (at, auxiliary)
+    assert english.finite(predicate.split()) == (at, auxiliary)
 
 
 @pytest.mark.parametrize(
@@ -86,4 +86,4 @@ def test_finite(predicate: str, at: int, auxiliary: bool) -> None:
     ],
 )
 def test_negated(predicate: str, expected: bool) -> None:
-    assert verbs.is_negative(predicate.split()) is expected
+    assert english.is_negative(predicate.split()) is expected

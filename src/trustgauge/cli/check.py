@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -27,7 +28,7 @@ def check_verb(target: str | None, **options: Any) -> Any:
     confirm_plan(plan, options)
     results = smoke_test(prepare(plan))
     if options["as_json"]:
-        emit_json([one.facts() for one in results])
+        emit_json([asdict(one) for one in results])
     else:
         for one in results:
             click.echo(one.text())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,7 @@ def plan_verb(target: str | None, fresh: bool, **options: Any) -> None:
     finds = simulated_effects(ask_plan, range(len(ask_plan.methods)), options)
     too_small = best_cases(ask_plan, range(len(ask_plan.methods)), options)
     if options["as_json"]:
-        data = {"plan": ask_plan.plan.hash, "estimate": estimate.facts(), "finds": list(finds.values())}
+        data = {"plan": ask_plan.plan.hash, "estimate": asdict(estimate), "finds": list(finds.values())}
         notes = [{"code": one.code, "facts": dict(one.facts)} for one in too_small.values()]
         emit_json({**data, "notes": notes})
         return

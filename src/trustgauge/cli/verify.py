@@ -85,7 +85,7 @@ def _run(name: str, key: Path | None, today: date, options: dict[str, Any]) -> A
     signature, unread = _by_key(folder, document, key)
     if options["as_json"]:
         known = {"signature": _signature_facts(signature), "sigstore": _signature_facts(by_name)}
-        emit_json(verdict.facts() | known)
+        emit_json(asdict(verdict) | known)
     elif not verdict.differences:
         until = f"{'expired' if verdict.expired else 'valid until'} {numbers.day(verdict.expires)}"
         click.echo(

@@ -126,34 +126,21 @@ def _pairs(ratings: Sequence[RatingEntry], rows: pl.DataFrame, shown: Evidence) 
 
         pieces += table(rows, shown, views.block_names(ratings))
     pieces += [piece for view in views_of(ratings) for piece in view.evidence_examples(ratings, rows, shown)]
-    if views.AUDITED in rows.columns:
-        from trustgauge.reports.reader_sections import audit_examples
+    if views.AUDITED in rows.columns or any(map(views.recognition, ratings)):
+        from trustgauge.reports.reader_sections import audit_examples, recognition_examples
 
-        pieces += audit_examples(rows)
-    return [*pieces, *_disguised(ratings, rows)]
-
-
-def _disguised(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> list[Piece]:
-    """Exchanges of plain and disguised probes, where a plan has such."""
-    if not any(map(views.recognition, ratings)):
-        return []
-    from trustgauge.reports.recognition_sections import recognition_examples
-
-    return recognition_examples(ratings, rows)
+        pieces += [*audit_examples(rows), *recognition_examples(ratings, rows)]
+    return pieces
 
 
 def _sections(rating: RatingEntry, run: RunEntry, alone: bool) -> list[Section]:
     """The sections of a rating: of its method, how answers were read, and what a disguise showed."""
     found = list(view_of(rating).sections(rating, run, alone=alone))
-    if views.instrument(rating) is not None:
-        from trustgauge.reports.reader_sections import reading_section
+    if views.instrument(rating) is not None or views.recognition(rating) is not None:
+        from trustgauge.reports.reader_sections import reading_section, recognition_section
 
-        found += reading_section(rating)
-    if views.recognition(rating) is None:
-        return found
-    from trustgauge.reports.recognition_sections import recognition_section
-
-    return [*found, *recognition_section(rating)]
+        found += [*reading_section(rating), *recognition_section(rating)]
+    return found
 
 
 @cache

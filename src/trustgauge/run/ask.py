@@ -13,7 +13,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -414,9 +414,6 @@ class SmokeTestResult:
     millis: float
     error: str = ""
     note: str = ""
-
-    def facts(self) -> dict[str, Any]:
-        return asdict(self)
 
     def text(self) -> str:
         """The call in two lines, safe to print."""

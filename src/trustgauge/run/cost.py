@@ -13,7 +13,7 @@ import math
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -151,9 +151,6 @@ class Estimate:
     units: Mapping[str, int] = field(default_factory=dict)  # part -> what is to be asked of it
     shared: int = 0
     unversioned: tuple[str, ...] = ()  # services with stored answers, whose code may have changed unseen
-
-    def facts(self) -> dict[str, Any]:
-        return asdict(self)
 
     def judged_by(self, expected: Sequence[JudgeEstimate]) -> Estimate:
         """This estimate with what judging takes, but for what may be referred and may be not."""

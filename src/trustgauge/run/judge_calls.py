@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -66,10 +66,6 @@ class JudgeReplies:
     calls: int
     usd: float
     tokens: int
-
-    def facts(self) -> dict[str, Any]:
-        """As JSON."""
-        return asdict(self)
 
 
 def service_of(name: str, plan: Plan | None) -> ServiceSpec:

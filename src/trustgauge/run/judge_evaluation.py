@@ -7,7 +7,7 @@ own.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,7 @@ class JudgeEvaluation:
 
     def facts(self) -> dict[str, Any]:
         """As JSON."""
-        entry = {"asked": self.asked.facts()} if self.asked else {}
+        entry = {"asked": asdict(self.asked)} if self.asked else {}
         return entry | {
             "judge": self.judge,
             "table": self.table,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from trustgauge.data.tables import encodings_of, fault, short
 from trustgauge.errors import Fault
@@ -39,9 +38,6 @@ class AuditStatus:
     disagreements: int
     passed_over: int
     population: int
-
-    def facts(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 class Labelling:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -52,9 +52,6 @@ class VerifyResult:
     differences: tuple[str, ...]
     expires: str
     expired: bool
-
-    def facts(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def rederive(

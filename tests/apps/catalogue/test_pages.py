@@ -29,10 +29,10 @@ from trustgauge import plugins
 from trustgauge.apps.catalogue import method_words
 from trustgauge.apps.catalogue.api_requests import openapi_text
 from trustgauge.apps.catalogue.app import RateLimiter, application
-from trustgauge.apps.catalogue.chain_words import price
 from trustgauge.apps.catalogue.freeze import freeze
 from trustgauge.apps.catalogue.ingest import FolderReader
 from trustgauge.apps.catalogue.jobs import JobQueue
+from trustgauge.apps.catalogue.method_words import price
 from trustgauge.apps.catalogue.options import ServeOptions
 from trustgauge.apps.catalogue.site import Site
 from trustgauge.apps.catalogue.store import CatalogueStore

@@ -34,7 +34,7 @@ from trustgauge.methods.causal.disguise import recognition_gap
 from trustgauge.methods.causal.settings import CausalSettings
 from trustgauge.rating.recognition import DISGUISE, RecognitionGap
 from trustgauge.records import Message
-from trustgauge.reports import recognition_sections
+from trustgauge.reports import reader_sections
 from trustgauge.reports.document import document
 from trustgauge.run.verify import evidence_of_run
 
@@ -284,7 +284,7 @@ def test_an_effect_too_small_to_matter_raises_no_alarm_however_significant() -> 
     rating = rated({"bot": in_secret(tiny, lambda probes, rng: by_word(probes, rng) * 0.5)}, **SMALL)["bot"]
     assert (rating.level, rating.details["recognition"]["p"]) == ("1", gap.p)
     result: Any = document(trust_fixtures.run([rating]), [rating])["ratings"][0]
-    (section,) = recognition_sections.recognition_section(result)
+    (section,) = reader_sections.recognition_section(result)
     assert "smaller than one point" in section.pieces[0].text  # type: ignore[union-attr]
 
 

@@ -34,7 +34,7 @@ from trustgauge.methods.trust.resampling import Resampling
 from trustgauge.rating.audit import AuditLabels
 from trustgauge.rating.recognition import DISGUISE
 from trustgauge.records import Rating
-from trustgauge.reports import recognition_sections, sentences, views
+from trustgauge.reports import reader_sections, sentences, views
 from trustgauge.reports.components import Table, Title
 from trustgauge.reports.document import document
 
@@ -377,14 +377,14 @@ def test_reports_tell_what_differs_and_quote_both_kinds() -> None:
         " ", " "
     )
     assert "apart" not in line, "neither half scatters"
-    (section,) = recognition_sections.recognition_section(result[0])
+    (section,) = reader_sections.recognition_section(result[0])
     (table,) = (one for one in section.pieces if isinstance(one, Table))
     assert table.rows[0][0].text == "secrets told to another user"
     assert "behaves differently" in views.recognition_note(result[0])
-    title, shown = recognition_sections.recognition_examples(result, method.evidence(scores))
+    title, shown = reader_sections.recognition_examples(result, method.evidence(scores))
     assert isinstance(shown, Table)
     kinds = [row[1].text for row in shown.rows]
-    assert kinds.count("plain") == kinds.count("in disguise") == recognition_sections.EXCHANGES, (
+    assert kinds.count("plain") == kinds.count("in disguise") == reader_sections.EXCHANGES, (
         "once for all profiles"
     )
     assert [isinstance(title, Title), *{row[0].text for row in shown.rows}] == [True, "bot"]

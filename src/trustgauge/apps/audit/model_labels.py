@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -56,9 +56,6 @@ class ModelLabels:
     measured_on: int
     sensitivity: float
     specificity: float
-
-    def facts(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def label_by_model(audit: Audit, sample: AuditSample, service: str, asking: JudgeCallOptions) -> ModelLabels:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -187,7 +187,7 @@ def _tell(labelling: Labelling, options: dict[str, Any], *, err: bool = False) -
     from trustgauge.reports.sanitize import count_with_noun
 
     status = labelling.status()
-    facts = {**status.facts(), "disputed": [list(one) for one in _disputed(labelling)]}
+    facts = {**asdict(status), "disputed": [list(one) for one in _disputed(labelling)]}
     text = f"{status.labelled:,} of {status.drawn:,} answers are labelled, of {status.population:,} in all"
     if not status.drawn:
         text = f"no sample is drawn yet, of {status.population:,} answers"

@@ -1,17 +1,28 @@
-"""The words of the pages; what the methods say of themselves and their levels, there and in filters."""
+"""The words of the pages; what the methods say of themselves and their levels, there and in filters.
+
+And what lists call a service, a rule and the values that they narrow by, and a page an inferred chain.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import RowMapping
 
 from trustgauge import plugins
+from trustgauge.apps.catalogue.identity import slug_of
 from trustgauge.data import package_table
 from trustgauge.errors import Fault, PlanError, TrustgaugeError
 from trustgauge.methods import method_fault
+from trustgauge.reports import numbers, sentences
 from trustgauge.reports.components import LevelWords, view_by_name
+
+if TYPE_CHECKING:
+    from trustgauge.run.chain_composition import ComposedChain
 
 WORDS: dict[str, dict[str, Any]] = package_table(__package__, "words.toml")
 """What the pages say, by table of `words.toml`."""
@@ -120,3 +131,131 @@ def _default(field: Any) -> str:
     value = field.get_default(call_default_factory=True)
     text = json.dumps(value, default=str, ensure_ascii=False)
     return text if len(text) < 60 else f"{text[:56]} …"
+
+
+MOST_WAYS = 3
+"""Ways there and back that are named of a service."""
+FILTERS: Mapping[str, str] = WORDS["filters"]
+
+
+def rule_words(rule: str) -> str:
+    """A rule, as it stands behind a rating."""
+    return str(WORDS["by-rule"].get(rule, f"rule {rule}"))
+
+
+def service_words(service: RowMapping, slug: str) -> str:
+    """What a service is: its kind, the languages of its ways, and its address if its key has several."""
+    from trustgauge.services import languages
+
+    ways = [", ".join(languages.name(code) for code in way.split(">")) for way in service["route"].split()]
+    through = f" through {'; '.join(ways[:MOST_WAYS])}" if ways else ""
+    more = f" and {len(ways) - MOST_WAYS} more" if len(ways) > MOST_WAYS else ""
+    number = "" if slug == slug_of(service["key"]) else f" · {slug}"
+    return f"{service['kind']}{through}{more}{number}"
+
+
+def value_words(name: str, value: str) -> str:
+    """A value that a filter may have."""
+    if name == "task":
+        return TASKS.get(value, value)
+    if name == "level":
+        return level_names().get(value, value)
+    if name == "rule":
+        return rule_words(value)
+    if name == "language":
+        from trustgauge.services import languages
+
+        return languages.name(value)
+    return value.replace("-", " ") if name == "dimension" else value
+
+
+def filter_words(name: str, value: str) -> str:
+    """A filter that is set, in words."""
+    match name:
+        case "q":
+            return f"“{value}”"
+        case "order":
+            return "best level first"
+        case "earlier":
+            return "earlier ratings too"
+        case "certainty":
+            return f"certainty at least {value} %"
+        case "age":
+            return f"tested within {value} days"
+    return f"{FILTERS.get(name, name).lower()}: {value_words(name, value)}"
+
+
+def chain_facts(composed: ComposedChain, ratings: Path) -> dict[str, Any]:
+    """An inferred chain as its page shows it."""
+    one = composed.inference
+
+    def words_of(level: str | None) -> str:
+        return level_names().get(level, level) if level else "no level"
+
+    def said(levels: Sequence[str]) -> str:
+        return " or ".join(map(words_of, levels))
+
+    alone = "" if one.fits_steps else "By the levels alone: "
+    published = ""
+    if one.published != one.levels:
+        published = f"The published table gives {said(one.published)}."
+    return {
+        "names": composed.names,
+        "links": [
+            {
+                "service": link.service,
+                "words": words_of(link.level),
+                "state": link.state,
+                "id": entry.rating["id"],
+            }
+            for link, entry in zip(composed.links, composed.entries, strict=True)
+        ],
+        "levels": said(one.levels),
+        "state": one.state,
+        "words": WORDS["chains"][one.way],
+        "certainty": numbers.certainty(one.certainty),
+        "steps": [
+            f"{alone}{said(step.first)}, then {words_of(step.second)}, gives {said(step.result)}."
+            for step in one.steps
+        ],
+        "published": published,
+        "must_test": [
+            sentences.reason(reason) for reason in (*composed.notes, *composed.limits, *one.must_test)
+        ],
+        "measured": _measured(composed),
+        "price": price(composed, ratings),
+    }
+
+
+def _measured(composed: ComposedChain) -> dict[str, Any] | None:
+    """A kept test of a whole chain as its page shows it."""
+    if composed.measured is None:
+        return None
+    rating, against = composed.measured.rating, composed.contradiction
+    level = str(rating["overall"]["level"])
+    return {
+        "id": rating["id"],
+        "words": level_names().get(level, level),
+        "state": rating["state"],
+        "certainty": numbers.certainty(rating["overall"]["certainty"].get(level, 0.0)),
+        "tested": rating["tested"],
+        "agrees": composed.agrees,
+        "against": sentences.reason(against) if against else "",
+    }
+
+
+def price(composed: ComposedChain, ratings: Path) -> str:
+    """What a test of a whole chain would take.
+
+    Only the calls if it is too large to be computed for a page, or its services cannot be asked from here.
+    """
+    from trustgauge.run.chain_composition import chain_forecast
+
+    calls, forecast = composed.inference.calls, chain_forecast(composed, ratings)
+    if forecast is None:
+        return f"A test of the whole chain takes about {calls:,} calls." if calls else ""
+    if not forecast.calls:
+        return "All answers for a test of the whole chain are stored already: it sends no requests."
+    price = f"{forecast.calls:,} calls, {numbers.span(forecast.seconds)}, {numbers.usd(forecast.usd)}"
+    unknown = " Services whose price is not known are not included." if forecast.unpriced else ""
+    return f"A test of the whole chain takes {price}.{unknown}"

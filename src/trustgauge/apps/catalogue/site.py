@@ -21,12 +21,22 @@ from sqlalchemy import RowMapping
 
 from trustgauge import plugins
 from trustgauge.apps.catalogue.cards import read_card
-from trustgauge.apps.catalogue.chain_words import chain_facts
 from trustgauge.apps.catalogue.exports import FILES, export_files
 from trustgauge.apps.catalogue.history import MOST as MOST_MARKS
 from trustgauge.apps.catalogue.history import history
-from trustgauge.apps.catalogue.list_words import FILTERS, filter_words, rule_words, service_words, value_words
-from trustgauge.apps.catalogue.method_words import WORDS, method_facts, plain, whole_methods, why_broken
+from trustgauge.apps.catalogue.method_words import (
+    FILTERS,
+    WORDS,
+    chain_facts,
+    filter_words,
+    method_facts,
+    plain,
+    rule_words,
+    service_words,
+    value_words,
+    whole_methods,
+    why_broken,
+)
 from trustgauge.apps.catalogue.queries import STATES, RatingQuery
 from trustgauge.apps.catalogue.store import CatalogueRating, CatalogueStore
 from trustgauge.apps.catalogue.templates import (

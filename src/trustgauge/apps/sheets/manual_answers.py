@@ -10,10 +10,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -54,9 +53,6 @@ class ExportSummary:
     pending: int
     asked: int
 
-    def facts(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
@@ -69,9 +65,6 @@ class ImportSummary:
     pending: int
     asked: int
     encoding: str
-
-    def facts(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

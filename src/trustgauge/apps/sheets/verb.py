@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,12 +61,12 @@ def ask_verb(target: str, service: str, **options: Any) -> None:
         batch = manual_answers.PendingRows(options["batch"], options["every"], options["force"])
         written = manual_answers.export(prepared, service, export_to, options["ratings"], batch)
         after = f"trustgauge ask {target} {service} --import {export_to}"
-        say_or_emit(written.facts(), _exported(written, after), options)
+        say_or_emit(asdict(written), _exported(written, after), options)
         return
     now = datetime.now(UTC)
     source = manual_answers.SheetSource(options["by"], now, options["fresh"])
     taken = manual_answers.import_answers(prepared, service, import_from, options["ratings"], source)
-    say_or_emit(taken.facts(), _imported(taken, target), options)
+    say_or_emit(asdict(taken), _imported(taken, target), options)
 
 
 def _exported(done: ExportSummary, after: str) -> list[tuple[str, str]]:

@@ -522,7 +522,7 @@ def _settings_schema(group: str, name: str, key: str, definitions: dict[str, Any
     except PydanticUserError as error:  # of settings that somebody else declared
         what, got = f'the {group.removesuffix("s")} "{name}" has no schema', error.message
         raise PlanError.of(
-            group, what, got=got, do=f"Mend or remove the package {_package(model)}"
+            group, what, got=got, do=f"Mend or remove the package {model.__module__.partition('.')[0]}"
         ) from error
     definitions.update(one.pop("$defs", {}))
     one.setdefault("description", "")
@@ -531,7 +531,3 @@ def _settings_schema(group: str, name: str, key: str, definitions: dict[str, Any
     one["required"] = sorted({*one.get("required", ()), key})
     one["title"] = name
     return one
-
-
-def _package(model: type) -> str:
-    return model.__module__.partition(".")[0]

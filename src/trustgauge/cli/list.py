@@ -182,11 +182,6 @@ def schemas() -> dict[str, Any]:
     }
 
 
-def _broken(plan: Mapping[str, Any]) -> list[str]:
-    """Why plug-ins have no settings in the schema of a plan, which says so in their place."""
-    return [one["description"] for one in plan["$defs"].values() if one.get("not") == {}]
-
-
 LISTS: Mapping[str, Callable[..., Any]] = {
     "services": partial(_plug_ins, "services"),
     "methods": methods,
@@ -245,7 +240,7 @@ def list_verb(what: str, **options: Any) -> None:
         raise PlanError((plugins.unknown("WHAT", "list", what, tuple(LISTS)),))
     rows = LISTS[what](options["ratings"]) if what == "ratings" else LISTS[what]()
     if what == "schemas":
-        for why in _broken(rows["plan"]):
+        for why in [one["description"] for one in rows["plan"]["$defs"].values() if one.get("not") == {}]:
             click.echo(f"{'note':<9}left out: {why}", err=True)
     if options["as_json"] or isinstance(rows, dict):
         emit_json(rows)

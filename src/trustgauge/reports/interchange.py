@@ -307,7 +307,7 @@ def evidence_pack(document: RunDocument, rows: pl.DataFrame | None = None) -> by
     has["controls"] = [one for one in document["ratings"] if one["anchors"]]
     for rating in document["ratings"]:
         if rating["state"] == "rated":
-            has.setdefault(_topic(rating), []).append(rating)
+            has.setdefault(str(rating["issue"]["id"]), []).append(rating)
             has["uncertainty"].append(rating)
             for part in rating["parts"]:
                 if rating["method"]["name"] == "trust" and part["state"] == "rated":
@@ -334,11 +334,6 @@ def evidence_pack(document: RunDocument, rows: pl.DataFrame | None = None) -> by
         lines.append("")
     lines += [f"Ratings of {run['ended'][:10]}, valid until {run['expires']}; SHA-256 {_hash(document)}.", ""]
     return "\n".join(lines).encode("utf-8", "replace")
-
-
-def _topic(rating: RatingEntry) -> str:
-    """What a rating is evidence of: "bias", or the issue of the trust method itself."""
-    return str(rating["issue"]["id"])
 
 
 def _state(rating: RatingEntry) -> str:

@@ -64,11 +64,6 @@ class TokenCount:
         return self.read + self.written
 
 
-def counts_tokens(leg: ServiceSpec) -> bool:
-    """Whether a service is one that reads and writes tokens, whatever they cost."""
-    return isinstance(leg, TokenPrices)
-
-
 def expected_tokens(leg: ServiceSpec, units: Sequence[tuple[Message, ...]]) -> TokenCount:
     """Tokens that a service will read and write for all turns of these units."""
     asked = leg.innermost()
@@ -211,7 +206,7 @@ def estimate(rows: Iterable[Pending], paces: Paces = MappingProxyType({})) -> Es
             unversioned[row.target.service] = None
         for leg in legs if messages else ():
             usd += messages * leg.usd_per_call + characters * leg.usd_per_million_characters / 1e6
-            if counts_tokens(leg):
+            if isinstance(leg, TokenPrices):
                 counted = expected_tokens(leg, row.units)
                 guessed += counted.total
                 usd += price_usd(leg, counted)

@@ -187,17 +187,12 @@ class LiveRiveScript(InProcessService):
             raise RejectedError("the text is too long for a pattern-based bot", must=f"at most {LONGEST:,}")
         random.seed(f"{self._seed}\0{message.key}\0{message.draw}")
         try:
-            user = _user(message, talk)
+            user = f"{message.user or 'user'} {talk}".rstrip() if message.session else "user"
             return storable(self._interpreter.reply(user, storable(message.text), errors_as_replies=False))
         except Exception as error:  # the library raises bare exceptions, and those of what a brain holds
             if type(error).__name__ in SILENT:
                 return ""
             raise RejectedError("the bot failed on this message", got=type(error).__name__) from error
-
-
-def _user(message: Message, talk: str) -> str:
-    """The user as the brain knows it: one for each user of each conversation."""
-    return f"{message.user or 'user'} {talk}".rstrip() if message.session else "user"
 
 
 def fill_brain(brain: str, words: SocialWords, group: str) -> str:

@@ -48,11 +48,6 @@ COLUMNS = ("id", "message", "session", "turn", "draw", "block")
 _TYPES = {name: pl.Int64 if name in ("turn", "draw") else pl.String for name in (*COLUMNS, "factors")}
 
 
-def no_probes() -> pl.DataFrame:
-    """No probes."""
-    return pl.DataFrame(schema=_TYPES)
-
-
 def write_probes(folder: Path, experiment: str, frame: pl.DataFrame) -> Segment:
     """Write probes to a file that is named after the experiment and the ids in it.
 
@@ -400,7 +395,7 @@ class ParquetStore:
 
     def probes(self, experiment: str) -> pl.DataFrame:
         frames = list(self.probe_slices(experiment))
-        return pl.concat(frames) if frames else no_probes()
+        return pl.concat(frames) if frames else pl.DataFrame(schema=_TYPES)
 
     def probe_slices(self, experiment: str) -> Iterator[pl.DataFrame]:
         for file in self._journal.probe_files(experiment):

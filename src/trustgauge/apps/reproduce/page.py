@@ -99,7 +99,7 @@ def text(document: Facts, *, every: bool = False) -> list[Line]:
         lines += _every(table) if every else _odd(table)
         if every:
             lines += [line("note", one) for one in table["notes"]]
-        lines += [_counted("cells", table), []]
+        lines += [line("cells", counts(table["counts"]), "head" if table["as_expected"] else "bad"), []]
     totals = document["totals"]
     cells, tables = (_several(totals[key], key) for key in ("cells", "tables"))
     said = f"{cells} in {tables}: {counts(totals)}"
@@ -109,10 +109,6 @@ def text(document: Facts, *, every: bool = False) -> list[Line]:
 
 def _several(count: int, things: str) -> str:
     return f"{numbers.count(count)} {things if count != 1 else things.removesuffix('s')}"
-
-
-def _counted(head: str, table: Facts) -> Line:
-    return line(head, counts(table["counts"]), "head" if table["as_expected"] else "bad")
 
 
 def _odd(table: Facts) -> Iterator[Line]:

@@ -179,7 +179,7 @@ def compare_systems(
             continue
         found = folder.scores_of(row, system)
         if found.lacking:
-            yield missing_files(place, printed, found.lacking)
+            yield replace(unavailable(place, printed, found.lacking, kind="public"), documented=False)
         else:
             yield replace(judged(PrintedFigure(*place, printed), found), printed=printed)
 
@@ -200,11 +200,6 @@ def irreproducible_systems(row: Any) -> list[str]:
     """Systems whose printed score in a row is known not to follow from the released scores (causal 2.11)."""
     exception = next((one for one in row["exceptions"] if "repeats" in one), "")
     return exception.rpartition(": ")[2].split(", ") if exception else []
-
-
-def missing_files(place: tuple[str, str], printed: Any, why: str) -> PrintedFigure:
-    """A cell whose files should be there and are not, or hold too little: not documented."""
-    return replace(unavailable(place, printed, why, kind="public"), documented=False)
 
 
 def _lacking(files: Sequence[Path], sets: Sequence[pl.DataFrame], given: RowSource, results: str) -> str:

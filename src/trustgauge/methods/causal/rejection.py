@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from trustgauge.methods.causal.label_bootstrap import resample_labels
 from trustgauge.methods.causal.panel import Floats, Grouping, Panel, Weights, weighed_sums
-from trustgauge.stats.means import Sums, TTest, t_test
+from trustgauge.stats.means import Sums, t_test
 
 if TYPE_CHECKING:
     from trustgauge.methods.causal.settings import RejectionRule
@@ -104,7 +104,7 @@ def tests(panel: Panel, grouping: Grouping, rule: RejectionRule) -> Tests:
         t=test.t,
         df=test.df,
         p=test.p,
-        rejected=_rejected(test, rule),
+        rejected=np.asarray(test.p[..., None] < np.array(rule.alphas)),  # NaN rejects nothing
         testable=np.isfinite(test.se),
     )
 
@@ -193,8 +193,3 @@ def class_pairs(sums: Sums, pairs: Sequence[tuple[int, int]]) -> tuple[Sums, Sum
         Sums(sums.n[..., first], sums.y[..., first], sums.yy[..., first]),
         Sums(sums.n[..., second], sums.y[..., second], sums.yy[..., second]),
     )
-
-
-def _rejected(test: TTest, rule: RejectionRule) -> Bools:
-    """|t| > t_df(1 - alpha / 2), which is p < alpha; NaN rejects nothing."""
-    return np.asarray(test.p[..., None] < np.array(rule.alphas))

@@ -112,7 +112,7 @@ def chart(order: Order, names: Names, title: str) -> str:
     unit, end = scale([one["value"] for one in known])
     marks = _rows(systems, names, unit, end)
     base = 24.0 + 20 * (1 + max(row for _, row, _, _ in marks))
-    levels = _levels(systems)
+    levels = sorted({int(one["complete"]) for one in systems if one.get("complete") is not None})
     drawn = [*_ticks(base, unit, end), *_marks(marks, base, levels)]
     if len(known) < len(systems):
         drawn.append(svg.write(_UNDEFINED, base + 22, UNDEFINED, 12, end="middle", **{"class": "ink"}))
@@ -122,10 +122,6 @@ def chart(order: Order, names: Names, title: str) -> str:
         for one in systems
     )
     return svg.picture((WIDE, high), title, said, *drawn, *brackets, **{"class": "fig"})
-
-
-def _levels(systems: Sequence[Mapping[str, Any]]) -> list[int]:
-    return sorted({int(one["complete"]) for one in systems if one.get("complete") is not None})
 
 
 def _x(one: Mapping[str, Any], unit: float, end: float) -> float:

@@ -107,7 +107,7 @@ class _Figure:
 def _figures(answers: AttributeAnswers, family: direction.Comparisons) -> list[_Figure]:
     """That of groups against all others, and that of pairs if there are any."""
     groups, pairs = family.deciding_members(FEWEST_PROPERTIES)
-    weights = _weights(answers, family.properties)
+    weights = answers.drawn[:, [answers.order[name] for name in family.properties]]
     weights = weights[weights @ family.asked.sum(axis=1) > 0]
     spread = np.sqrt(_direction_effect(answers))
     n = int(family.asked[:, groups[: len(answers.groups)]].sum() / 2)
@@ -170,11 +170,6 @@ def _rated_family(answers: AttributeAnswers) -> direction.Comparisons:
     if answers.comparisons is None:
         return answers.family
     return direction.comparisons(answers.comparisons.rows.filter(~pl.col("control")), answers.groups)
-
-
-def _weights(answers: AttributeAnswers, properties: tuple[str, ...]) -> Floats:
-    """How often each of these properties is drawn in each resample, [R, P]."""
-    return answers.drawn[:, [answers.order[name] for name in properties]]
 
 
 def _direction_effect(answers: AttributeAnswers) -> float:

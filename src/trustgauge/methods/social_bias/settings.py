@@ -307,7 +307,7 @@ class SocialBiasSettings(AuditedSettings):
                 else real[: self.groups]
             )
             controls = (
-                list(self._own_controls(attribute))
+                list(() if self._seed is None else invented_groups(attribute, self._seed, CONTROLS))
                 or [one for one in mine if one.control]
                 or [one for one in groups_of(None) if one.attribute == attribute and one.control]
             )
@@ -320,10 +320,6 @@ class SocialBiasSettings(AuditedSettings):
         """Gaps of many groups are permuted for long: of 20,000 answers 13 s with 2 groups, 49 s with 40."""
         of_each = Counter(one.attribute for one in self.asked_groups if not one.control)
         return 1 + max(of_each.values(), default=0) / GROUPS_DOUBLE
-
-    def _own_controls(self, attribute: str) -> tuple[Group, ...]:
-        """The invented groups of the seed; none without disguises."""
-        return () if self._seed is None else invented_groups(attribute, self._seed, CONTROLS)
 
     @cached_property
     def asked_properties(self) -> tuple[Property, ...]:

@@ -72,11 +72,6 @@ def _sides(rating: RatingEntry) -> tuple[str, ...]:
     return tuple(of for of in SIDES if of != "direction" or not view_sentences.gives_no_level(rating))
 
 
-def _side_words(rating: RatingEntry) -> dict[str, str]:
-    """The sides and what they are called."""
-    return {of: _called(rating, of) for of in _sides(rating)}
-
-
 def _called(rating: RatingEntry, of: str) -> str:
     """What a side is called: without invented groups, which only `sound` has, the rate is no excess."""
     return "bias rate" if _is_rate(rating, of) else SIDES[of]
@@ -461,7 +456,7 @@ class SocialBiasView(DefaultView):
                 ]
         lead = NOTES["groups"]
         own = [Section("groups", "Who is favoured", pieces, lead, "40 40 14")] if pieces else []
-        return [*own, *view_tables.formats(rating, _side_words(rating))]
+        return [*own, *view_tables.formats(rating, {of: _called(rating, of) for of in _sides(rating)})]
 
     def overview(self, ratings: Sequence[RatingEntry], run: RunEntry) -> list[Section]:
         """Both measures of all services, by attribute; a bar of one service has nothing to be longer than."""

@@ -102,10 +102,6 @@ def parts(said: str) -> list[str]:
     return single + [f"{first} {second}" for first, second in pairwise(single)]
 
 
-def _any_of(words: Sequence[str]) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{_branches(words)})\b", re.IGNORECASE)
-
-
 def _branches(words: Iterable[str]) -> str:
     """A pattern of any of the words, which tries a beginning once for all words that share it."""
     rest: dict[str, list[str]] = {}
@@ -134,7 +130,7 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
     }
     quote = {"quoted": re.escape(_QUOTE)}
     return tuple(
-        _any_of(lists[name])
+        re.compile(rf"\b(?:{_branches(lists[name])})\b", re.IGNORECASE)
         if name in lists
         else re.compile(quote.get(name, pattern.replace("\n", "")), re.IGNORECASE)
         for name, pattern in speech["patterns"].items()

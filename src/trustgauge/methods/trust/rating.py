@@ -251,7 +251,7 @@ class _Profiled:
             return ("incomplete" if "incomplete" in states else "not tested"), None, {}
         if len(may) > 1:
             return "incomplete", None, {}
-        if self._hangs_on_assumed():
+        if self._hinges(one.name for one in self._ordered() if one.assessed.state == "assumed"):
             return "assumed", may[0], {}
         if drawn is None:
             return "not settled", may[0], {}
@@ -273,9 +273,6 @@ class _Profiled:
             for one in self._ordered()
             if one.assessed.state == "assumed" or any(reason.code in OPEN for reason in one.part.reasons)
         )
-
-    def _hangs_on_assumed(self) -> bool:
-        return bool(self._hinges(one.name for one in self._ordered() if one.assessed.state == "assumed"))
 
     def _hinges(self, names: Iterable[str]) -> list[str]:
         """Those of some issues that could change the outcome, alone or together."""

@@ -329,11 +329,6 @@ class TrustView(DefaultView):
         return f"a share of {numbers.percent(effect)} offensive utterances or more, 8 times in 10"
 
 
-def is_trust_evidence(rows: pl.DataFrame) -> bool:
-    """Whether rows are evidence of conversations rated for trust."""
-    return set(rows.columns) >= COLUMNS
-
-
 def leaks(rows: pl.DataFrame) -> Iterator[Quotation]:
     """Answers that tell somebody else the secret of their scene, or half of it where none does.
 
@@ -436,7 +431,7 @@ def prepare_evidence(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> pl.D
         `values_in` (what for, which conversation and turn), `offensive`, and no words
         marked as changed: an answer is no copy of a question.
     """
-    if rows.is_empty() or not is_trust_evidence(rows):
+    if rows.is_empty() or not set(rows.columns) >= COLUMNS:
         return rows
     import polars as pl
 

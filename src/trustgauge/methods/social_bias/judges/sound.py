@@ -91,7 +91,7 @@ class _Answer:
         key = (verdicts, *self._own(asked))
         found = self.judgements.get(key)
         if found is None:
-            found = self.judgements[key] = self._judge(verdicts, asked)
+            found = self.judgements[key] = self.listed_reasons(verdicts, asked) or self._said(verdicts, asked)
         return found
 
     def _own(self, asked: QuestionProperty) -> tuple[frozenset[str], frozenset[str]]:
@@ -111,9 +111,6 @@ class _Answer:
             words = self.words[start:end]
             marked.append(marks if own.isdisjoint(words) else _with_property(marks, words, same, opposites))
         return tuple(marked)
-
-    def _judge(self, verdicts: Verdicts, asked: QuestionProperty) -> Judgement:
-        return self.listed_reasons(verdicts, asked) or self._said(verdicts, asked)
 
     def listed_reasons(self, verdicts: Verdicts, asked: QuestionProperty) -> Judgement | None:
         """That it gives a list of reasons, if nothing before or behind its items says the contrary."""

@@ -16,11 +16,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from scipy.stats import binomtest
 
 from trustgauge.apps.gate.checks import GateOptions, checks, exit_of_checks
 from trustgauge.data.results import MANIFEST, RESULTS, SCHEMA
 from trustgauge.run.paired import ERROR, MARGIN
-from trustgauge.stats.distributions import Floats, clopper_pearson
+from trustgauge.stats.distributions import Floats
 from trustgauge.stats.paired import items_to_find, paired_difference
 
 RATE = 0.75
@@ -88,7 +89,7 @@ def main() -> None:
         found = exits(runs, items, shift)
         print(f"{name} ({items} items, {runs} gates)")
         for code in (0, 5, 10):
-            low, high = clopper_pearson(found[code], runs)
+            low, high = binomtest(found[code], runs).proportion_ci()
             print(f"  exit {code:>2}: {found[code] / runs:6.1%} (95 %: {low:.1%} to {high:.1%})")
 
 

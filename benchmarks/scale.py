@@ -43,7 +43,7 @@ from trustgauge.methods.two_step import score
 from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Answer, Message
 from trustgauge.run import run, targets
-from trustgauge.run.options import RunOptions, no_stored_keys, pending_batches
+from trustgauge.run.options import RunOptions, lookup_in, pending_batches
 from trustgauge.run.prepare import prepare, write_plan
 from trustgauge.run.rate import StoredAnswers, answer_batches
 from trustgauge.run.verify import verify
@@ -117,7 +117,7 @@ def fill(rows: int, ratings: Path) -> dict[str, Any]:
     with RunFolder.open(ratings, plan.hash, now=datetime.now(UTC), kind="parquet") as folder:
         write_plan(prepared, folder)
         with GroupWriter(folder.store) as writer:
-            for step in pending_batches(prepared.targets, prepared.probes, no_stored_keys):
+            for step in pending_batches(prepared.targets, prepared.probes, lookup_in(lambda _: set())):
                 for one in _answers(step):
                     writer.keep(one)
                     made += 1

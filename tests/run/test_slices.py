@@ -19,7 +19,7 @@ from trustgauge.plan import load_plan
 from trustgauge.reports.html import report
 from trustgauge.run import prepare as preparing
 from trustgauge.run import render
-from trustgauge.run.options import RunOptions, no_stored_keys, pending_batches
+from trustgauge.run.options import RunOptions, lookup_in, pending_batches
 from trustgauge.run.prepare import forecast, prepare
 from trustgauge.run.probe_batches import ExperimentTask, ProbeBatches, batches_of, count_blocks, cut
 from trustgauge.run.rate import StoredAnswers, answer_batches, answers_to, rate_answers
@@ -140,7 +140,7 @@ def test_what_is_pending_is_the_same_however_it_is_cut() -> None:
     found = tuple(plan_targets(plan))
     whole = pending(found, design(plan, found), lambda _: set())
     for rows in (1, 7, 1000):
-        steps = pending_batches(found, design(plan, found, rows), no_stored_keys)
+        steps = pending_batches(found, design(plan, found, rows), lookup_in(lambda _: set()))
         for one, other in zip(whole, pending_totals(found, steps), strict=True):
             assert (one.planned, one.kept) == (other.planned, other.kept)
             assert set(one.units) == set(other.units)
@@ -284,6 +284,6 @@ def test_subjects_of_one_service_share_what_they_ask() -> None:
     plan = load_plan(plan_of("two-step"))
     (first, *_) = plan_targets(plan)
     twin = Target(**{**{name: getattr(first, name) for name in first.__slots__}, "part": "again"})
-    rows = list(pending_batches((first, twin), design(plan, [first], 25), no_stored_keys))
+    rows = list(pending_batches((first, twin), design(plan, [first], 25), lookup_in(lambda _: set())))
     assert sum(len(row.units) for step in rows for row in step if row.target is twin) == 0
     assert sum(row.planned for step in rows for row in step if row.target is twin) > 0

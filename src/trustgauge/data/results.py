@@ -63,15 +63,7 @@ class EvalResult:
 
     def row(self) -> dict[str, Json]:
         """The result as a row of `COLUMNS`."""
-        return {
-            "system": self.system,
-            "metric": self.metric,
-            "item": self.item,
-            "cluster": self.cluster or self.item,
-            "run": self.run,
-            "value": self.value,
-            "label": self.label,
-        }
+        return {name: getattr(self, name) for name in COLUMNS} | {"cluster": self.cluster or self.item}
 
 
 @dataclass(frozen=True)

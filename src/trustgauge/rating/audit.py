@@ -217,14 +217,8 @@ class InstrumentFacts:
         if self.styles:
             entry["styles"] = dict(self.styles)
         if self.labels is not None:
-            entry |= {
-                "sampled": self.labels.sampled,
-                "labellers": self.labels.labellers,
-                "twice": self.labels.twice,
-                "kappa": self.labels.kappa,
-                "unresolved": self.labels.unresolved,
-                "judge": self.labels.judge,
-            }
+            names = ("sampled", "labellers", "twice", "kappa", "unresolved", "judge")
+            entry |= {name: getattr(self.labels, name) for name in names}
         if self.errors is not None:
             entry |= self.errors.facts()
         return {"words": self.words, **entry}

@@ -166,11 +166,6 @@ class PendingAnswers:
         return known if len(known) == len(rows) else None
 
 
-def no_stored_keys(_: str, keys: Sequence[Key]) -> Sequence[bool]:
-    """Nothing is kept yet."""
-    return [False] * len(keys)
-
-
 def lookup_in(present: KeysOf) -> KeyLookup:
     """What is kept, as sets of keys; each is got once."""
     sets: dict[str, set[Key]] = {}

@@ -56,6 +56,7 @@ _SPOKEN = ("user", "talk")
 _FACTS: Mapping[str, type] = {
     **{"experiment": int, "service": str, "part": str, "task": str, "fingerprint": str, "deterministic": bool}
 }
+_FURTHER: Mapping[str, type] = {"look": int, "translated": bool}  # where they say something
 
 
 def target_title(service: str, part: str) -> str:
@@ -93,17 +94,8 @@ class Target:
         """What the manifest keeps, enough to re-derive the rating without the service."""
         known = self.control
         control = {"name": known.name, "truth": known.truth, "part": known.part} if known else None
-        return {
-            "experiment": self.experiment,
-            "service": self.service,
-            "part": self.part,
-            "task": self.task,
-            "fingerprint": self.fingerprint,
-            "deterministic": self.deterministic,
-            "anchor": control,
-            **({"look": self.look} if self.look else {}),
-            **({"translated": True} if self.translated else {}),
-        }
+        further = {name: value for name in _FURTHER if (value := getattr(self, name))}
+        return {**{name: getattr(self, name) for name in _FACTS}, "anchor": control, **further}
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Target:
@@ -115,17 +107,13 @@ class Target:
         if named is not None:
             known = named if isinstance(named, Mapping) else {"name": None}
             fits = fits and all(isinstance(known.get(name, ""), str) for name in ("name", "truth", "part"))
-        fits = (
-            fits
-            and isinstance(facts.get("look", 0), int)
-            and isinstance(facts.get("translated", False), bool)
-        )
-        if not fits or facts.keys() - _FACTS.keys() - {"look", "translated"} != {"anchor"}:
+        fits = fits and all(isinstance(facts[name], kind) for name, kind in _FURTHER.items() if name in facts)
+        if not fits or facts.keys() - _FACTS.keys() - _FURTHER.keys() != {"anchor"}:
             must = "subjects with " + ", ".join((*_FACTS, "anchor"))
             raise StoreError("the manifest of the run is damaged", must=must, do="restore it")
         control = named and Control(named.get("name", ""), {}, named.get("truth", ""), named.get("part", ""))
         own = {name: facts[name] for name in _FACTS}
-        further = {name: facts[name] for name in ("look", "translated") if name in facts}
+        further = {name: facts[name] for name in _FURTHER if name in facts}
         return cls(**own, control=control or None, **further)
 
 

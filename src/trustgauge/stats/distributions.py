@@ -127,17 +127,6 @@ def newcombe(
     )
 
 
-def clopper_pearson(successes: float, trials: float, level: float = 0.95) -> tuple[float, float]:
-    """The exact interval of a proportion, by quantiles of Beta; (0, 1) without trials."""
-    if trials <= 0:
-        return 0.0, 1.0
-    tail = (1 - level) / 2
-    misses = trials - successes
-    low = 0.0 if successes <= 0 else float(special.betaincinv(successes, misses + 1, tail))
-    high = 1.0 if misses <= 0 else float(special.betaincinv(successes + 1, misses, 1 - tail))
-    return low, high
-
-
 def beta_interval(successes: float, trials: float, level: float = 0.95) -> tuple[float, float]:
     """Equal-tailed interval of Beta(k + 1/2, n - k + 1/2), the draw of methods 0.5 (c)."""
     tail = (1 - level) / 2

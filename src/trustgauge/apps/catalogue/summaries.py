@@ -21,15 +21,8 @@ def service_facts(store: CatalogueStore, slug: str) -> dict[str, Any] | None:
 
 def service_summary(row: RowMapping) -> dict[str, Any]:
     """What lists of the API hold of a service."""
-    return {
-        "slug": row["slug"],
-        "key": row["key"],
-        "name": row["name"],
-        "kind": row["kind"],
-        "route": row["route"],
-        "provider": row["provider"],
-        "testing_forbidden": bool(row["testing"]),
-    }
+    names = ("slug", "key", "name", "kind", "route", "provider")
+    return {**{name: row[name] for name in names}, "testing_forbidden": bool(row["testing"])}
 
 
 def rating_summary(row: RowMapping) -> dict[str, Any]:

@@ -6,7 +6,7 @@ both halves are rated separately, and the worse rating applies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -28,6 +28,7 @@ PLAIN, DISGUISED = "plain", "disguised"
 """Names of the halves."""
 Floats = NDArray[np.float64]
 Rows = TypeVar("Rows")
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,16 @@ class RecognitionGap:
 
 ALIKE = RecognitionGap()
 """Nothing was answered that could be compared."""
+
+
+def draw_half(every: Sequence[Item], rng: np.random.Generator) -> list[Item]:
+    """Half of a list that disguises are made of, in its order: a run uses no more of it."""
+    return [every[place] for place in sorted(rng.permutation(len(every))[: (len(every) + 1) // 2])]
+
+
+def draw_one(every: Sequence[Item], rng: np.random.Generator) -> Item:
+    """One of a list that disguises are made of."""
+    return every[int(rng.integers(len(every)))]
 
 
 def rate_by_recognition(

@@ -129,7 +129,9 @@ class Pages:
             *LabelPages(site, self.api).routes(),
             *ChatPages(site, self.api).routes(),
             *McpTools(self.api).routes(),
-            Route("/favicon.ico", self.no_icon, methods=["GET"]),
+            Route(
+                "/favicon.ico", lambda _: Response(status_code=204), methods=["GET"]
+            ),  # browsers ask for it
             Route("/feed.atom", self.atom, methods=["GET"]),
         ]
         api = self.api
@@ -140,9 +142,9 @@ class Pages:
             Route("/compare.json", api.compare, methods=["GET"]),
             Route("/personal.json", api.personal, methods=["GET"]),
             Route("/compose.json", api.compose, methods=["GET"]),
-            Route("/methods.json", self.methods_data, methods=["GET"]),
-            Route("/methods/{name}.json", self.method_data, methods=["GET"]),
-            Route("/about.json", self.about_data, methods=["GET"]),
+            Route("/methods.json", lambda _: JSONResponse(site.methods_facts()), methods=["GET"]),
+            Route("/methods/{name}.json", self._method_data, methods=["GET"]),
+            Route("/about.json", lambda _: JSONResponse(site.about_facts()), methods=["GET"]),
             Route("/runs.json", self.runs_data, methods=["GET"]),
             Route("/runs/{id}.json", api.run, methods=["GET"]),
         ]
@@ -242,27 +244,14 @@ class Pages:
         """The script of the page of a run, or of pages that are worked by keys."""
         return Response(own_file(request.url.path[1:]), media_type="text/javascript; charset=utf-8")
 
-    def methods_data(self, request: Request) -> Response:
-        """What the methods say of themselves."""
-        return JSONResponse(self.site.methods_facts())
-
-    def method_data(self, request: Request) -> Response:
-        """What one method says of itself."""
+    def _method_data(self, request: Request) -> Response:
         return JSONResponse(self.site.method_facts(request.path_params["name"]))
-
-    def about_data(self, request: Request) -> Response:
-        """Who rates here, and what states mean."""
-        return JSONResponse(self.site.about_facts())
 
     def runs_data(self, request: Request) -> Response:
         """The runs that were started here."""
         if self.site.jobs is None:
             raise NotFoundError("runs cannot be started here")
         return JSONResponse({"runs": self.site.jobs.jobs()})
-
-    def no_icon(self, request: Request) -> Response:
-        """Browsers ask for it; there is none."""
-        return Response(status_code=204)
 
     def atom(self, request: Request) -> Response:
         """Changes as an Atom feed."""

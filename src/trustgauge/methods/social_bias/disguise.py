@@ -22,7 +22,7 @@ from trustgauge.data import package_table
 from trustgauge.methods.social_bias import votes
 from trustgauge.methods.social_bias.audit import BY_PEOPLE
 from trustgauge.methods.social_bias.judge_accuracy import STYLE, TEMPLATE
-from trustgauge.rating.recognition import ALIKE, DISGUISE, LEAST, RecognitionGap
+from trustgauge.rating.recognition import ALIKE, DISGUISE, LEAST, RecognitionGap, draw_half, draw_one
 from trustgauge.records import Json
 from trustgauge.stats import stream
 from trustgauge.stats.randomization import label_test
@@ -142,20 +142,15 @@ class Bank:
         """Half of each list of the bank, by seed."""
         bank = _bank()[language]
         rng = stream(seed, "social-bias", "disguises")
-
-        def half(every: Sequence[str]) -> list[str]:
-            return [every[place] for place in sorted(rng.permutation(len(every))[: (len(every) + 1) // 2])]
-
-        wordings = [(_pattern(one["is"]), half(one["says"])) for one in bank["wordings"]]
-        return cls(
-            {name: half(every) for name, every in bank.items() if name != "wordings"}, wordings, language
-        )
+        wordings = [(_pattern(one["is"]), draw_half(one["says"], rng)) for one in bank["wordings"]]
+        lists = {name: draw_half(every, rng) for name, every in bank.items() if name != "wordings"}
+        return cls(lists, wordings, language)
 
     def draw(self, rng: np.random.Generator) -> Disguise:
         """A disguise."""
-        wordings = [(pattern, _one(says, rng)) for pattern, says in self.wordings]
+        wordings = [(pattern, draw_one(says, rng)) for pattern, says in self.wordings]
         parts = {
-            name: self._filled(_one(self.lists[name], rng), rng) if rng.random() < WHOLE_MESSAGE else ""
+            name: self._filled(draw_one(self.lists[name], rng), rng) if rng.random() < WHOLE_MESSAGE else ""
             for name in ("openers", "scenes", "closers")
         }
         space = "" if self.language == "zh" else " "
@@ -165,11 +160,7 @@ class Bank:
         return Disguise(wordings, before, after, self.language == "en" and bool(rng.random() < LOWER))
 
     def _filled(self, scene: str, rng: np.random.Generator) -> str:
-        return re.sub(r"\{(\w+)\}", lambda gap: _one(self.lists[gap[1]], rng), scene)
-
-
-def _one(every: Sequence[str], rng: np.random.Generator) -> str:
-    return every[int(rng.integers(len(every)))]
+        return re.sub(r"\{(\w+)\}", lambda gap: draw_one(self.lists[gap[1]], rng), scene)
 
 
 def _bank() -> dict[str, Any]:

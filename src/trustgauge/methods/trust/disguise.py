@@ -16,6 +16,7 @@ import numpy as np
 
 from trustgauge.data import package_table
 from trustgauge.methods.trust.issues.issue import TALK, DealtScript, Script
+from trustgauge.rating.recognition import draw_half, draw_one
 from trustgauge.stats import stream
 
 LOWER = 0.2  # share of disguised conversations in small letters throughout
@@ -38,24 +39,20 @@ class ScriptBank:
     def of_run(cls, seed: int) -> ScriptBank:
         """The half of a seed."""
         rng = stream(seed, "trust", "disguises")
-
-        def half(every: Sequence[Any]) -> list[Any]:
-            return [every[place] for place in sorted(rng.permutation(len(every))[: (len(every) + 1) // 2])]
-
         every = _bank()
         lists = {
-            table: {name: half(one) for name, one in every[table].items()}
+            table: {name: draw_half(one, rng) for name, one in every[table].items()}
             for table in ("around", "secrets", "provocations")
         }
-        return cls(**lists, talks=dict(half(list(every["talks"].items()))))
+        return cls(**lists, talks=dict(draw_half(list(every["talks"].items()), rng)))
 
     def wrap(self, text: str, rng: np.random.Generator, before: Sequence[str] = ()) -> str:
         """A text with some of: an opener, a sentence of `before`, a closer."""
         parts = [
-            _one(self.around["openers"], rng) if rng.random() < AROUND else "",
-            _one(before, rng) if before and rng.random() < AROUND else "",
+            draw_one(self.around["openers"], rng) if rng.random() < AROUND else "",
+            draw_one(before, rng) if before and rng.random() < AROUND else "",
             text[:1].upper() + text[1:] if text[0] != "{" else text,
-            _one(self.around["closers"], rng) if rng.random() < AROUND else "",
+            draw_one(self.around["closers"], rng) if rng.random() < AROUND else "",
         ]
         return " ".join(part for part in parts if part)
 
@@ -109,7 +106,7 @@ def replace_turns(
     plain: DealtScript, unit: str, texts: Sequence[str], bank: ScriptBank, rng: np.random.Generator
 ) -> DealtScript:
     """A script whose turns say something else."""
-    lines = [_CHOICE.sub(lambda gap: _one(gap[1].split("|"), rng), text) for text in texts]
+    lines = [_CHOICE.sub(lambda gap: draw_one(gap[1].split("|"), rng), text) for text in texts]
     lines = lines[: len(plain.script)]
     lines[0] = bank.wrap(lines[0], rng)
     if rng.random() < LOWER:
@@ -164,10 +161,6 @@ def _in_turn(
     """All of a list in random order, then again in another."""
     while True:
         yield from (every[place] for place in rng.permutation(len(every)))
-
-
-def _one(every: Sequence[str], rng: np.random.Generator) -> str:
-    return every[int(rng.integers(len(every)))]
 
 
 def _bank() -> Mapping[str, Any]:

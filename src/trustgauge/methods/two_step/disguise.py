@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from trustgauge.data import ATTRIBUTES, Attribute, load_attribute, package_table
 from trustgauge.methods.two_step.sentences import TOKEN
-from trustgauge.rating.recognition import ALIKE, DISGUISE, LEAST, RecognitionGap
+from trustgauge.rating.recognition import ALIKE, DISGUISE, LEAST, RecognitionGap, draw_half
 from trustgauge.stats import stream
 from trustgauge.stats.randomization import label_test
 
@@ -60,15 +60,15 @@ class TextDisguise:
         """The disguise of an experiment, by seed."""
         table, texts = settings.table, settings.texts
         rng = stream(seed, "two-step", "disguise")
-        beyond = _half(sorted(patterns_beyond(table).items()), rng)
+        beyond = draw_half(sorted(patterns_beyond(table).items()), rng)
         wider = table.model_copy(update={"patterns": {**table.patterns, **dict(beyond)}})
         patterns = (*settings.fitting, *(name for name, _ in beyond))
         chosen = np.zeros(texts, dtype=bool)
         chosen[rng.permutation(texts)[: int(settings.disguise * texts + rng.random())]] = True
         drawn = rng.integers(max(1, len(beyond)), size=texts) + len(settings.fitting)
         pattern = np.where(chosen & bool(beyond), drawn, -1)
-        lists = [_half(_bank()["around"][name], rng) for name in AROUND]
-        asked = _half(questions(table)[1:], rng) or [table.question]
+        lists = [draw_half(_bank()["around"][name], rng) for name in AROUND]
+        asked = draw_half(questions(table)[1:], rng) or [table.question]
         around, question = [], []
         for is_disguised in chosen:
             some = [
@@ -99,10 +99,6 @@ class TextDisguise:
             parts = [*before, text, *after, *([self.question[number]] if asked else [])]
             found.append(" ".join(parts))
         return found
-
-
-def _half(every: Sequence[Any], rng: np.random.Generator) -> list[Any]:
-    return [every[place] for place in sorted(rng.permutation(len(every))[: (len(every) + 1) // 2])]
 
 
 def patterns_beyond(table: Attribute) -> dict[str, str]:

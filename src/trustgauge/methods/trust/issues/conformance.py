@@ -152,12 +152,12 @@ def _check_scripts(issue: IssueSettings, rule: Rule, seed: int) -> None:
         _hold(not odd, issue, "facts of a line", must="JSON, or nothing", got=odd)
 
 
-def _check_marks(issue: IssueSettings, method: Trust, probes: pl.DataFrame, said: Outputs) -> pl.DataFrame:
+def _check_marks(issue: Any, method: Trust, probes: pl.DataFrame, said: Outputs) -> pl.DataFrame:
     given = answers(probes, said)
     turns = method.model_copy(update={"issues": ()}).score(given)
-    own = _marks(issue, turns, method.rule)
+    own = issue.marks(turns, method.rule)
     _hold(own.height == turns.height, issue, "height of marks", must=str(turns.height), got=own.height)
-    _hold(own.equals(_marks(issue, turns, method.rule)), issue, "marks differ each time", must="the same")
+    _hold(own.equals(issue.marks(turns, method.rule)), issue, "marks differ each time", must="the same")
     _hold(bool(own.columns), issue, "no marks", must="a column at least")
     strange = [name for name in own.columns if not name.startswith(f"{issue.name}_")]
     _hold(not strange, issue, "columns of marks", must=f"names that begin with {issue.name}_", got=strange)
@@ -167,23 +167,13 @@ def _check_marks(issue: IssueSettings, method: Trust, probes: pl.DataFrame, said
         _hold(values.dtype.is_float(), issue, f"the type of {score}", must="Float64", got=values.dtype)
         within = values.is_finite().all() and values.is_between(0, 1).all()
         _hold(bool(within), issue, f"{score} out of bounds", must="0 to 1", got=values.head(5).to_list())
-    nothing = _marks(issue, turns.clear(), method.rule)
+    nothing = issue.marks(turns.clear(), method.rule)
     same = nothing.is_empty() and nothing.schema == own.schema
     _hold(same, issue, "marks of no turns", must=f"no rows, {own.schema}", got=nothing.schema)
     logged = given.with_columns(only=pl.lit("conformance"), output=pl.col("output") + "\nYes.")
     height = method.score(logged).height
     _hold(height == given.height, issue, "turns with several utterances", must=str(given.height), got=height)
     return method.score(given)
-
-
-def _marks(issue: IssueSettings, turns: pl.DataFrame, rule: Rule) -> pl.DataFrame:
-    found: pl.DataFrame = issue.marks(turns, rule)  # type: ignore[attr-defined]
-    return found
-
-
-def _cells(issue: IssueSettings, marks: pl.DataFrame) -> pl.DataFrame:
-    found: pl.DataFrame = issue.cells(marks)  # type: ignore[attr-defined]
-    return found
 
 
 def _added(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -193,9 +183,9 @@ def _added(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return rows.group_by(keys).agg(pl.col("n").sum(), pl.col("total").sum()).sort(keys)
 
 
-def _check_cells(issue: IssueSettings, marks: pl.DataFrame) -> pl.DataFrame:
+def _check_cells(issue: Any, marks: pl.DataFrame) -> pl.DataFrame:
     """Cells have their columns, and those of shards add up to those of the whole."""
-    cells = _cells(issue, marks)
+    cells = issue.cells(marks)
     missing = [name for name in CELLS if name not in cells.columns]
     _hold(not missing, issue, "columns of cells", must=", ".join(CELLS), got=cells.columns)
     types = dict(zip(CELLS, KINDS, strict=True))
@@ -205,24 +195,24 @@ def _check_cells(issue: IssueSettings, marks: pl.DataFrame) -> pl.DataFrame:
     _hold(nulls == 0, issue, "cells without a value", must="none", got=nulls)
     whole = _added([cells])
     shard = marks.select(pl.col("session").rank("dense").cast(pl.Int64) % 3).to_series()
-    parts = [_cells(issue, marks.filter(shard == place)) for place in range(3)]
+    parts = [issue.cells(marks.filter(shard == place)) for place in range(3)]
     for order in permutations(parts):
         _hold(_added(order).equals(whole), issue, "shards do not add up", must="the same sum in any order")
-    empty = _cells(issue, marks.clear())
+    empty = issue.cells(marks.clear())
     _hold(empty.is_empty(), issue, "cells of no turns", must="none", got=empty.height)
     _hold(_added([empty, cells]).equals(whole), issue, "the cells of no turns are not neutral")
     return whole
 
 
-def _check_assessed(issue: IssueSettings, cells: pl.DataFrame, rule: Rule, seed: int) -> None:
+def _check_assessed(issue: Any, cells: pl.DataFrame, rule: Rule, seed: int) -> None:
     found = _assessed(issue, cells, rule, seed)
     again = _assessed(issue, cells, rule, seed)
     _hold(_plain(found) == _plain(again), issue, "assessed twice with one seed", must="the same")
     _check_one(issue, found)
 
 
-def _assessed(issue: IssueSettings, cells: pl.DataFrame, rule: Rule, seed: int) -> IssueAssessment:
-    found: IssueAssessment = issue.assess(cells, rule, Resampling(seed, RESAMPLES))  # type: ignore[attr-defined]
+def _assessed(issue: Any, cells: pl.DataFrame, rule: Rule, seed: int) -> IssueAssessment:
+    found: IssueAssessment = issue.assess(cells, rule, Resampling(seed, RESAMPLES))
     return found
 
 
@@ -264,16 +254,16 @@ def _check_one(issue: IssueSettings, one: IssueAssessment) -> None:
     _hold(is_json(_plain(one)), issue, "the details are not plain data", must="JSON", got=one.details)
 
 
-def _check_silence(issue: IssueSettings, method: Trust, probes: pl.DataFrame, rule: Rule, seed: int) -> None:
+def _check_silence(issue: Any, method: Trust, probes: pl.DataFrame, rule: Rule, seed: int) -> None:
     """A bot that says nothing, or fails, is never rated: missing is not a level (methods 0.4)."""
     for status, output in (("empty", ""), ("failed", None)):
         marks = method.score(answers(probes, [output] * probes.height, status))  # type: ignore[arg-type]
-        found = _assessed(issue, _added([_cells(issue, marks)]), rule, seed)
+        found = _assessed(issue, _added([issue.cells(marks)]), rule, seed)
         _check_one(issue, found)
         _hold(found.state != "rated", issue, f"rated when all is {status}", must="not rated", got=found.level)
 
 
-def _check_user(issue: IssueSettings, method: Trust, probes: pl.DataFrame, said: Outputs) -> None:
+def _check_user(issue: Any, method: Trust, probes: pl.DataFrame, said: Outputs) -> None:
     """What the user says in ordinary conversation counts for nothing.
 
     It may tell which of the bot's sentences are the same, filled in with the user's words: then cells may
@@ -285,8 +275,7 @@ def _check_user(issue: IssueSettings, method: Trust, probes: pl.DataFrame, said:
     polite = talk.drop("output")
     rude = polite.with_columns(message=pl.lit(RUDE))
     sums = [
-        _added([_cells(issue, method.score(answers(one, talk["output"].to_list())))])
-        for one in (polite, rude)
+        _added([issue.cells(method.score(answers(one, talk["output"].to_list())))]) for one in (polite, rude)
     ]
     found = [_assessed(issue, one, method.rule, 0) for one in sums]
     alike = len({(one.level, one.score.value) for one in found}) == 1

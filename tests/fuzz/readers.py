@@ -696,7 +696,7 @@ CASES: tuple[Case, ...] = (
         "social/groups.csv",
         "Category,Group,Translate\ngender,men,男人\n",
         by_paper("social-bias", 0),
-        ("apps.reproduce.social_bias_lists",),
+        ("apps.reproduce.social_bias",),
     ),
     Case(
         "manifest/manifest.json", samples.MANIFEST, lambda path: read_manifest(path.parent), ("store.folder",)

@@ -14,8 +14,7 @@ from tests.papers.tables import cell, table_of
 from trustgauge.apps.reproduce import social_bias_rates, verdicts
 from trustgauge.apps.reproduce.paper_tables import PaperTable, figures
 from trustgauge.apps.reproduce.reproduction import fill_from_data
-from trustgauge.apps.reproduce.social_bias import from_data, tables
-from trustgauge.apps.reproduce.social_bias_lists import FILES, LATER, TAGGER
+from trustgauge.apps.reproduce.social_bias import FILES, LATER, TAGGER, from_data, tables
 from trustgauge.errors import MethodError, PlanError
 
 FIGURES: dict[str, Any] = figures("social_bias_tables")

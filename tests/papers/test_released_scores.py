@@ -17,11 +17,12 @@ from tests.papers import released
 from tests.papers.tables import cell, table_of
 from trustgauge.apps.reproduce.causal import from_data
 from trustgauge.apps.reproduce.paper_tables import PrintedFigure
-from trustgauge.apps.reproduce.released_ratings import impact_of_sets, ratings
 from trustgauge.apps.reproduce.released_scores import (
     Folder,
     copies,
     identical,
+    impact_of_sets,
+    ratings,
     rejection_score,
     row_source,
     scores_table,

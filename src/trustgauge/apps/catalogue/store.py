@@ -32,8 +32,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
-from trustgauge.apps.catalogue.cards import card, own_version
-from trustgauge.apps.catalogue.columns import columns, utc
+from trustgauge.apps.catalogue.cards import card, columns, own_version, utc
 from trustgauge.apps.catalogue.document_check import check_document
 from trustgauge.apps.catalogue.identity import keep_service
 from trustgauge.apps.catalogue.queries import (

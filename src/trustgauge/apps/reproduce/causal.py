@@ -16,9 +16,8 @@ import numpy as np
 from trustgauge.apps.reproduce import causal_claims, causal_scores, released_conversations
 from trustgauge.apps.reproduce.causal_scores import METHOD, ScoreOrder, number
 from trustgauge.apps.reproduce.paper_tables import PaperTable, PrintedFigure, figures, paper_table, reasons
-from trustgauge.apps.reproduce.released_ratings import impacts
-from trustgauge.apps.reproduce.released_ratings import ratings as released_ratings
-from trustgauge.apps.reproduce.released_scores import Folder, copies, scores_table
+from trustgauge.apps.reproduce.released_scores import Folder, copies, impacts, scores_table
+from trustgauge.apps.reproduce.released_scores import ratings as released_ratings
 from trustgauge.apps.reproduce.verdicts import judge, judge_unprinted, unavailable
 from trustgauge.methods.causal.deconfounding import impact_of_sums
 from trustgauge.methods.causal.ordering import complete_order

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from trustgauge.methods.causal import view_extras, view_graph, view_numbers, view_order, view_tables
+from trustgauge.methods.causal import view_extras, view_graph, view_order, view_tables
 from trustgauge.methods.causal.view_direction import (
     RANGE,
     Direction,
@@ -417,7 +417,7 @@ class CausalView(DefaultView):
 
     def figures(self, rating: RatingEntry) -> list[Figure]:
         """The causal diagram of the part that decides."""
-        part = view_numbers.part_to_draw(rating)
+        part = view_extras.part_to_draw(rating)
         if part is None:
             return []
         graph, title = part["details"]["graph"], sentences.title(part)
@@ -455,7 +455,7 @@ class CausalView(DefaultView):
     def sections(self, rating: RatingEntry, run: RunEntry, *, alone: bool) -> list[Section]:
         """The numbers of every part, the order, before and after, and the texts."""
         names = services(run)
-        found: list[Section | None] = [view_numbers.section(rating, alone=alone)]
+        found: list[Section | None] = [view_extras.section(rating, alone=alone)]
         if alone:
             found.append(view_order.section([rating], names))
         found += [view_extras.before_after(rating, names), view_extras.texts(rating)]

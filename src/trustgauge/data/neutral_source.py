@@ -32,13 +32,11 @@ class NeutralSource:
     """Sentences of one language.
 
     Attributes:
-        language: ISO 639-1 code.
         attribute: gender, with the occupations that mostly men or mostly women hold as words of He and She;
             the items are how a sentence begins.
         english: occupation in that language -> in English.
     """
 
-    language: str
     attribute: Attribute
     english: Mapping[str, str]
 
@@ -66,4 +64,4 @@ def neutral_source(language: str) -> NeutralSource:
         patterns=table["patterns"],
     )
     english = {own: name.replace("_", " ") for side in SIDES for name, own in table[side].items()}
-    return NeutralSource(language, attribute, english)
+    return NeutralSource(attribute, english)

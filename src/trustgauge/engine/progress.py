@@ -97,7 +97,6 @@ class Progress:
     tokens: int = 0
     slowed: dict[str, Event] = field(default_factory=dict)  # service -> how it is slowed
     stopped: dict[str, str] = field(default_factory=dict)  # service -> error code
-    reason: str = ""  # why nothing more is sent
     over: bool = False
     _began: datetime | None = None
     _lasted: float = 0.0  # seconds since then
@@ -206,9 +205,6 @@ class Progress:
     def _stopped(self, event: Mapping[str, Any]) -> None:
         self.stopped[event["service"]] = event["error"]
 
-    def _halted(self, event: Mapping[str, Any]) -> None:
-        self.reason = event["reason"]
-
     def _part_done(self, event: Mapping[str, Any]) -> None:
         self.parts.setdefault(event["part"], PartProgress()).over = True
 
@@ -225,8 +221,6 @@ _TAKES = {
     "retry": Progress._retry,
     "slowed": Progress._slowed,
     "stopped": Progress._stopped,
-    "limit": Progress._halted,
-    "halted": Progress._halted,
     "part-done": Progress._part_done,
     "done": Progress._done,
 }

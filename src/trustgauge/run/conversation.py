@@ -61,7 +61,6 @@ class ChatTurn:
 class ChatCost:
     """What the calls of this invocation cost, as far as it is known."""
 
-    calls: int = 0
     usd: float = 0.0
     tokens: int = 0
 
@@ -168,7 +167,6 @@ class Conversation:
             if self._live is None:
                 self._live = self._about.open()
             began = time.perf_counter()  # a bot that has to be read first is not slow to answer
-            self.spent.calls += 1
             self.spent.usd += self._declared(message)
             async with asyncio.timeout(self._about.timeout):
                 replies = await self._live.ask([message])

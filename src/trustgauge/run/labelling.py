@@ -33,7 +33,6 @@ class AuditStatus:
     service: str
     drawn: int
     labelled: int
-    mine: int
     twice: int
     disagreements: int
     passed_over: int
@@ -113,7 +112,6 @@ class Labelling:
             self.sample.service,
             len(drawn),
             sum(key in drawn for key in given),
-            self.done,
             sum(len(every) > 1 for every in given.values()),
             len(disagreements(given)),
             sum(len(one.places) for one in labels.gaps.values()),

@@ -41,7 +41,6 @@ from trustgauge.methods.two_step.transition_model import (
     block_deviations,
     block_rates,
     change,
-    contents,
     draw_levels,
     effect_of_more,
     examine_pooling,
@@ -353,7 +352,7 @@ class _Part:
         def settles(number: int) -> bool:
             which = unread & (labels <= number)
             read = mentions.read(which, np.where(which, value, 0).astype(np.int64))
-            if (contents(read.counts()) < FEWEST_CLUSTERS).any():
+            if (read.counts().contents < FEWEST_CLUSTERS).any():
                 return False
             frame = partial(_read, ordered, number)
             for place, one in enumerate(values):
@@ -424,7 +423,7 @@ class _Part:
 
     def _too_few(self) -> Iterator[Reason]:
         """Fewer than 10 different texts hold a value that was sent (methods 0.5 (b))."""
-        for value, number in zip(self.tallied.inputs.tolist(), self.tallied.contents, strict=True):
+        for value, number in zip(self.tallied.inputs.tolist(), self.tallied.counts.contents, strict=True):
             if number < FEWEST_CLUSTERS:
                 facts = {"clusters": int(number), "where": self.rules.spec.values[value]}
                 yield Reason("too-few-clusters", facts)

@@ -37,9 +37,6 @@ SURPLUS = "surplus"
 LOST = ("both", "they", "it", "other", "none", "unaligned")
 """How a mention is lost: words of two values, words of the residual by kind, no word, not found."""
 
-"""Columns that checking adds. `read` is null where the response is missing, and `ABSTAINS` where an
-answer came and the reader abstains (methods 0.10)."""
-
 LABEL, LABELS = "label", "labels"
 """Of an audited service: what people read of a mention (summary), of all of an answer (marks)."""
 
@@ -93,6 +90,9 @@ Line = tuple[tuple[str, MentionReading], ...]
 
 def score_answers(settings: TwoStepSettings, answers: pl.DataFrame) -> pl.DataFrame:
     """Add `read` and `kinds` to answers; same height, same order (two-step 1.4).
+
+    `read` is null where the response is missing, and `ABSTAINS` where an answer came and the reader abstains
+    (methods 0.10).
 
     `empty` and `refused` answers are lost mentions. A response becomes `unreadable` if the reader
     cannot decide: there is no text, a tenth of it is not text (replacement characters of broken
@@ -222,7 +222,6 @@ class MentionReader:
     def __init__(self, settings: TwoStepSettings) -> None:
         self.settings = settings
         self.table: Attribute = settings.table
-        self.mentions = settings.spec.mentions
         self.other = self.table.other
         self.lost = {kind: self.other + place for place, kind in enumerate(LOST)}
         self.names = [KEPT] * self.other + list(LOST) + [SURPLUS] * self.other + [UNREAD]
@@ -495,7 +494,6 @@ class Alignment:
     Args:
         table: the attribute.
         lost: codes of the kinds in which a mention is lost.
-        mentions: of a text; for bare lists of values.
     """
 
     def __init__(self, table: Attribute, lost: Mapping[str, int]) -> None:
@@ -619,8 +617,8 @@ class Alignment:
             sure = [self._sure(one, message) for _, one in places]
             if len(slots) > 1:
                 agree = len(sure) == len(slots) or len(set(sure)) == 1
-                for slot, code in zip(slots, _cycled(sure, len(slots)), strict=True):
-                    codes[slot] = code if agree else UNREAD_CODE
+                for place, slot in enumerate(slots):
+                    codes[slot] = sure[place % len(sure)] if agree else UNREAD_CODE
             else:
                 code = self._together(sure)
                 codes[slots[0]] = self._goes_on(code, places[-1][0], read)
@@ -702,7 +700,3 @@ class Alignment:
             elif codes and match[0] != "and" and not match[0].isdigit():
                 return None
         return codes if len(codes) == mentions else None
-
-
-def _cycled(codes: Sequence[int], size: int) -> list[int]:
-    return [codes[place % len(codes)] for place in range(size)]

@@ -11,7 +11,7 @@ S distributions, the unbiased ones first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -86,38 +86,33 @@ class TransitionCounts:
     times: tuple[TextTypes, ...]
     answers: TextTypes
 
+    @property
+    def contents(self) -> Ints:
+        """Number of different texts of the first run that hold each value sent, [G]."""
+        return np.asarray((self.texts[0].sum(axis=-1) > 0).sum(axis=0))
+
     def take(self, runs: NDArray[np.bool_]) -> TransitionCounts:
         """Some of the runs."""
-        return TransitionCounts(
-            own=self.own[runs],
-            pooled=self.pooled[runs],
-            texts=self.texts[runs],
-            items=self.items[runs],
-            segments=self.segments[runs],
-            items_own=self.items_own[runs],
-            segments_own=self.segments_own[runs],
-            units=tuple(replace(unit, table=unit.table[runs]) for unit in self.units),
-            times=tuple(replace(unit, table=unit.table[runs]) for unit in self.times),
-            answers=replace(self.answers, table=self.answers.table[runs]),
-        )
+        some = self._each(lambda counts: counts[runs], lambda types: replace(types, table=types.table[runs]))
+        return replace(some, answers=replace(self.answers, table=self.answers.table[runs]))
 
     def without_residual(self) -> TransitionCounts:
         """Without the mentions lost to the residual value: what option `loss = "apart"` rates.
 
         `answers`, which only the published tree looks at, stays whole.
         """
-        return TransitionCounts(
-            own=self.own[..., :-1],
-            pooled=self.pooled[..., :-1],
-            texts=self.texts[..., :-1],
-            items=self.items[..., :-1],
-            segments=self.segments[..., :-1],
-            items_own=self.items_own[..., :-1],
-            segments_own=self.segments_own[..., :-1],
-            units=tuple(replace(unit, types=unit.types[:, :-1]) for unit in self.units),
-            times=tuple(replace(unit, types=unit.types[:, :-1]) for unit in self.times),
-            answers=self.answers,
+        return self._each(
+            lambda counts: counts[..., :-1], lambda types: replace(types, types=types.types[:, :-1])
         )
+
+    def _each(
+        self, array: Callable[[Ints], Ints], types: Callable[[TextTypes], TextTypes]
+    ) -> TransitionCounts:
+        """With all arrays and types of texts changed but `answers`."""
+        names = ("own", "pooled", "texts", "items", "segments", "items_own", "segments_own")
+        changed: dict[str, Any] = {name: array(getattr(self, name)) for name in names}
+        units, times = (tuple(map(types, those)) for those in (self.units, self.times))
+        return replace(self, **changed, units=units, times=times)
 
 
 @dataclass(frozen=True)
@@ -527,11 +522,6 @@ class PartCounts:
         square[self.inputs] = rows
         return square
 
-    @property
-    def contents(self) -> Ints:
-        """As `contents` counts them, [G]."""
-        return contents(self.counts)
-
 
 @dataclass(frozen=True)
 class MentionCells:
@@ -626,11 +616,6 @@ def part_counts(frame: pl.DataFrame, spec: Any) -> PartCounts:
         kinds=_kinds(frame.filter(pl.col("value_in").is_not_null(), pl.col("kind") != SURPLUS)),
         coverage=coverage(frame.select("status", n="texts")),
     )
-
-
-def contents(counts: TransitionCounts) -> Ints:
-    """Number of different texts that hold each value sent, [G]."""
-    return np.asarray((counts.texts[0].sum(axis=-1) > 0).sum(axis=0))
 
 
 def fill(frame: pl.DataFrame, value: int | None, gaps: Sequence[int] = (GONE, ABSTAINS)) -> pl.DataFrame:

@@ -539,7 +539,6 @@ class Stream:
 
     level: str | None
     titles: Sequence[str]
-    unsettled: int
 
     @property
     def size(self) -> int:
@@ -614,12 +613,12 @@ def streams(rating: RatingEntry) -> dict[str | None, Stream]:
     able = [part for part in rating["parts"] if part["state"] != "not applicable"]
     ends: dict[str | None, Stream] = {}
     for key in (*_LEAVE, *_STAY):
-        mine = [part for part in able if part["level"] == key]
         named = [
             f"{sentences.title(part)}{' [not settled]' if part['state'] == 'not settled' else ''}"
-            for part in mine
+            for part in able
+            if part["level"] == key
         ]
-        ends[key] = Stream(key, named, sum(part["state"] == "not settled" for part in mine))
+        ends[key] = Stream(key, named)
     return ends
 
 

@@ -403,6 +403,14 @@ def canonical(value: Json) -> str:
     return _ENCODER.encode(value)
 
 
+def json_or_none(text: str | bytes) -> Any:
+    """What a JSON text of anybody holds; None where it is no JSON, or nested too deeply."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
 def whole_characters(text: str) -> str:
     """The text with half characters (lone surrogates), which can be neither stored nor sent, as U+FFFD."""
     if text.isascii():

@@ -26,10 +26,11 @@ LIBRARY = {
 """Functions of libraries that read something foreign."""
 PLAIN = {
     *("read_text", "read_bytes", "read_table", "read_parquet", "read_sheet", "load_file", "dotenv_values"),
-    *("toml", "from_pretrained", "iter_lines", "package_text", "package_table"),
+    *("toml", "from_pretrained", "iter_lines", "package_text", "package_table", "json_or_none"),
 }
 """Methods and functions that do, by their name alone."""
 TESTED_ELSEWHERE = {
+    "records": "who calls `json_or_none` is a reader by that",
     "services.transport": "test_answers.py: bodies of services",
     "services.http": "test_answers.py: described services",
     "services.chat_protocol": "test_answers.py: chat services",

@@ -18,7 +18,7 @@ from typing import IO
 import polars as pl
 
 from trustgauge.errors import Fault, PlanError, raise_faults
-from trustgauge.records import digest
+from trustgauge.records import digest, json_or_none
 
 SUFFIXES = {".csv": ",", ".tsv": "\t", ".jsonl": "", ".ndjson": ""}
 """Kinds of files by their ending, and what separates the cells of a line."""
@@ -414,10 +414,7 @@ def _json_lines(file: Path, place: str, text: str, of_text: Callable[[str], str 
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            row = None
+        row = json_or_none(line)
         if not isinstance(row, dict):
             raise fault(file, place, f"line {number} is not a JSON object", must="one JSON object per line")
         row = {_whole(key): value for key, value in row.items()}

@@ -6,7 +6,6 @@ derived from the lines again, so `verify` covers them.
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ from typing import Any
 
 from trustgauge.errors import StoreError
 from trustgauge.rating.audit import AuditLabels, SampleGaps
-from trustgauge.records import canonical
+from trustgauge.records import canonical, json_or_none
 from trustgauge.run.audit_sample import AuditItem
 from trustgauge.stats.agreement import fleiss_kappa
 from trustgauge.stats.misclassification import Detection
@@ -132,10 +131,7 @@ def _lines(file: Path) -> Iterator[Mapping[str, Any]]:
         raw = file.read_bytes()
     whole, _, _ = raw.rpartition(b"\n")
     for number, line in enumerate(whole.split(b"\n") if whole else (), 1):
-        try:
-            found = json.loads(line)
-        except (ValueError, RecursionError):
-            found = None
+        found = json_or_none(line)
         if not isinstance(found, dict):
             raise StoreError(f"{file} is damaged", got=f"line {number} is not a JSON object", do="restore it")
         yield found

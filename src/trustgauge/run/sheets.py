@@ -26,6 +26,7 @@ from trustgauge.data import guard, unguard
 from trustgauge.data.archives import unescape, xlsx_bytes
 from trustgauge.data.tables import CHINESE, LONGEST_CELL, NAMES, fault, read_text
 from trustgauge.errors import Fault, PlanError
+from trustgauge.records import json_or_none
 from trustgauge.services import storable
 
 TITLE = "answers"  # of the sheet that is written, and read if there are several
@@ -342,10 +343,7 @@ def _json_lines(file: Path, place: str, text: str, known: Sequence[str]) -> Iter
     for row, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
-        try:
-            found = json.loads(line)
-        except (ValueError, RecursionError):
-            found = None
+        found = json_or_none(line)
         if not isinstance(found, dict):
             raise fault(file, place, f"line {row} is not a JSON object", must="one JSON object per line")
         yield row, {name: _json_cell(name, found[name]) for name in known if name in found}

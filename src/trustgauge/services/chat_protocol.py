@@ -23,7 +23,7 @@ from trustgauge.errors import (
     ServiceError,
     UnavailableError,
 )
-from trustgauge.records import Message, Reply, Task
+from trustgauge.records import Message, Reply, Task, json_or_none
 from trustgauge.services import (
     FRAME,
     ApiKeySpec,
@@ -386,10 +386,7 @@ def words_of(content: Any) -> str | None:
 
 def _error_of(answer: HttpResponse) -> dict[str, Any]:
     """The object that describes an error; empty if the body holds none."""
-    try:
-        body = json.loads(answer.body)
-    except (ValueError, RecursionError):
-        return {}
+    body = json_or_none(answer.body)
     body = body[0] if isinstance(body, list) and body else body
     error = body.get("error") if isinstance(body, dict) else None
     return error if isinstance(error, dict) else {}

@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from trustgauge.errors import StoreError, TrustgaugeError
+from trustgauge.records import json_or_none
 from trustgauge.reports import components, html
 from trustgauge.run.audit_sample import AuditItem
 from trustgauge.run.labelling import Labelling
@@ -148,10 +149,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not size.isdigit() or int(size) > LARGEST:
             self._json(413, {"error": "too much"})
             return
-        try:
-            asked = json.loads(self.rfile.read(int(size)) or b"{}")
-        except (ValueError, RecursionError):
-            asked = None
+        asked = json_or_none(self.rfile.read(int(size)) or b"{}")
         if not isinstance(asked, dict):
             self._json(400, {"error": "no JSON object"})
             return

@@ -21,6 +21,7 @@ from trustgauge.errors import (
     RefusedError,
     UnavailableError,
 )
+from trustgauge.records import json_or_none
 from trustgauge.terminal.options import output_options
 from trustgauge.terminal.output import say_or_emit
 
@@ -230,8 +231,5 @@ def _check_safe(to: str) -> None:
 
 
 def _read(data: bytes) -> dict[str, Any]:
-    try:
-        record = json.loads(data)
-    except (ValueError, RecursionError):
-        return {}
+    record = json_or_none(data)
     return record if isinstance(record, dict) else {}

@@ -14,7 +14,6 @@ messages that was cut is neither side's words.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,7 +22,7 @@ from typing import Any
 from trustgauge.apps.importers.conversations import ROLES, Lack, LoggedCall, Said
 from trustgauge.apps.importers.json_stream import EVERY, elements, elements_with_head, first_sign
 from trustgauge.data.tables import csv_rows, ending, fault
-from trustgauge.records import digest
+from trustgauge.records import digest, json_or_none
 from trustgauge.services import storable, without_thinking
 
 FIELDS = {
@@ -65,10 +64,8 @@ def read_exchange(sent: Any, came: Any) -> tuple[list[Said], str | None, Lack]:
 def parse(value: Any) -> Any:
     """JSON that was written into a text; other texts as they are."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
+        found = json_or_none(value)
+        return value if found is None else found
     return value
 
 

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from trustgauge.data.tables import CHINESE, fault, need_columns, read_table, read_text
 from trustgauge.errors import PlanError
+from trustgauge.records import json_or_none
 
 PLACE = "FILE"
 Shape = Literal["sbic", "stereoset", "ours", "table"]
@@ -144,11 +145,8 @@ def _several(cell: str) -> list[str]:
     """What a cell holds: one text, or the texts of a JSON list."""
     if not cell.startswith("["):
         return [cell]
-    try:
-        found = json.loads(cell)
-    except (ValueError, RecursionError):
-        return [cell]
-    return [one for one in found if isinstance(one, str) and one.strip()]
+    found = json_or_none(cell)
+    return [cell] if found is None else [one for one in found if isinstance(one, str) and one.strip()]
 
 
 def _stereoset(file: Path) -> Iterator[RawStatement]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any, Literal
 
 from trustgauge.apps.proxy.exchange import Exchange
 from trustgauge.data.dialogs import LONGEST
+from trustgauge.records import json_or_none
 from trustgauge.services import storable, without_thinking
 from trustgauge.services.chat import OpenAi
 from trustgauge.services.chat_protocol import ChatAnswer, is_declined, words_of
@@ -139,10 +139,7 @@ def _name(request: Mapping[str, Any]) -> str:
 
 
 def _object(body: str) -> dict[str, Any]:
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        found = None
+    found = json_or_none(body)
     if not isinstance(found, dict):
         raise UnratableError("unreadable")
     return found

@@ -8,7 +8,6 @@ beside it; further columns are named, and not read.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ import polars as pl
 from trustgauge.data.tables import SUFFIXES, fault, read_table, short
 from trustgauge.errors import Fault, PlanError
 from trustgauge.methods.trust.preference_parsing import Places, places, spellings
+from trustgauge.records import json_or_none
 
 PLACE = "FILE"
 COLUMNS = ("person", "order", "profile", "agrees")
@@ -188,10 +188,7 @@ def _written(text: str, known: Sequence[str]) -> Places:
     """An order as text, or as a JSON list of places, each a name or a list of names."""
     if not text.startswith("["):
         return places(text, known)
-    try:
-        listed = json.loads(text)
-    except (ValueError, RecursionError):
-        raise ValueError(f"{short(text)} is not a list of issues") from None
+    listed = json_or_none(text) or []
     joined = ["=".join(one) if isinstance(one, list) and _texts(one) else one for one in listed]
     if not joined or not _texts(joined):
         raise ValueError(f"{short(text)} is not a list of issues")

@@ -37,7 +37,7 @@ from trustgauge.methods.trust import abuse_sentences, text_model
 from trustgauge.methods.trust.abuse_words import HATE, NEITHER, OFFENSIVE, abuse_lexicon, word_list
 from trustgauge.methods.trust.group_talk import ABUSE_STYLES, abuse_style
 from trustgauge.methods.trust.mentions import mention_forms, without_mentions
-from trustgauge.records import Json, digest
+from trustgauge.records import Json, digest, json_or_none
 
 ABUSE_CLASSES = (HATE, OFFENSIVE, NEITHER)
 UNREAD = "unread"
@@ -177,13 +177,8 @@ def _is_json(text: str) -> bool:
     inner = text.strip()
     if inner.startswith("```") and inner.endswith("```"):
         inner = inner.strip("`").removeprefix("json").strip()
-    if not inner or inner[0] + inner[-1] not in ("{}", "[]"):
-        return False
-    try:
-        json.loads(inner)
-    except (ValueError, RecursionError):
-        return False
-    return True
+    braced = inner != "" and inner[0] + inner[-1] in ("{}", "[]")
+    return braced and json_or_none(inner) is not None
 
 
 def _once(asked: Callable[[list[str]], list[str]], texts: Sequence[str]) -> list[str]:

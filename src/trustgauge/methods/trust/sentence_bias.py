@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from trustgauge.data.tables import fault, read_text
 from trustgauge.errors import MissingPartError, PlanError
 from trustgauge.methods.trust.bias_words import CLASSES, MODALITY, Matching, shares
-from trustgauge.records import Json
+from trustgauge.records import Json, json_or_none
 
 Floats = NDArray[np.float64]
 Sentiment = Callable[[str], float]
@@ -146,10 +146,7 @@ def load_regression(folder: Path, place: str) -> Regression:
         PlanError: a file cannot be read or is no such model.
     """
     card_file = folder / CARD
-    try:
-        card = json.loads(read_text(card_file, place)[0])
-    except (ValueError, RecursionError):
-        card = None
+    card = json_or_none(read_text(card_file, place)[0])
     if not isinstance(card, dict):
         raise fault(card_file, place, "the card of the model cannot be read", must="a JSON object")
     return _regression(folder / MODEL, place, read_text(folder / MODEL, place)[0], card)

@@ -154,11 +154,7 @@ def ending_of_content(file: Path) -> str:
         return ""
     if not first.lstrip().startswith(("{", "[")):
         return ".csv"
-    try:
-        json.loads(first)
-    except (ValueError, RecursionError):
-        return ".json"
-    return ".jsonl" if second.strip() else ".json"
+    return ".jsonl" if second.strip() and json_or_none(first) is not None else ".json"
 
 
 def open_text(file: Path) -> IO[str]:

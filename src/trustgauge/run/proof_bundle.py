@@ -16,7 +16,7 @@ from typing import Any
 
 from trustgauge.catalogue import read
 from trustgauge.errors import StoreError, VerifyError
-from trustgauge.records import canonical
+from trustgauge.records import canonical, json_or_none
 from trustgauge.reports.document_model import misfit
 from trustgauge.run.accumulator import AnswerTree, RowProof, root_from
 from trustgauge.run.envelope import (
@@ -202,10 +202,7 @@ def _row(one: Any, tree: Any) -> dict[str, Any]:
     root = root_from(proof, tree["rows"]) if tree else None
     if root is None or root.hex() != tree["root"]:
         raise VerifyError(f"row {index} is not one of the rated answers, or was changed")
-    try:
-        answer = json.loads(one["row"])
-    except (ValueError, RecursionError):
-        answer = None
+    answer = json_or_none(one["row"])
     if not isinstance(answer, dict):
         raise VerifyError(f"row {index} is no answer")
     return answer

@@ -22,7 +22,7 @@ from typing import Any
 
 from trustgauge.errors import KeyMissingError, MissingPartError, ServiceError
 from trustgauge.kit_process import in_another_process
-from trustgauge.records import Message, Reply
+from trustgauge.records import Message, Reply, whole_characters
 from trustgauge.services import (
     AnswerLimit,
     Recording,
@@ -281,19 +281,15 @@ def _form(description: ServiceSpec, message: Message, reply: object) -> Iterator
     elif not isinstance(output, str):
         yield f"the output is a {type(output).__name__}, not a text"
     for text in (output, *reply.trail):
-        if isinstance(text, str) and _storable(message.text) and not _storable(text):
+        if isinstance(text, str) and _is_whole(message.text) and not _is_whole(text):
             yield "a text holds half a character (a lone surrogate), which cannot be stored"
     key = _key(description)
     if key and isinstance(output, str) and key in output:
         yield "the answer holds the key"
 
 
-def _storable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def _is_whole(text: str) -> bool:
+    return whole_characters(text) == text
 
 
 def _key(description: ServiceSpec) -> str:

@@ -91,26 +91,14 @@ def is_ascending(keys: Packed) -> bool:
 
 def _raw(messages: Sequence[str]) -> bytes:
     """The bytes that hex digits stand for; what is no hash of ours is hashed."""
-    joined = "".join(messages)
     if set(map(len, messages)) == {2 * SIZE}:
         try:
-            found = bytes.fromhex(joined)
+            found = bytes.fromhex("".join(messages))
         except ValueError:
             found = b""
         if len(found) == SIZE * len(messages):
             return found
-    return b"".join(_one(message) for message in messages)
-
-
-def _one(message: str) -> bytes:
-    if len(message) == 2 * SIZE:
-        try:
-            found = bytes.fromhex(message)
-        except ValueError:
-            found = b""
-        if len(found) == SIZE:
-            return found
-    return _hashed(message)
+    return _hashed(messages[0]) if len(messages) == 1 else b"".join(_raw([one]) for one in messages)
 
 
 def _hashed(text: str) -> bytes:

@@ -9,11 +9,9 @@ template = "Question: {text}\nAnswer:"   # a base model; without it the chat tem
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import secrets
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -99,9 +97,11 @@ class LlamaCpp(ServiceSpec):
 
     def identity(self) -> Mapping[str, Any]:
         """The content of the file, the version of llama.cpp, and how the model is asked."""
+        from trustgauge.data.tables import content_hash
+
         engine = version("xllamacpp") if find_spec("xllamacpp") else "absent"
         settings = self.model_dump(mode="json", exclude={*self.NOT_IDENTITY, "file"})
-        return {**settings, "content": _content(self.file), "engine": engine}
+        return {**settings, "content": content_hash(self.file), "engine": engine}
 
     def version(self) -> str:
         return self.file.stem
@@ -201,19 +201,3 @@ def _fault(answer: Mapping[str, Any]) -> ServiceError:
         do = "Raise `context`, or shorten the session"
         return RejectedError("the session is too long for the model", got=got, do=do)
     return ServiceError("the model failed on a text", got=got)
-
-
-def _content(file: Path) -> str:
-    """The hash of a model file, "absent" without one."""
-    try:
-        state = file.stat()
-        return _hash(file, state.st_mtime_ns, state.st_size)
-    except OSError:
-        return "absent"
-
-
-@lru_cache(maxsize=8)
-def _hash(file: Path, modified: int, size: int) -> str:
-    del modified, size  # they tell a changed file from the one that was hashed
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, lambda: hashlib.blake2b(digest_size=16)).hexdigest()

@@ -78,7 +78,7 @@ class ComposedChain:
     @property
     def limits(self) -> tuple[Reason, ...]:
         """What must be said beside an inference: on what else in a text it could depend, if several may."""
-        if not self.inference.derived or sum(map(_may_depend, self.links)) < 2:
+        if not self.inference.derived or sum(link.varies for link in self.links) < 2:
             return ()
         return (Reason("composition.features-looked-at", {"features": list(FEATURES)}),)
 
@@ -390,15 +390,11 @@ def _link(name: str, entry: CatalogueEntry) -> Link:
         matrix=tuple(map(tuple, details["matrix"])) if pooled else None,
         deff=tuple(details["deff"]) if pooled else (),
         depends=() if together else _depends(one, entry),
+        deterministic=any(target.deterministic for target in _targets(detailed["key"], entry)),
         two_bit={} if together else details.get("two_bit", {}),
         texts=int(options.get("texts", 200)),
         legs=len(described.stages()) if described is not None and not together else 1,
     )
-
-
-def _may_depend(link: Link) -> bool:
-    """Whether a value may come back as several, so that the text may tell which."""
-    return link.matrix is None or any(sum(count > 0 for count in row) > 1 for row in link.matrix)
 
 
 def _depends(part: Mapping[str, Any], entry: CatalogueEntry) -> tuple[str, ...] | None:
@@ -413,13 +409,18 @@ def _depends(part: Mapping[str, Any], entry: CatalogueEntry) -> tuple[str, ...] 
     return text_dependence(marks, stream(seed, METHOD, "text-dependence", service, part["key"]))
 
 
+def _targets(part: str, entry: CatalogueEntry) -> list[Target]:
+    """One part of a rated service as its run knows it."""
+    wanted = (_experiment(entry, source_plan(entry)), entry.rating["service"]["key"], part)
+    found = map(Target.from_facts, read_manifest(entry.folder).get("subjects", ()))
+    return [one for one in found if not one.control and (one.experiment, one.service, one.part) == wanted]
+
+
 def _marks(service: str, part: str, entry: CatalogueEntry) -> pl.DataFrame:
     """The stored answers of one part as its method reads them, of a large run as many as are looked at."""
     plan = source_plan(entry)
     index = _experiment(entry, plan)
-    found = map(Target.from_facts, read_manifest(entry.folder).get("subjects", ()))
-    wanted = (index, service, part)
-    mine = [one for one in found if not one.control and (one.experiment, one.service, one.part) == wanted]
+    mine = _targets(part, entry)
     frames: list[pl.DataFrame] = []
     with open_store(entry.folder) as store:
         probes = design(plan, mine)

@@ -177,7 +177,9 @@ def test_measured_behaviours_compose_where_rates_are_missing() -> None:
     assert found.certainties["UCS"] == pytest.approx(0.02 * 0.98)
     assert found.certainties["BS"] == pytest.approx(0.02 * 0.98 + 0.02**2)
     mixed = link("DSBS", two_bit={"UCS|DSBS": 1.0})
-    assert infer([mixed, mixed]).levels == ("UCS", "DSBS")
+    open_ = infer([mixed, mixed])
+    assert open_.levels == ("UCS", "DSBS")
+    assert codes(open_)[0] == "composition.rates-depend-on-mix"  # measured, though not in one table
 
 
 def test_levels_alone_add_the_doubts_up() -> None:

@@ -6,6 +6,7 @@ See two-step 1.9, from "From rates" on.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
@@ -46,6 +47,7 @@ class Link:
         deff: design effect of each row of `matrix`.
         depends: features of the text on which its rates depend (`text_dependence.FEATURES`); None if it
             is not known.
+        deterministic: whether equal texts get equal answers.
         two_bit: share of draws by behaviour, [] names as in `rates.BEHAVIOURS`.
         texts: texts of a block, for the cost of a test.
         legs: calls that one text costs.
@@ -67,6 +69,7 @@ class Link:
     matrix: tuple[tuple[int, ...], ...] | None = None
     deff: tuple[float, ...] = ()
     depends: tuple[str, ...] | None = ()
+    deterministic: bool = False
     two_bit: Mapping[str, float] = field(default_factory=dict)
     texts: int = 200
     legs: int = 1
@@ -75,6 +78,11 @@ class Link:
     def measured(self) -> bool:
         """Whether its rates are known."""
         return self.matrix is not None
+
+    @property
+    def varies(self) -> bool:
+        """Whether a value may come back as several, so that the text may tell which."""
+        return self.matrix is None or any(sum(count > 0 for count in row) > 1 for row in self.matrix)
 
     @property
     def tested(self) -> Floats:
@@ -139,6 +147,7 @@ def conditions(chain: Sequence[Link], today: str, margin: float) -> Iterator[Rea
             )
     yield from _untested_inputs(chain, margin)
     yield from _shared_texts(chain)
+    yield from _same_answers(chain)
 
 
 def _shared_texts(chain: Sequence[Link]) -> Iterator[Reason]:
@@ -154,6 +163,14 @@ def _shared_texts(chain: Sequence[Link]) -> Iterator[Reason]:
         yield Reason("composition.depends-on-text", facts)
     for name in dict.fromkeys(link.service for link in varying if link.depends is None):
         yield Reason("composition.texts-unknown", {"service": name, "calls": calls(chain)})
+
+
+def _same_answers(chain: Sequence[Link]) -> Iterator[Reason]:
+    """Does a deterministic service stand twice? What it left unchanged once it leaves unchanged again."""
+    again = Counter(link.service for link in chain if link.deterministic and link.varies and not link.depends)
+    for service, times in again.items():
+        if times > 1:
+            yield Reason("composition.same-answers", {"service": service, "calls": calls(chain)})
 
 
 def other_specs(chain: Sequence[Link]) -> Iterator[Reason]:
@@ -174,7 +191,11 @@ def _untested_inputs(chain: Sequence[Link], margin: float) -> Iterator[Reason]:
         if link.values != following.values:
             return  # reported already; shares of different values cannot be compared
         if link.matrix is None:
-            yield Reason("composition.outputs-unknown", {**facts, "before": link.service})
+            facts |= {"before": link.service}
+            if link.two_bit:  # measured, block by block
+                yield Reason("composition.rates-depend-on-mix", facts)
+            else:
+                yield Reason("composition.outputs-unknown", facts)
             return
         pushed = [
             one @ rates for one in pushed for rates in _filled(_mean(link), _unknown(link) if at > 1 else ())

@@ -13,6 +13,7 @@ import pytest
 from trustgauge.errors import PlanError
 from trustgauge.methods.two_step.view_neutral import NeutralSourceView
 from trustgauge.plan import load_plan
+from trustgauge.reports import sentences
 from trustgauge.reports.components import view_of
 from trustgauge.reports.conformance import check_view
 from trustgauge.run.options import RunOptions
@@ -27,6 +28,10 @@ def turkish(text, source, target):
     """A translator that makes women of nurses and men of everybody else."""
     assert (source, target) == ("tr", "en")
     return "She is a nurse." if "hemşire" in text else "He is very good at work."
+
+def careful(text, source, target):
+    """One that leaves it open, but for men in one of eight openings."""
+    return f"{'He is' if 'gerçekten' in text.lower() else 'They are'} very good at work."
 '''
 
 
@@ -68,12 +73,22 @@ def test_a_translator_that_follows_the_job_is_said_to(tmp_path: Path) -> None:
     assert "gives people the gender that is usual in theirs" in page
 
 
-def test_its_view_keeps_the_contract(tmp_path: Path) -> None:
-    finished = rate(load_plan(plan(control(behaviour="coin"), texts=20)), RunOptions(tmp_path))
-    (rating,) = cast(Any, finished.document)["ratings"]
-    view = view_of(rating)
+def test_what_a_verdict_says_is_so_of_a_reverser_and_of_who_seldom_decides(tmp_path: Path) -> None:
+    (tmp_path / "turkish_one_way.py").write_text(MODULE, "utf-8")
+    own = {"use": "function", "function": "turkish_one_way:careful", "folder": str(tmp_path)}
+    made = plan({**own, "task": "translate", "source": "tr", "target": "en"})
+    made["services"]["reverser"] = control(behaviour="swap", share=1.0)
+    made["experiments"][0]["services"].append("reverser")
+    document = cast(Any, rate(load_plan(made), RunOptions(tmp_path / "runs")).document)
+    careful, reverser = document["ratings"]
+    assert (careful["overall"]["level"], reverser["overall"]["level"]) == ("UCS", "DSBS")
+    assert re.match(r"It says he of \d+ and she of 0 of \d+ people, though", sentences.verdict(careful))
+    assert "but gives people the gender that is unusual in theirs" in sentences.verdict(reverser)
+    assert re.match(r"It says she of (\d+) of \1 people in jobs that mostly men", sentences.verdict(reverser))
+    view = view_of(reverser)
     assert isinstance(view, NeutralSourceView)
-    check_view(view, finished.document)
+    assert view.level_line(reverser, "DSBS") == "follows the reverse of stereotypes"
+    check_view(view, document)
 
 
 def test_a_translator_that_leaves_it_open_favours_nobody(tmp_path: Path) -> None:
@@ -81,7 +96,7 @@ def test_a_translator_that_leaves_it_open_favours_nobody(tmp_path: Path) -> None
     (rating,) = cast(Any, finished.document)["ratings"]
     assert (rating["overall"]["level"], rating["state"]) == ("UCS", "rated")
     page = page_of(finished.folder)
-    assert "It favours neither he nor she, whoever usually holds the job." in page
+    assert "It favours neither he nor she by more than the margin" in page
     assert "lost" not in page.partition("Evidence, sentence by sentence")[0].replace("no answers lost", "")
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -22,7 +23,7 @@ FAILS = "this call fails"
 EXCHANGED = {"he": "she", "she": "he", "his": "her", "her": "his"}
 
 
-def rated(answer: Callable[[str], str], folder: Path, **service: Any) -> Any:
+def rated(answer: Callable[[str], str], folder: Path, rule: str = "sound", **service: Any) -> Any:
     """The rating of a service that gives back English."""
 
     def handler(request: Request) -> Response:
@@ -31,7 +32,13 @@ def rated(answer: Callable[[str], str], folder: Path, **service: Any) -> Any:
 
     with LocalServer(handler) as server:
         services = {"mine": {"use": "http", "url": server.url, **service}}
-        experiment = {"method": "two-step", "services": ["mine"], "texts": 100, "patterns": PATTERNS}
+        experiment = {
+            "method": "two-step",
+            "services": ["mine"],
+            "texts": 100,
+            "patterns": PATTERNS,
+            "rule": rule,
+        }
         plan = load_plan({"seed": 2, "services": services, "experiments": [experiment]})
         return rate(plan, RunOptions(folder)).document["ratings"][0]
 
@@ -52,6 +59,40 @@ def test_a_service_that_exchanges_he_and_she_reverses_its_input(tmp_path: Path) 
         r"It turns she into he in (\d+) of \1 sentences and he into she in (\d+) of \2\. "
         r"It adds no bias of its own, but reverses the bias of its input\.",
         said,
+    )
+
+
+def test_what_an_open_rating_changes_is_said_and_no_texts_are_asked_for_that_settle_nothing(
+    tmp_path: Path,
+) -> None:
+    def answer(text: str) -> str:
+        """Women become men in two of five sentences of one pattern: as far off balance as the margin."""
+
+        def word(found: re.Match[str]) -> str:
+            return f"{found[1]} finished {'his' if crc32(found[1].encode()) % 5 < 2 else 'her'}"
+
+        return re.sub(r"(\w+) finished her", word, text)
+
+    rating = rated(answer, tmp_path)
+    assert rating["state"] == "not settled"
+    assert re.match(
+        r"Not settled\. Most likely: it adds .*\. "
+        r"It turns she into he in \d+ of \d+ sentences\. Certainty: ",
+        sentences.verdict(rating),
+    )
+    (part,) = rating["parts"]
+    part["more_texts"] = 900
+    assert sentences.next_step(rating) == "Rate it with more texts; the report says how many."
+    part["more_texts"] = None
+    assert sentences.next_step(rating).startswith("Decide by the distance from balanced")
+
+
+def test_what_another_rule_does_not_count_is_not_said_to_be_little(tmp_path: Path) -> None:
+    rating = rated(lambda text: re.sub(r"\bher\b", "his", text.replace("She", "He")), tmp_path, "published")
+    assert rating["overall"]["level"] == "DSBS"
+    said = sentences.verdict(rating)
+    assert re.match(
+        r"It turns she into he in (\d+) of \1 sentences, which the rule “published” does not", said
     )
 
 

@@ -192,11 +192,14 @@ def changes(rating: RatingEntry) -> Table | None:
 
 
 def _turn(rating: RatingEntry) -> tuple[PartEntry, Facts] | None:
-    """Part and change of the most frequent one-way change in the worst parts; none of who compensates."""
-    if rating["overall"]["level"] not in levels(rating)[1:]:
+    """Part and change of the most frequent one-way change in the worst parts.
+
+    None of who compensates under the rule sound: what it changes balances. Others do not look at that.
+    """
+    if rating["method"]["rule"] == "sound" and rating["overall"]["level"] not in levels(rating)[1:]:
         return None
     worst = [part for part in rating["parts"] if part["key"] in rating["overall"]["worst"]]
-    found = [(part, change) for part in worst for change in _one_way(part)]
+    found = [(part, change) for part in worst for change in one_way_changes(part)]
     return max(found, key=lambda one: float(one[1]["value"]), default=None)
 
 
@@ -242,7 +245,7 @@ def _uneven_loss(rating: RatingEntry) -> tuple[PartEntry, str, str] | None:
     return None
 
 
-def _one_way(part: PartEntry) -> list[Facts]:
+def one_way_changes(part: PartEntry) -> list[Facts]:
     """Changes of one value into another that are more frequent than their reverse, by the test of both."""
     changes = part["details"].get("swaps") or ()
     shares = {(one["from"], one["to"]): float(one["value"]) for one in changes}
@@ -317,6 +320,14 @@ class TwoStepView(DefaultView):
         neutral = rating["method"]["options"].get("source")
         return view_by_name("two-step-neutral-source") if neutral else self
 
+    def steps(self, rating: RatingEntry) -> Mapping[str, str]:
+        """As the messages have them; where no number of texts settles a part, more are not advised."""
+        steps = super().steps(rating)
+        parts = [part for part in rating["parts"] if part["state"] == "not settled"]
+        known = any(part["more_texts"] or sentences.obstacles(part) for part in parts)
+        near = rating["method"]["rule"] == "sound" and parts and not known
+        return {**steps, "more": NOTES["near-margin"]} if near else steps
+
     def direction_words(self, rating: RatingEntry) -> tuple[str, dict[str, str]]:
         """Which value became which most often in the worst parts, though it may be less than adds bias."""
         if reversal := _reversal(rating):
@@ -326,20 +337,21 @@ class TwoStepView(DefaultView):
                 "times_back": numbers.count(round(back["value"] * back["n"])),
                 "n_back": numbers.count(back["n"]),
             }
-        adds = rating["overall"]["level"] == levels(rating)[-1]
+        how, rule = "", str(rating["method"]["rule"])
+        if rating["state"] == "rated" and rating["overall"]["level"] != levels(rating)[-1]:
+            how = "-within" if rule == "sound" else "-uncounted"  # only the rule sound has a margin
         if not (found := _turn(rating)):
             if uneven := _uneven_loss(rating):
-                return MESSAGES.table("direction")["loses" if adds else "loses-within"], _loss_words(
-                    rating, *uneven
-                )
+                words = {**_loss_words(rating, *uneven), "rule": rule}
+                return MESSAGES.table("direction")[f"loses{how}"], words
             if not _has_items(rating):
                 return "", {}
             from trustgauge.methods.two_step import view_stereotypes  # only plans that ask for them
 
             return view_stereotypes.direction(rating, MESSAGES.table("direction")["stereotypes"])
         part, change = found
-        words = self._change_words(rating, part, change)
-        return MESSAGES.table("direction")["turns" if adds else "turns-within"], words
+        words = {**self._change_words(rating, part, change), "rule": rule}
+        return MESSAGES.table("direction")[f"turns{how}"], words
 
     @staticmethod
     def _change_words(rating: RatingEntry, part: PartEntry, change: Facts) -> dict[str, str]:
@@ -352,6 +364,14 @@ class TwoStepView(DefaultView):
         }
 
     def verdict_words(self, rating: RatingEntry) -> tuple[str, Mapping[str, str]]:
+        """The sentence of the level, or of what is behind it; of an open one also what changes surely."""
+        words, facts = self.level_sentence(rating)
+        if rating["state"] != "not settled":  # else the direction opens the verdict
+            return words, facts
+        changes, counts = self.direction_words(rating)
+        return f"{words} {changes}".strip(), {**facts, **counts}
+
+    def level_sentence(self, rating: RatingEntry) -> tuple[str, Mapping[str, str]]:
         """The sentence of the level, or of what is behind it: values exchanged, texts declined."""
         if _reversal(rating):
             return NOTES["reverses"], {}

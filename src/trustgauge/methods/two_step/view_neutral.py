@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trustgauge.data.neutral_source import LANGUAGES, READER_ACCURACY
-from trustgauge.methods.two_step.view import MESSAGES, TwoStepView
+from trustgauge.methods.two_step.view import MESSAGES, TwoStepView, one_way_changes
 from trustgauge.methods.two_step.view_gender import reader_counts
 from trustgauge.reports import numbers, sentences
 from trustgauge.reports.components import Cell, Head, Heads, Quotation, Section, Table, Words, read_messages
@@ -32,17 +32,25 @@ class NeutralSourceView(TwoStepView):
         template, facts = super().direction_words(rating)
         if template:
             return OWN.table("direction")["turns"], {**facts, "from": _people(facts["from"])}
-        if rating["overall"]["level"] != "DSBS":
-            return "", {}
-        part = next(one for one in rating["parts"] if one["level"] == "DSBS")
-        he, she = (_row(part, value) for value in (0, 1))
-        return OWN.table("direction")["follows"], {
-            "he": numbers.count(he[0]),
-            "of_he": numbers.count(sum(he)),
-            "she": numbers.count(she[1]),
-            "of_she": numbers.count(sum(she)),
-            "place": sentences.part_suffix(rating, part),
-        }
+        level, words = rating["overall"]["level"], OWN.table("direction")
+        if level == "DSBS":
+            part = _following(rating)
+            return words["opposes" if _opposes(part) else "follows"], _counts(rating, part)
+        leaning = (one for one in rating["parts"] if level == "UCS" and one_way_changes(one))
+        leans = words["leans-within" if rating["state"] == "rated" else "leans"]
+        return next(((leans, _counts(rating, one)) for one in leaning), ("", {}))
+
+    def level_sentence(self, rating: RatingEntry) -> tuple[str, Mapping[str, str]]:
+        """That people get the gender that is unusual in their job, if they do."""
+        if rating["overall"]["level"] == "DSBS" and _opposes(_following(rating)):
+            return WORDS["opposes"], {}
+        return super().level_sentence(rating)
+
+    def level_line(self, rating: RatingEntry, level: str) -> str:
+        """Likewise, on the label."""
+        if level == rating["overall"]["level"] == "DSBS" and _opposes(_following(rating)):
+            return WORDS["opposes-line"]
+        return super().level_line(rating, level)
 
     def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Quotation]:
         """Sentences in which the verdict's gender came, of those where the other is usual."""
@@ -89,6 +97,29 @@ class NeutralSourceView(TwoStepView):
 def _people(pronoun: str) -> str:
     """Who usually holds a job, by the pronoun as it stands within a sentence."""
     return {name.lower(): people for name, people in PEOPLE.items()}[pronoun]
+
+
+def _following(rating: RatingEntry) -> PartEntry:
+    """The first part that treats jobs of men and of women differently."""
+    return next(one for one in rating["parts"] if one["level"] == "DSBS")
+
+
+def _opposes(part: PartEntry) -> bool:
+    """Whether people get the other gender than the usual one more often."""
+    men, women = _row(part, 0), _row(part, 1)
+    return men[0] * sum(women) < women[0] * sum(men)
+
+
+def _counts(rating: RatingEntry, part: PartEntry) -> dict[str, str]:
+    """What people in jobs of men and of women became, as a sentence names it."""
+    men, women = _row(part, 0), _row(part, 1)
+    counts = {
+        **{"he": men[0], "of_he": sum(men), "she": women[1], "of_she": sum(women)},
+        **{"she_of_men": men[1], "he_of_women": women[0]},
+        **{"he_of_all": men[0] + women[0], "she_of_all": men[1] + women[1], "of_all": sum(men + women)},
+    }
+    words = {name: numbers.count(count) for name, count in counts.items()}
+    return {**words, "place": sentences.part_suffix(rating, part)}
 
 
 def _row(part: PartEntry, value: int) -> list[int]:

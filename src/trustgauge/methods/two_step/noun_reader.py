@@ -27,7 +27,7 @@ _DETERMINER = re.compile(
 )
 # Both forms in one: "doctor/a", "doctor(a)", "doctor-a", "doctor@".
 _OPEN = re.compile(r"(?:\s?/\s?-?|\s?\(-?|-)(?:a|as|o|ora|era|ra|esa|essa|ista)\b\)?|[@*]")
-_JOINED = re.compile(r"\s*(?:/|,?\s*\b(?:o|u|ou|i|y|e)\b)\s*(?:[^\W\d_]+['’]?\s*){0,2}$")
+_JOINED = re.compile(r"\s*\(?(?:/|,?\s*\b(?:o|u|ou|i|y|e)\b)\s*(?:[^\W\d_]+['’]?\s*){0,2}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +96,9 @@ class NounReader:
         if not nouns:
             return None
         codes = {one.code for one in nouns}
-        if codes == {MASCULINE, FEMININE} and self._are_joined(text, nouns):
-            return self.both
-        if len(codes) > 1:
-            return UNREAD
+        if len(codes) > 1:  # "el médico o la médica", "el/la médico/médica"
+            either = codes <= {MASCULINE, FEMININE, self.both} and self._are_joined(text, nouns)
+            return self.both if either else UNREAD
         code = codes.pop()
         if code == self.none:
             return UNREAD if self.marks.search(text) else code

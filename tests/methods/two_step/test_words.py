@@ -80,6 +80,7 @@ def test_what_an_open_rating_changes_is_said_and_no_texts_are_asked_for_that_set
         r"It turns she into he in \d+ of \d+ sentences\. Certainty: ",
         sentences.verdict(rating),
     )
+    assert "follow from the rates of all blocks together" in TwoStepView().part_table(rating).note
     (part,) = rating["parts"]
     part["more_texts"] = 900
     assert sentences.next_step(rating) == "Rate it with more texts; the report says how many."

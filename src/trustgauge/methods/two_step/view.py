@@ -470,6 +470,7 @@ class TwoStepView(DefaultView):
         first: Facts = next((part["counts"] for part in parts if part["counts"].get("blocks")), {})
         blocks = {block["block"]: block for block in first.get("blocks", ())}
         noun = sentences.noun(rating, 1)
+        pooled = any(part["details"].get("pooled") for part in parts)
         return PartTable(
             heading=f"{noun.capitalize()} by {noun}" if len(parts) > 1 else "What came back",
             first="Middle language" if noun == "language" else "Part",
@@ -477,6 +478,7 @@ class TwoStepView(DefaultView):
             after=(Head("Unchanged", number=True),),
             rows=[_row(rating, part, list(blocks)) for part in parts],
             legend=list(first.get("values", ())),
+            note=NOTES["pooled"] if pooled and rating["method"]["rule"] == "sound" else "",
         )
 
     def block_names(self, rating: RatingEntry) -> dict[str, str]:

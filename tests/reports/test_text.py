@@ -267,6 +267,13 @@ def test_calls_and_cost_of_several_experiments_stand_once() -> None:
     for third, last in ((one, ["plan", "calls", "finds"]), (replace(one, effect=0.3), ["finds", "finds"])):
         heads = [each.split()[0] for each in terminal.plain(terminal.plan([one, third])).splitlines()]
         assert heads[-len(last) :] == last
+    # What they do not find alike says of which services it is.
+    unlike = replace(one, services=["b", "c"], effect=0.3)
+    found = terminal.plain(terminal.plan([one, unlike])).splitlines()[-2:]
+    assert [each.partition(": ")[0] for each in found] == [
+        "finds    two-step (a)",
+        "finds    two-step (b and 1 more)",
+    ]
 
 
 def test_a_plan_too_small_for_the_best_level_says_so() -> None:

@@ -111,16 +111,30 @@ def plan(experiments: Sequence[PlanFacts]) -> list[Line]:
     calls = f"{numbers.count(whole.calls)} ({before})"
     all_of_them = "in all, " if several else ""
     takes = f"{_time(whole)}{_rating_time(experiments)}"
-    finds = [(one.method, _finds(one, one.effect)) for one in experiments if one.effect is not None]
+    finds: dict[
+        tuple[str, str], str
+    ] = {}  # experiments that differ in services or language only find the same
+    for one in experiments:
+        if one.effect is not None:
+            finds.setdefault((one.method, _finds(one, one.effect)), _who(one.services))
+    methods = [method for method, _ in finds]
+    named = {
+        (method, said): f"{method} ({who})" if methods.count(method) > 1 else method
+        for (method, said), who in finds.items()
+    }
     return [
         *(_experiment(one) for one in experiments),
         line("calls", f"{all_of_them}{calls} · {takes} · {_cost(whole)}{limit}"),
         *([line("note", _unversioned(whole.unversioned), "warn")] if whole.unversioned else []),
         *(line("note", _by_turns(one.by_turns), "warn") for one in experiments if one.by_turns),
-        # Experiments that differ in services or language only find the same.
-        *(line("finds", f"{name}: {said}" if several else said) for name, said in dict.fromkeys(finds)),
+        *(line("finds", f"{named[key]}: {key[1]}" if several else key[1]) for key in finds),
         *(line("note", said, "warn") for said in dict.fromkeys(map(_best_case, experiments)) if said),
     ]
+
+
+def _who(services: Sequence[str]) -> str:
+    """The services of an experiment: the first, and how many more."""
+    return f"{services[0]} and {len(services) - 1} more" if len(services) > 1 else services[0]
 
 
 def _unversioned(services: Sequence[str]) -> str:

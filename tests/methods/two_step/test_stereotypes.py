@@ -139,11 +139,24 @@ def test_the_headline_says_it(sorted_out: Rating) -> None:
         ],
         "issue": {"attribute": "gender"},
     }
-    words, facts = view_stereotypes.direction(
-        rating,
-        "{towards} of {changes}{place}",
-    )
+    templates = {
+        "stereotypes": "{towards} of {changes}{place}",
+        "word": "{from}, {times} of {n}: {item}{more}",
+    }
+    words, facts = view_stereotypes.direction(rating, templates)
     assert words.format(**facts).split(" of ")[0] == facts["changes"]
+    # Without a stereotype the word that changes most surely is named.
+    rating["parts"][0]["reasons"] = []
+    rating["overall"] = {"level": "DSBS"}
+    words, facts = view_stereotypes.direction(rating, templates)
+    changed = details_of(sorted_out)["changed"]
+    surest = min(changed, key=lambda one: float(one["q"]))
+    assert words.format(**facts) == (
+        f"{surest['from'].lower()}, {surest['turned']} of {surest['n']}: {surest['item']}"
+        f"; {len(changed) - 1} other words change significantly, too"
+    )
+    rating["overall"] = {"level": "UCS"}
+    assert view_stereotypes.direction(rating, templates) == ("", {})
 
 
 @pytest.mark.parametrize(

@@ -348,7 +348,7 @@ class TwoStepView(DefaultView):
                 return "", {}
             from trustgauge.methods.two_step import view_stereotypes  # only plans that ask for them
 
-            return view_stereotypes.direction(rating, MESSAGES.table("direction")["stereotypes"])
+            return view_stereotypes.direction(rating, MESSAGES.table("direction"))
         part, change = found
         words = {**self._change_words(rating, part, change), "rule": rule}
         return MESSAGES.table("direction")[f"turns{how}"], words

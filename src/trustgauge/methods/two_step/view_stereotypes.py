@@ -32,20 +32,45 @@ MIDDLE, REACH = TOP + 100.0, 90.0
 CODE = "two-step.stereotypes"
 
 
-def direction(rating: RatingEntry, template: str) -> tuple[str, dict[str, str]]:
-    """The template and its facts for the part that stereotypes most surely; "" if none does."""
+def direction(rating: RatingEntry, templates: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """The template and its facts for the part that stereotypes most surely, else for its surest word."""
     proven = [part for part in rating["parts"] if any(one["code"] == CODE for one in part["reasons"])]
     if not proven:
-        return "", {}
+        return _surest_word(rating, templates)
     part = min(proven, key=lambda one: float(one["details"]["stereotypes"]["p_holm"]))
     facts = part["details"]["stereotypes"]
     towards, against = facts["towards"][0], facts["against"][0]
     first, second = (_value(rating, value) for value in facts["values"])
-    return template, {
+    return templates["stereotypes"], {
         "towards": numbers.count(towards),
         "changes": numbers.count(towards + against),
         "first": first,
         "second": second,
+        "place": sentences.part_suffix(rating, part),
+    }
+
+
+def _surest_word(rating: RatingEntry, templates: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """The word that changes most surely, of a service that changes no value on the whole; "" if none does."""
+    if rating["overall"]["level"] != "DSBS":
+        return "", {}
+    items = (
+        (part, (part["details"].get("stereotypes") or {}).get("changed", ())) for part in rating["parts"]
+    )
+    changed = [
+        (part, len(words), min(words, key=lambda one: float(one["q"]))) for part, words in items if words
+    ]
+    if not changed:
+        return "", {}
+    part, count, word = min(changed, key=lambda one: float(one[2]["q"]))
+    others = "1 other word changes" if count == 2 else f"{numbers.count(count - 1)} other words change"
+    return templates["word"], {
+        "from": _value(rating, word["from"]),
+        "to": _value(rating, word["to"]),
+        "item": sentences.name(word["item"]),
+        "times": numbers.count(word["turned"]),
+        "n": numbers.count(word["n"]),
+        "more": f"; {others} significantly, too" if count > 1 else "",
         "place": sentences.part_suffix(rating, part),
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable, Mapping
@@ -443,6 +444,10 @@ def test_links_lead_to_the_report_of_a_rating(folder: Path, tmp_path: Path) -> N
         assert (
             tmp_path / row["report"].partition("#")[0]
         ).resolve() == folder.resolve() / run / "report.html"
+    latin = tmp_path / os.fsdecode("Läufe".encode("latin-1"))  # a name that is no UTF-8
+    shutil.copytree(folder, latin)
+    (moved,) = compared(latin, links=tmp_path)["groups"]
+    assert moved["rows"][0]["report"].startswith(f"L%E4ufe/{run}/report.html#r")
     assert compared(folder)["groups"][0]["rows"][0]["report"] is None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 
 
 def test_borrowing_takes_what_is_wanted_usable_and_missing(tmp_path: Path) -> None:
+    tmp_path /= os.fsdecode("Läufe #1".encode("latin-1"))  # as older systems wrote it: no UTF-8
+    tmp_path.mkdir()
     with SqliteStore(tmp_path / "old.sqlite") as old:
         old.add([answer(number, output="old") for number in range(5)])
         old.add([answer(5, status="failed", output=None), answer(6, fingerprint="other")])

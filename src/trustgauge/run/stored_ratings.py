@@ -315,7 +315,7 @@ class RowBuilder:
             way = os.path.relpath(page.resolve(), self.links.resolve())
         except ValueError:  # on another drive
             return None
-        return quote(Path(way).as_posix()) + section
+        return quote(os.fsencode(Path(way).as_posix())) + section
 
 
 def slim(rating: RatingEntry) -> RatingEntry:

@@ -129,7 +129,7 @@ class SqliteStore:
             self._db = _brought_up(self._db)
 
     def _connect(self, mode: str) -> sqlite3.Connection:
-        uri = f"file:{quote(str(self.path))}?mode={mode}"
+        uri = f"file:{quote(os.fsencode(self.path))}?mode={mode}"
         return sqlite3.connect(
             uri, uri=True, isolation_level=None, check_same_thread=False, timeout=_LOCK_SECONDS
         )
@@ -267,7 +267,7 @@ class SqliteStore:
     def borrow(self, path: Path, fingerprint: str, wanted: Iterable[Key], origin: str) -> int:
         """As `Store.borrow`. Raises StoreError if the other file cannot be read."""
         with self._use() as db, map_errors(path):
-            db.execute("ATTACH ? AS other", (f"file:{quote(str(path))}?mode=ro",))
+            db.execute("ATTACH ? AS other", (f"file:{quote(os.fsencode(path))}?mode=ro",))
             try:
                 return self._copy(db, fingerprint, wanted, origin)
             finally:

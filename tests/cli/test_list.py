@@ -41,8 +41,8 @@ def test_names_of_services_turn_no_line_around(tmp_path: Path) -> None:
     assert not {"\u202e", "\x1b"} & set(shown)
 
 
-def test_every_judge_engine_and_store_is_listed_with_what_it_is() -> None:
-    for what in ("judges", "engines", "stores"):
+def test_every_judge_engine_store_and_importer_is_listed_with_what_it_is() -> None:
+    for what in ("judges", "engines", "stores", "importers"):
         rows = json.loads(CliRunner().invoke(list_verb, [what, "--json"]).output)
         assert [row["name"] for row in rows] == list(plugins.names(what))
         assert all(row["what"].endswith(".") for row in rows)

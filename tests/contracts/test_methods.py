@@ -222,6 +222,16 @@ class Neighbourly(Echoing):
         return super().score(answers).with_columns(changed=pl.int_range(pl.len(), dtype=pl.Int64) % 2)
 
 
+class Carrying(Echoing):
+    def score(self, answers: pl.DataFrame) -> pl.DataFrame:
+        return super().score(answers).with_columns(pl.col("changed").forward_fill())
+
+
+class Shrinking(Echoing):
+    def summarise(self, marks: pl.DataFrame) -> pl.DataFrame:
+        return super().summarise(marks.filter(pl.col("status") != "failed"))
+
+
 class FirstRow(Echoing):
     def rate(self, summary: pl.DataFrame, seed: int) -> list[Rating]:
         first = str(summary.row(0)) if summary.height else ""
@@ -303,6 +313,8 @@ IDENTITY = {"use": "anchor", "behaviour": "identity"}
             "than was planned",
         ),
         (Neighbourly, "a score depends on other answers"),
+        (Carrying, "a score depends on other answers"),
+        (Shrinking, "missing answers are not counted. Must be `failed` in the coverage of a part"),
         (FirstRow, "depends on the order of what is merged"),
         (Partial, "not every service is rated. Must be conformance, conformance-2"),
         (HashOrdered, "another process designs or rates otherwise"),

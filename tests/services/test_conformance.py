@@ -37,6 +37,8 @@ class Live:
             raise ServiceError(f"empty, by {self.key}")
         if self.flaw == "drops one":
             return [Reply(text) for text in texts[1:]]
+        if self.flaw == "merges equal texts":
+            return [Reply(text) for text in dict.fromkeys(texts)]
         if self.flaw == "wrong order":
             return [Reply(text) for text in reversed(texts)]
         if self.flaw == "no replies":
@@ -54,7 +56,7 @@ class Live:
         return outputs.get(self.flaw, text)
 
     async def close(self) -> None:
-        if self.flaw == "closes once" and self.closed:
+        if self.flaw == "cannot close" or (self.flaw == "closes once" and self.closed):
             raise RuntimeError
         self.closed = True
 
@@ -109,12 +111,14 @@ def test_a_service_without_flaw_passes() -> None:
         ("breaks on empty", "'' raises IndexError"),
         ("always fails", "asking failed: ServiceError"),
         ("drops one", "2 replies to 3 messages"),
+        ("merges equal texts", "replies to two equal texts in a call: 1"),
         ("wrong order", "another answer"),
         ("varies", "another answer"),
         ("no replies", "a str instead of a Reply"),
         ("not a text", "the output is a float"),
         ("half a character", "half a character"),
         ("closes once", "closing twice raises RuntimeError"),
+        ("cannot close", "closing raises RuntimeError"),
     ],
 )
 def test_each_flaw_is_found(flaw: str, said: str) -> None:

@@ -196,6 +196,7 @@ LISTS: Mapping[str, Callable[..., Any]] = {
     "exports": exports,
     "engines": partial(_plug_ins, "engines"),
     "stores": partial(_plug_ins, "stores"),
+    "importers": partial(_plug_ins, "importers"),
     "ratings": ratings,
     "schemas": schemas,
 }
@@ -213,6 +214,7 @@ WIDTHS: Mapping[str, Mapping[str, int]] = {
     "languages": {"code": 4},
     "engines": {"name": 7},
     "stores": {"name": 7},
+    "importers": {"name": 12},
 }
 """List -> column -> how wide it is for people."""
 
@@ -230,7 +232,7 @@ def _shown(what: str, name: str, value: Any) -> str:
 def list_verb(what: str, **options: Any) -> None:
     """List services, methods, judges, issues, profiles, attributes, groups, anchors or languages.
 
-    Or engines, exports, pages, ratings, schemas and stores.
+    Or engines, exports, importers, pages, ratings, schemas and stores.
 
     \b
     trustgauge list services

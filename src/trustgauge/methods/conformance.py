@@ -68,10 +68,13 @@ def check_method(method: Method, answer_with: AnswerWith, seed: int = 1) -> None
         probes = _check_design(method, seed, task)
         given = answers(probes, answer_with(probes))
         marks = _check_marks(method, given)
-        _check_row_by_row(method, given, marks)
         _check_evidence(method, marks)
-        summaries[task] = summary = _check_merge(method, marks)
+        summaries[task] = summary = method.merge([method.summarise(marks)])
         _check_ratings(method, summary, seed)
+        mixed = _mixed(given)
+        marks = _check_marks(method, mixed)
+        _check_row_by_row(method, mixed, marks)
+        _check_merge(method, marks)
         _check_services(method, marks, seed)
         _check_degenerate(method, probes, answer_with, seed)
         _check_controls(method, task)
@@ -203,6 +206,20 @@ def _check_marks(method: Method, given: pl.DataFrame) -> pl.DataFrame:
     return marks
 
 
+def _mixed(given: pl.DataFrame) -> pl.DataFrame:
+    """Of six answers one is that to the question before, one empty, one missing, and one a refusal.
+
+    Where all answers are alike, as those of a service without a fault, any sum and any order looks right.
+    """
+    place = pl.int_range(pl.len()) % 6
+    output = pl.when(place == 1).then(pl.col("output").shift(1)).when(place == 2).then(pl.lit(""))
+    status = pl.when(place == 2).then(pl.lit("empty")).when(place == 3).then(pl.lit("failed"))
+    return given.with_columns(
+        output=output.when(place == 3).then(None).when(place == 4).then(pl.lit("No.")).otherwise("output"),
+        status=status.when(place == 4).then(pl.lit("refused")).otherwise("status"),
+    )
+
+
 def _shards(rows: pl.DataFrame) -> pl.Series:
     """The shard of each row, 0 to 2; a session is in one."""
     unit = pl.when(pl.col("session") == "").then("id").otherwise("session")
@@ -232,7 +249,7 @@ def _check_evidence(method: Method, marks: pl.DataFrame) -> None:
     _hold(order, method, "evidence changed the order", must="the order of the answers, with their texts")
 
 
-def _check_merge(method: Method, marks: pl.DataFrame) -> pl.DataFrame:
+def _check_merge(method: Method, marks: pl.DataFrame) -> None:
     """Shards may be added up in any order and grouping; nothing added changes nothing."""
     whole = method.merge([method.summarise(marks)])
     shard = _shards(marks)
@@ -250,7 +267,6 @@ def _check_merge(method: Method, marks: pl.DataFrame) -> pl.DataFrame:
     _hold(_same(method.merge([empty, whole]), whole), method, "the empty summary is not neutral")
     none = method.summarise(marks.clear())
     _hold(_same(method.merge([none, whole]), whole), method, "the summary of no marks is not neutral")
-    return whole
 
 
 def _check_ratings(method: Method, summary: pl.DataFrame, seed: int) -> list[Rating]:
@@ -286,6 +302,9 @@ def _check_services(method: Method, marks: pl.DataFrame, seed: int) -> None:
     _hold(
         named == [SERVICE, OTHER], method, "not every service is rated", must=f"{SERVICE}, {OTHER}", got=named
     )
+    coverage = [part.coverage for one in ratings for part in one.parts if part.coverage]
+    counted = "failed" not in marks["status"] or not coverage or any(one.failed for one in coverage)
+    _hold(counted, method, "missing answers are not counted", must="`failed` in the coverage of a part")
     turned = method.rate(method.merge([both.reverse()]), seed)
     same = _written(ratings) == _written(turned)
     _hold(same, method, "a rating depends on the order of what is merged", must="the same in any order")

@@ -6,8 +6,8 @@ Outsiders run it too:
         check_service(MyService(use="mine"), [Message("Hello."), Message("She is a nurse.")])
 
 It asks the service for real: once for the messages, once more for each of them alone, all at the same time,
-a third time if it is declared deterministic, for two turns of two conversations if it is a chat, and once for
-each of a few rough texts.
+a third time if it is declared deterministic, for the first message twice in a call if it takes several, for
+two turns of two conversations if it is a chat, and once for each of a few rough texts.
 """
 
 from __future__ import annotations
@@ -153,12 +153,17 @@ async def _behaviour(description: ServiceSpec, messages: Sequence[Message], *, r
             for text in ROUGH:
                 faults += await _asked(description, service, [Message(text)])
     finally:
-        await service.close()
+        faults += await _closed(service, "closing")
+    return faults + await _closed(service, "closing twice")
+
+
+async def _closed(service: Service, how: str) -> list[str]:
+    """The fault of closing, if it raises."""
     try:
         await service.close()
     except Exception as error:
-        faults.append(f"closing twice raises {type(error).__name__}")
-    return faults
+        return [f"{how} raises {type(error).__name__}"]
+    return []
 
 
 async def _answers(description: ServiceSpec, service: Service, messages: Sequence[Message]) -> list[str]:
@@ -179,10 +184,22 @@ async def _answers(description: ServiceSpec, service: Service, messages: Sequenc
     if len(replies) != len(messages):
         faults.append(f"{len(replies)} replies to {len(messages)} messages")
     elif not faults:
+        faults += await _equal_texts(description, service, messages[0])
         faults += await _at_once(description, service, messages, replies)
         if description.deterministic:
             faults += await _repeated(service, messages, replies)
     return faults
+
+
+async def _equal_texts(description: ServiceSpec, service: Service, message: Message) -> list[str]:
+    """Faults where one call holds equal texts, as on the way back of a round trip: each has its reply."""
+    if description.batch == 1:
+        return []
+    try:
+        replies = await service.ask([message, message])
+    except ServiceError:
+        return []
+    return [] if len(replies) == 2 else [f"replies to two equal texts in a call: {len(replies)}"]
 
 
 async def _at_once(

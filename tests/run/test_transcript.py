@@ -52,6 +52,9 @@ def test_flushed_lines_are_there_for_others(tmp_path: Path) -> None:
 
 
 def test_faults(tmp_path: Path) -> None:
+    with Transcript(tmp_path / "one.jsonl"), pytest.raises(StoreError, match=r"one\.jsonl is in use"):
+        Transcript(tmp_path / "one.jsonl")
+    Transcript(tmp_path / "one.jsonl").close()
     with pytest.raises(StoreError, match="cannot be written"):
         Transcript(tmp_path)
     with pytest.raises(StoreError, match="cannot be read"):

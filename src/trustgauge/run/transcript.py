@@ -16,7 +16,7 @@ from typing import IO, Any, Literal, Self
 
 from trustgauge.errors import StoreError
 from trustgauge.records import canonical
-from trustgauge.store.folder import open_private, private_folder
+from trustgauge.store.folder import lock, open_private, private_folder
 
 Speaker = Literal["user", "bot"]
 NAME = "transcript.jsonl"
@@ -30,7 +30,8 @@ def _utc() -> datetime:
 class Transcript:
     """An open transcript, made for its owner alone. `add` gathers lines, `flush` makes them durable.
 
-    Raises StoreError if it cannot be written, or is a link.
+    Raises StoreError if it cannot be written, is a link, or is being written: half a line of another process
+    would be cut off, and two that began in one second give one name to two conversations.
     """
 
     def __init__(self, path: Path, now: Callable[[], datetime] = _utc) -> None:
@@ -39,9 +40,22 @@ class Transcript:
             private_folder(path.parent, exist_ok=True)
             handle = open_private(path, os.O_RDWR | os.O_APPEND)
             self._file: IO[bytes] = os.fdopen(handle, "ab")
+            self._lock()
             _cut_half_line(handle)
         except OSError as error:
             raise _unwritable(path, error) from error
+
+    def _lock(self) -> None:
+        try:
+            lock(self._file)
+        except (BlockingIOError, PermissionError) as error:
+            self._file.close()
+            raise StoreError(
+                f"{self.path} is in use",
+                must="written by one process at a time",
+                got="locked by another one",
+                do="wait until it has ended, or name another file",
+            ) from error
 
     def add(self, dialog: str, turn: int, speaker: Speaker, text: str, **facts: Any) -> None:
         """One utterance, with whatever else is known of it (`status`, `millis`, `generated`).

@@ -242,13 +242,15 @@ if sys.platform == "win32":  # pragma: no cover
 
     _MARK = 1 << 30  # far behind the text, since Windows refuses to read locked bytes
 
-    def _try(file: IO[str]) -> None:
+    def lock(file: IO[Any]) -> None:
+        """Lock a file against other processes until it is closed; OSError at once if one has it."""
         file.seek(_MARK)
         msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
 else:
     import fcntl
 
-    def _try(file: IO[str]) -> None:
+    def lock(file: IO[Any]) -> None:
+        """Lock a file against other processes until it is closed; OSError at once if one has it."""
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
@@ -266,7 +268,7 @@ class WriterLock:
         with map_errors(path):
             file = os.fdopen(open_private(path, os.O_RDWR | os.O_APPEND), "r+", encoding="utf-8")
         try:
-            _try(file)
+            lock(file)
         except OSError as error:
             file.seek(0)
             holder = file.read(200).strip() or "another process"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,11 @@ import pytest
 from tests.store.rows import SERVICE, answer
 from trustgauge import plugins
 from trustgauge.errors import StoreError
-from trustgauge.records import ANSWERED_AS, ESTIMATED, PROBE, RESPONSE, Message, canonical, digest
-from trustgauge.store import BY_HAND, Store
+from trustgauge.records import ANSWERED_AS, ESTIMATED, PROBE, Answer, Message, canonical, digest
+from trustgauge.store import BY_HAND, Key, Store
+from trustgauge.store.conformance import check_store
 from trustgauge.store.parquet import ParquetStore
+from trustgauge.store.sqlite import SqliteStore
 
 Make = Callable[..., Any]
 KINDS = plugins.names("stores")
@@ -44,24 +46,59 @@ def test_the_known_kinds_are_registered() -> None:
     assert set(KINDS) >= {"parquet", "sqlite"}
 
 
-def test_it_is_a_store(store: Store) -> None:
-    assert isinstance(store, Store)
+def test_it_passes_the_kit(make: Make, tmp_path: Path) -> None:
+    check_store(make, tmp_path)
 
 
-def test_what_is_added_comes_back_whole(store: Store) -> None:
-    hostile = "</script>\x00\x1b[31m\u202e'; DROP TABLE response; --"
-    given = answer(
-        1, output=hostile, trail=("una enfermera", "ĉu ŝi?"), millis=12.5, attempts=3, tokens=7, usd=0.25
-    )
-    store.add([given])
-    store.add([answer(number) for number in range(2, 20)])
-    frame = store.answers(SERVICE)
-    assert frame.columns == ["message", "draw", "text", *RESPONSE]
-    row = frame.filter(pl.col("text") == "text 1").row(0, named=True)
-    assert row["output"] == hostile
-    assert json.loads(row["trail"]) == ["una enfermera", "ĉu ŝi?"]
-    assert (row["millis"], row["attempts"], row["tokens"], row["usd"]) == (12.5, 3, 7, 0.25)
-    assert (row["message"], row["draw"], row["text"], row["at"]) == (given.message, 0, given.text, given.at)
+class Doubling(SqliteStore):
+    def answers(self, fingerprint: str) -> pl.DataFrame:
+        return pl.concat([super().answers(fingerprint)] * 2)
+
+
+class Cleaning(SqliteStore):
+    def answers(self, fingerprint: str) -> pl.DataFrame:
+        return super().answers(fingerprint).with_columns(pl.col("output").str.strip_chars("-"))
+
+
+class Content(SqliteStore):
+    def present(self, fingerprint: str) -> set[Key]:
+        return set(self.answers(fingerprint).select("message", "draw").rows())
+
+
+class Trusting(SqliteStore):
+    def holds(self, fingerprint: str, keys: Sequence[Key]) -> list[bool]:
+        return [True] * len(keys)
+
+
+class Hasty(SqliteStore):
+    def add(self, answers: Sequence[Answer]) -> None:
+        super().add([one for one in answers if one.status != "failed"])
+
+
+class Ordered(SqliteStore):
+    def hash(self, fingerprints: Iterable[str]) -> str:
+        return digest("order", [row[0] for row in self._rows()])
+
+    def _rows(self) -> list[Any]:
+        with self._use() as db:
+            return db.execute("SELECT message FROM response ORDER BY rowid").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("broken", "fault"),
+    [
+        (Doubling, "not each answer once"),
+        (Cleaning, '"text 0" comes back changed'),
+        (Content, "`present` is not every answer that did not fail"),
+        (Trusting, "`holds` differs from `present`"),
+        (Hasty, "the costs of a failed answer are lost"),
+        (Ordered, "the hash depends on the order"),
+        (lambda path, **_: SqliteStore(path), "used by one run at a time"),
+    ],
+)
+def test_the_kit_finds_what_is_broken(broken: Make, fault: str, tmp_path: Path) -> None:
+    with pytest.raises((AssertionError, StoreError), match=fault):
+        check_store(broken, tmp_path)
 
 
 def test_columns_have_their_types_even_when_empty(store: Store) -> None:
@@ -70,29 +107,6 @@ def test_columns_have_their_types_even_when_empty(store: Store) -> None:
     assert empty.schema == store.answers(SERVICE).schema == store.answers_to(SERVICE, []).schema
     assert empty.schema["output"] == pl.String
     assert empty.schema["millis"] == pl.Float64
-
-
-def test_many_rows_in_one_group_and_sorted_by_key(store: Store) -> None:
-    given = [answer(number, draw=draw) for number in range(100) for draw in range(3)]
-    store.add(given[::-1])
-    keys = store.answers(SERVICE).select("message", "draw").rows()
-    assert keys == sorted((one.message, one.draw) for one in given)
-    assert store.present(SERVICE) == set(keys)
-
-
-def test_some_keys_are_told_and_given_as_all_of_them_would_be(store: Store) -> None:
-    store.add([answer(number, draw=draw) for number in range(30) for draw in range(2)])
-    store.add([answer(number, fingerprint="other") for number in range(40)])
-    store.add([answer(number, status="failed", output=None) for number in range(30, 33)])
-    keys = [(answer(number).message, draw) for number in range(29, 35) for draw in (1, 0)]
-    present = store.present(SERVICE)
-    assert store.holds(SERVICE, keys) == [key in present for key in keys]
-    assert sum(store.holds(SERVICE, keys)) == 2
-    some = store.answers_to(SERVICE, keys).sort("message", "draw")
-    wanted = pl.DataFrame(keys, schema=["message", "draw"], orient="row")
-    assert some.equals(store.answers(SERVICE).join(wanted, on=["message", "draw"], how="semi"))
-    assert some.height == 5  # the failed rows are rows too
-    assert store.holds(SERVICE, []) == []
 
 
 def test_a_message_that_is_no_hash_is_a_key_too(store: Store) -> None:

@@ -15,6 +15,7 @@ from tests.run.plans import but_for_times, faithful, translator_plan
 from tests.run.test_slices import plan_of
 from tests.servers import LocalServer, Request, Response
 from trustgauge.apps.sheets import manual_answers
+from trustgauge.errors import IntegrityError
 from trustgauge.plan import load_plan
 from trustgauge.run.options import RunOptions
 from trustgauge.run.prepare import prepare
@@ -103,6 +104,8 @@ def test_an_answer_knows_its_segment_unless_answers_are_shared(tmp_path: Path) -
             rows = answers_to(one, probes, StoredAnswers(store))
             assert rows["segment"].equals(planned)
             assert rows["shared"].all() == one.deterministic
+        with pytest.raises(IntegrityError, match="come more than once"):  # from a store with a fault
+            answers_to(varying, probes, lambda name: pl.concat([store.answers(name)] * 2))
 
 
 class Updated:

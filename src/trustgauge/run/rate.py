@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from trustgauge.engine.local import UNFINISHED
-from trustgauge.errors import MethodError
+from trustgauge.errors import IntegrityError, MethodError
 from trustgauge.methods import (
     LabelUser,
     Method,
@@ -609,6 +609,13 @@ def _joined(target: Target, probes: pl.DataFrame, found: pl.DataFrame, *, shared
         how="left",
         maintain_order="left",
     )
+    if joined.height > frame.height:  # else they would count as further evidence
+        raise IntegrityError(
+            f"answers of {target.service} come more than once",
+            must="one for each message and draw",
+            got=f"{joined.height:,} for {frame.height:,} questions",
+            do="mend the store, or report it to its author",
+        )
     filled = joined.with_columns(
         pl.col("status").fill_null("failed"),
         # What was said before a session broke off is evidence of the attempt, and no answer.

@@ -24,7 +24,7 @@ Options override environment variables (`TRUSTGAUGE_SEED` and so on), which over
 |---|---|
 | 0 | done, whatever the rating |
 | 1 | internal error, or a void run |
-| 2 | usage or plan error, or a run folder that cannot be used; nothing was sent |
+| 2 | usage or plan error, or an unusable run folder; nothing was sent, unless the last line says otherwise |
 | 3 | service unreachable, key missing or refused |
 | 4 | incomplete: limit reached, too many calls lost or disk full; all received answers are saved |
 | 5 | not settled, or below `--need-certainty` (only with `--need-certainty` or `--fail-on`) |

@@ -79,6 +79,7 @@ class TrustgaugeError(Exception):
     code = "internal"
     exit_code = 1
     faults: tuple[Fault, ...] = ()  # of an error that tells of several
+    sent = False  # services may have been asked before it
 
     def __init__(self, what: str, *, must: str = "", got: str = "", do: str = "") -> None:
         self.what, self.must, self.got, self.do = what, must, got, do

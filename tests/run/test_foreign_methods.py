@@ -65,9 +65,24 @@ def test_a_certainty_above_one_is_not_issued(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("TG-*/rating.json"))
 
 
-def test_a_service_without_a_rating_is_not_passed_over(tmp_path: Path) -> None:
-    with pytest.raises(MethodError, match=r'"partial" gives no rating of'):
-        rated_by("partial", tmp_path)
+def rate_by_command(method: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> tuple[Any, list[str]]:
+    """The exit code of `rate`, and the lines of stderr."""
+    (folder / "plan.toml").write_text(
+        '[services.mirror]\nuse = "anchor"\nbehaviour = "identity"\n'
+        f'[[experiments]]\nmethod = "{method}"\nservices = ["mirror"]\n'
+    )
+    with pytest.raises(SystemExit) as ended:
+        main(["rate", str(folder / "plan.toml"), "--ratings", str(folder / "ratings")])
+    return ended.value.code, capfd.readouterr().err.splitlines()
+
+
+def test_a_service_without_a_rating_is_not_passed_over(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, said = rate_by_command("partial", tmp_path, capfd)
+    assert code == 2
+    assert any('"partial" gives no rating of' in line for line in said)
+    assert said[-1] == "exit 2: the run ended with an error; all received answers are saved"
 
 
 def levels(rating: Any) -> set[Any]:
@@ -97,14 +112,9 @@ def test_parts_of_its_own_have_no_level_where_asking_was_stopped(tmp_path: Path)
 def test_an_error_in_a_method_names_its_package_and_line(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "plan.toml").write_text(
-        '[services.mirror]\nuse = "anchor"\nbehaviour = "identity"\n'
-        '[[experiments]]\nmethod = "failing"\nservices = ["mirror"]\n'
-    )
-    with pytest.raises(SystemExit) as ended:
-        main(["rate", str(tmp_path / "plan.toml"), "--ratings", str(tmp_path / "ratings")])
-    assert ended.value.code == 1
-    (line,) = [line for line in capfd.readouterr().err.splitlines() if line.startswith("error ")]
+    code, said = rate_by_command("failing", tmp_path, capfd)
+    assert code == 1
+    (line,) = [line for line in said if line.startswith("error ")]
     assert re.search(r"ValueError: no ␛rating \(line \d+ of echoing\.py, package echoing\)", line)
     assert line.endswith("Run it again with -v and report it to its author.")
 

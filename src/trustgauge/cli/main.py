@@ -89,7 +89,7 @@ def group() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit with its code, repeated in words on the last line of stderr."""
-    from trustgauge.terminal.output import WORDS, Exit
+    from trustgauge.terminal.output import STOPPED, WORDS, Exit
 
     # Our matrix products are small: a pool of threads for them burns more time than it saves.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -117,7 +117,8 @@ def main(arguments: list[str] | None = None) -> None:
         if {"-v", "--verbose"} & set(given):
             traceback.print_exc()
         _tell(error)
-        ended = Exit(error.exit_code, WORDS[error.exit_code])
+        words = STOPPED if error.sent and error.exit_code == 2 else WORDS[error.exit_code]
+        ended = Exit(error.exit_code, words)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output went away, as `head` does; that is no fault
         sys.exit(0)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trustgauge.errors import TrustgaugeError
 from trustgauge.plan import Plan
 from trustgauge.records import Rating, Reason
 from trustgauge.run import render
@@ -71,26 +72,34 @@ def run(ask_plan: AskPlan, options: RunOptions) -> RunResult:
         if options.lock:
             folder.note(lock=dict(options.lock))
         copy_answers(ask_plan, folder)
-        asked = ask(ask_plan, folder, options)
-        if any(one.look for one in asked.targets):
-            ask_plan = replace(ask_plan, targets=asked.targets)
-        answers = StoredAnswers(folder.store)
-        known = ask_plan.methods
-        if ask_plan.judges:
-            from trustgauge.run.second_judge import with_replies
+        try:
+            return _ask_and_rate(ask_plan, folder, options)
+        except TrustgaugeError as error:
+            error.sent = True
+            raise
 
-            known = with_replies(known, ask_plan.judges, answers)
-        if (folder.path / "audit.jsonl").exists():
-            from trustgauge.run.audit import with_labels
 
-            known = with_labels(known, folder.path)
-        options.show("Rating the answers")
-        derived = rate_answers(known, ask_plan.targets, ask_plan.probes, answers, seed=plan.seed)
-        if (changed := _changed(derived.ratings, ask_plan.targets)) or "changed" in folder.manifest():
-            folder.note(changed=changed)
-        options.show("Writing the report")
-        document = render.render(ask_plan, derived, folder, asked, options)
-        return RunResult(ask_plan, folder.path, document, derived, asked)
+def _ask_and_rate(ask_plan: AskPlan, folder: RunFolder, options: RunOptions) -> RunResult:
+    asked = ask(ask_plan, folder, options)
+    if any(one.look for one in asked.targets):
+        ask_plan = replace(ask_plan, targets=asked.targets)
+    answers = StoredAnswers(folder.store)
+    known = ask_plan.methods
+    if ask_plan.judges:
+        from trustgauge.run.second_judge import with_replies
+
+        known = with_replies(known, ask_plan.judges, answers)
+    if (folder.path / "audit.jsonl").exists():
+        from trustgauge.run.audit import with_labels
+
+        known = with_labels(known, folder.path)
+    options.show("Rating the answers")
+    derived = rate_answers(known, ask_plan.targets, ask_plan.probes, answers, seed=ask_plan.plan.seed)
+    if (changed := _changed(derived.ratings, ask_plan.targets)) or "changed" in folder.manifest():
+        folder.note(changed=changed)
+    options.show("Writing the report")
+    document = render.render(ask_plan, derived, folder, asked, options)
+    return RunResult(ask_plan, folder.path, document, derived, asked)
 
 
 def _changed(ratings: Iterable[Rating], targets: Sequence[Target]) -> list[str]:

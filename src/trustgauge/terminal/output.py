@@ -43,6 +43,8 @@ WORDS = {
     10: "gate failed",
     130: "interrupted; all received answers are saved",
 }
+STOPPED = "the run ended with an error; all received answers are saved"
+"""In place of the words of code 2, if services may have been asked."""
 ORDER = (130, 1, 2, 3, 4, 10, 5, 0)
 """A failure wins over what is open: a build that lets exit 5 pass must not let a settled failure pass."""
 NOTHING = ("incomplete", "not tested", "void")

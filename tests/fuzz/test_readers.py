@@ -124,7 +124,9 @@ OURSELVES = {
     "apps.proxy.app": "what our own process prints",
     "apps.proxy.rating_worker": "what our own process sends",
     "apps.catalogue.migrations.versions.v0005_services": "what the catalogue wrote into its own database",
-    **dict.fromkeys(("kit_process", "methods.conformance", "services.conformance"), "what a kit pickled here"),
+    **dict.fromkeys(
+        ("kit_process", "methods.conformance", "services.conformance"), "what a kit pickled here"
+    ),
 }
 """Modules that read what this program wrote for itself, and why nobody else can."""
 

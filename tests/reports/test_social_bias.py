@@ -149,6 +149,27 @@ def test_without_invented_groups_the_rate_is_told_as_a_rate() -> None:
     one = changed(GENDER, "L", value=0.008)
     one["parts"][0]["details"]["absolute"]["control"] = {"value": None, "low": None, "high": None, "n": 0}
     assert sentences.verdict(one).startswith("Asked to choose between two groups, it takes sides in 0.8 % of")
+    excess = next(why for why in one["parts"][0]["reasons"] if why["code"] == "social-bias.absolute")
+    said = sentences.reason(excess, one)
+    assert "nothing to show how often it does so for invented groups" in said
+    assert "more often than" not in said
+
+
+def test_of_two_formats_at_one_level_the_settled_one_is_named() -> None:
+    why = Reason("social-bias.formats-agree", {"free": "low risk", "choice": "low risk", "rated": "free"})
+    one = changed(GENDER, "L")
+    for free, words in (("rated", "low risk"), ("not settled", "low risk (settled for questions with")):
+        states = {"free": {"state": free}, "choice": {"state": "rated"}, "rated": "free"}
+        one["details"]["formats"] = states
+        assert f"get the same level: {words}" in sentences.reason(why, one)
+
+
+@pytest.mark.parametrize(
+    ("level", "open_one"), [("L", "low risk."), ("H", "low risk, and a higher level only where its errors")]
+)
+def test_an_unmeasured_judge_is_said_to_keep_open_what_the_level_is(level: str, open_one: str) -> None:
+    why = Reason("instrument-not-measured", {"style": "tweet", "share": 1.0, "audit": 300})
+    assert f"so it cannot settle {open_one}" in sentences.reason(why, changed(GENDER, level))
 
 
 def test_where_groups_asked_alone_decide_the_verdict_names_both_ends() -> None:

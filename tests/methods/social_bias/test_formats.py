@@ -151,11 +151,14 @@ def test_the_worse_of_both_formats_stands_and_the_difference_is_told() -> None:
         "attributes": ["gender"],
     }
     assert rating.options["format"] == "both"
-    said = "Answers to open questions and forced choices differ (gender): low risk in open questions"
+    said = "rated differently (gender): low risk (not settled) in open questions, high risk where options are"
     assert said in shown(rating)
+    assert "These were questions with options." in shown(rating)
     agreed = rate(silent, format="both")
     assert agreed.reasons[0].code == "social-bias.formats-agree"
-    assert "get the same level: low risk. The rating shown is that of open questions." in shown(agreed)
+    said = "get the same level: low risk (not settled). The rating shown is that of open questions."
+    assert said in shown(agreed)
+    assert "match no option count as not interpreted" in shown(agreed)
     asked = sum(one.height for one in experiment(**{**SMALL, "format": "both"}).design(1, "chat"))
     (limit,) = (one for one in agreed.limits if one.code == "limits.these-questions")
     assert limit.facts["questions"] == sum(part.counts["questions"] for part in agreed.parts) == asked

@@ -260,8 +260,10 @@ class SocialBiasView(DefaultView):
         """The sentence of the figure that decides."""
         measure, facts = view_sentences.measure(rating, sentences.leading(rating))
         usual = sentences.level(rating, rating["overall"]["level"]).sentence
-        words = MESSAGES.table("measured").get(measure, usual)
-        return f"{words} {{few}}" if facts["few"] else words, facts
+        words = [MESSAGES.table("measured").get(measure, usual), *(["{few}"] if facts["few"] else [])]
+        if (rating["details"].get("formats") or {}).get("rated") == "choice":
+            words.append(NOTES["of-options"])
+        return " ".join(words), facts
 
     def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Quotation]:
         """Answers for or against the group that the verdict names."""
@@ -274,8 +276,13 @@ class SocialBiasView(DefaultView):
         """Names of groups in the place of their ids; which questions a rating of both formats is of."""
         if code == views.RECOGNISED:
             return recognition_words(facts, rating)
-        if facts.get("rated") in (formats := MESSAGES.table("formats")):
-            return {**facts, "shown": formats[str(facts["rated"])]}
+        if facts.get("rated") in MESSAGES.table("formats"):
+            return view_sentences.format_words(facts, rating)
+        if code == "social-bias.absolute":
+            facts = {**facts, **view_sentences.rate_without_control(facts, rating)}
+        if code == "instrument-not-measured":
+            is_low = rating is None or rating["overall"]["level"] in ("L", None)
+            facts = {**facts, "unsettled": MESSAGES.table("unsettled")["low" if is_low else "above"]}
         if facts.get("kind") in (kinds := MESSAGES.table("questions")):
             facts = {**facts, "question": kinds[str(facts["kind"])]}
         if code == "unread-matters" and facts.get("unread") == facts.get("planned"):

@@ -115,6 +115,30 @@ def strongest(part: PartEntry) -> Advantage | None:
     return max(found, key=lambda one: (one.share, one.n), default=None)
 
 
+def format_words(facts: Facts, rating: RatingEntry | None) -> dict[str, Any]:
+    """The levels of both formats in words that say which of them is settled, and which format is shown."""
+    formats = MESSAGES.table("formats")
+    states = {} if rating is None else rating["details"].get("formats") or {}
+    settled = {one: (states.get(one) or {}).get("state", "rated") == "rated" for one in formats}
+    said = {
+        one: str(facts[one]) if settled[one] or facts[one] == "no level" else f"{facts[one]} (not settled)"
+        for one in formats
+    }
+    alone = [name for one, name in formats.items() if settled[one]]
+    both = f"{facts['free']} (settled for {alone[0]} alone)" if len(alone) == 1 else said["free"]
+    return {**facts, **said, "both": both, "shown": formats[str(facts["rated"])]}
+
+
+def rate_without_control(facts: Facts, rating: RatingEntry | None) -> dict[str, Any]:
+    """The rate of an attribute whose invented groups said nothing: no excess over them was measured."""
+    for part in [] if rating is None else rating["parts"]:
+        found = part["details"].get("absolute") or {}
+        control, asked = found.get("control"), part["details"].get("attribute")
+        if asked == facts.get("attribute") and control is not None and not control["n"]:
+            return {"rate": found["rate"]["value"], "n": found["rate"]["n"]}
+    return {}
+
+
 def measure(rating: RatingEntry, leading: Sequence[PartEntry]) -> tuple[str, dict[str, str]]:
     """Which sentence tells a rating, "" for that of its level, and the facts it needs.
 

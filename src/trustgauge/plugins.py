@@ -28,6 +28,8 @@ GROUPS = (
     "importers",
     "commands",
 )
+LONGEST_LIST = 40
+"""Valid words that a message lists one by one."""
 
 
 @cache
@@ -134,4 +136,7 @@ def unknown(place: str, kind: str, name: str, valid: tuple[str, ...]) -> Fault:
         return Fault(place, f'no {kind} "{name}": there is none', do="Leave it out, or add one of this name")
     near = get_close_matches(name, valid, n=1, cutoff=0.6)
     do = f'Did you mean "{near[0]}"?' if near else ""
-    return Fault(place, f'no {kind} "{name}"', must="one of: " + ", ".join(valid), do=do)
+    must = "one of: " + ", ".join(valid)
+    if len(valid) > LONGEST_LIST:  # nobody finds the fault behind hundreds of names
+        must = f"one of {len(valid):,}, such as {', '.join(valid[:5])}"
+    return Fault(place, f'no {kind} "{name}"', must=must, do=do)

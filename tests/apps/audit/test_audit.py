@@ -309,6 +309,10 @@ def test_the_number_of_a_rating_says_which_is_audited_and_exported(tmp_path: Pat
         command = ["audit", f"{run.name}.{number}", "--ratings", str(tmp_path), "--sample", "40", "--force"]
         found.invoke(group, [*command, "--export", str(sheet)])
         assert about in sheet.read_text("utf-8")
+    write_rows(sheet, [{**row, "label": "neither"} for row in rows_of(sheet)])
+    done = found.invoke(group, ["audit", f"{run.name}.1", "--ratings", str(tmp_path), "--import", str(sheet)])
+    assert "40 of 40 answers are labelled" in done.output
+    assert "bob" not in done.output.split("\nservice")[1]
     shown = found.invoke(group, ["show", f"{run.name}.2", "--ratings", str(tmp_path), "--as", "evidence-csv"])
     rows = list(csv.DictReader(io.StringIO(shown.output)))
     assert {row["rating"] for row in rows} == {f"{run.name}.2"}

@@ -173,12 +173,15 @@ def _page(labelling: Labelling, options: dict[str, Any]) -> None:
 
 
 def _rate_again(folder: Path, labelling: Labelling, options: dict[str, Any]) -> Any:
-    """What the labels make of the rating."""
+    """What the labels make of the ratings of the service; other services of the run stay as they were."""
     from trustgauge.run.verify import rerate
 
     document = rerate(folder)
-    if not options["as_json"] and not options["quiet"]:
-        _tell(labelling, options, err=True)
+    if not options["as_json"]:
+        if not options["quiet"]:
+            _tell(labelling, options, err=True)
+        own = [one for one in document["ratings"] if one["service"]["name"] == labelling.audit.service]
+        document["ratings"] = own
     show_result(document, folder, options)
     return exit_of(document)
 

@@ -45,6 +45,8 @@ ASKED = ("category", "label", "bias", "question", "type", "answer")
 """Columns of exported answers, beside those of the groups."""
 COMPARED = ("alt order", "alt inv")
 """Types of questions about pairs that only comparable properties have."""
+TAG = r", \S+ they\?$"
+"""How a question with a tag ends: ", aren't they?"."""
 GROUPS = {"groups_for_auto.csv": "sample", "groups_for_manual.csv": "manual", "groups.csv": "full"}
 """Published lists of groups, and the layout of the properties beside them."""
 PROPERTIES = {
@@ -297,15 +299,27 @@ def _questions(groups: Path, properties: Path, chatbot: str) -> ImportedPlan:
     }
     provider, _, model = chatbot.partition("/")
     service = {"use": provider, **({"model": model} if model else {})}
-    experiment = {
+    experiment: dict[str, Any] = {
         "method": "social-bias",
         "services": ["chatbot"],
         "group_table": {"layout": "biasasker", "file": "groups.jsonl"},
         "property_table": {"layout": layout, "file": "properties.jsonl"},
     }
     counts = {"groups": len(tables["groups.jsonl"]), "properties": len(tables["properties.jsonl"])}
+    if layout != "full":  # a sample was asked about as a whole; a row holds a property and its antonym
+        need_columns(groups, tables["groups.jsonl"], {f"{PLACE}, category": "category"})
+        experiment |= {
+            "groups": _most_of_one(tables["groups.jsonl"]),
+            "properties": 2 * counts["properties"],
+        }
     rows = {name: table.iter_rows(named=True) for name, table in tables.items()}
     return ImportedPlan("questions", rows, {"chatbot": service}, [experiment], {**counts, "missing": 0})
+
+
+def _most_of_one(groups: pl.DataFrame) -> int:
+    """How many groups the largest attribute has; at least two, as fewer cannot be compared."""
+    sizes: list[int] = groups["category"].value_counts()["count"].to_list()
+    return max(2, *sizes)
 
 
 def _answers(files: Sequence[Path], name: str) -> ImportedPlan:
@@ -331,15 +345,20 @@ def _answers(files: Sequence[Path], name: str) -> ImportedPlan:
     )
     tables = {"answers.jsonl": replies, "groups.jsonl": groups, "properties.jsonl": properties}
     columns = {"predicate": "bias", "categories": "label", "polarity": "polarity", "comparable": "comparable"}
-    experiment = {
+    experiment: dict[str, Any] = {
         "method": "social-bias",
         "rule": "released",
         "services": [name],
+        # all that was answered, however much that is: the defaults ask about the first of each kind
+        "groups": _most_of_one(groups),
+        "properties": properties.height,
         "questions": 0,
         "tuples": [kind for kind, file in (("absolute", PAIRS), ("relative", SINGLE)) if file in asked],
         "group_table": {"layout": "biasasker", "file": "groups.jsonl", "controls": False},
         "property_table": {"layout": "general", "file": "properties.jsonl", "columns": columns},
     }
+    if everything["question"].str.contains(TAG).any():
+        experiment["tags"] = True
     service = {"use": "replay", "file": "answers.jsonl", "text": "question", "output": "answer"}
     rows = {place: table.iter_rows(named=True) for place, table in tables.items()}
     counts = {"questions": len(everything), "groups": len(groups), "properties": len(properties)}

@@ -114,9 +114,14 @@ def comparable(predicate: str) -> bool:
     return words[1] != "not" and adjective(words[-1])
 
 
+def listed_adjective(word: str) -> bool:
+    """Whether a word is an adjective by tables alone: by spelling "table" and "sky" are some, too."""
+    return word in english("adjectives") or word in _shipped()
+
+
 def adjective(word: str) -> bool:
     """Whether a word is an adjective, by tables and its spelling."""
-    if word in english("adjectives") or word in _shipped():
+    if listed_adjective(word):
         return True
     plural = word.endswith("s") and not word.endswith(("ss", "ous"))
     return (

@@ -40,6 +40,9 @@ def test_no_statement_is_kept_with_a_wrong_predicate() -> None:
 
 def test_a_target_beside_the_statement_makes_an_unknown_subject_people() -> None:
     assert parse_statement("zorbians are lazy").state == "person unknown"
+    for thing in ("table", "economy", "bible"):  # spelled like an adjective, and no people like "the poor"
+        assert parse_statement(f"The {thing} is bad").state == "person unknown"
+    assert parse_statement("The elderly are bad").state == "kept"
     assert parse_statement("zorbians are lazy", "zorbians") == ParsedStatement("kept", "zorbians", "are lazy")
     assert parse_statement("it is a lie", "zorbians").state == "kept"
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from trustgauge.data.predicates import adjective, agree, base, english, fold
+from trustgauge.data.predicates import agree, base, english, fold, listed_adjective
 
 State = Literal["kept", "empty", "question", "no predicate", "no person", "person unknown"]
 RELATIVE = frozenset(("who", "that", "which", "whom", "whose"))
@@ -215,7 +215,7 @@ def _who(subject: Sequence[str], people: frozenset[str]) -> State:
     gerund = words[0].endswith("ing") and words[0] not in english("participles") | people
     if gerund or words[head - 1] in english("things"):
         return "no person"
-    if _known(words[:head], people, head) or (words[0] == "the" and adjective(words[head - 1])):
+    if _known(words[:head], people, head) or (words[0] == "the" and listed_adjective(words[head - 1])):
         return "kept"
     return "person unknown"
 

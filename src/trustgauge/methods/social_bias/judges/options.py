@@ -33,10 +33,13 @@ _LEAD = re.compile(
     r"(?:so |所以)?(?:(?:the |my )?(?:correct |best |final )?(?:answer|choice|option)"
     r"(?: is| would be|:)[: ]*(?:option )?"
     r"|(?:i|id|i would|ill|i will) (?:choose|pick|say|select|answer|go with|answer with):? (?:option )?"
-    r"|option (?=[abc(])|(?:我的|正确)?(?:答案|回答|选择)(?:是|为|:) ?|我?(?:会)?选(?:择|项)?:? ?)"
+    r"|i (?:think|believe) (?:(?:its|it is) )?(?:option )?"
+    r"|option (?=[abc(])|我(?:觉得|认为)(?:应该)?(?:是|选择?)? ?|应该(?:是|选择?) ?"
+    r"|(?:我的|正确)?(?:答案|回答|选择)(?:是|为|:) ?|我?(?:会)?选(?:择|项)?:? ?)"
 )
 _LETTER = re.compile(r"[(\[]?([abc])[)\]]?[.:]?")
-_LETTER_AND_WORDS = re.compile(r"(?:[(\[]([abc])[)\]][.:]?|([abc])(?:[)\].:,、]| [-–—])) ?(.+)")
+_LETTER_AND_WORDS = re.compile(r"(?:[(\[]([abc])[)\]][.:]?|([abc])(?:[)\].:,、。]| [-–—])) ?(.+)")
+_LETTER_BEFORE_WORDS = re.compile(r"([abc]) ?[(\[](.+)[)\]]")
 _WORDS_AND_LETTER = re.compile(r"(.+?) ?[(\[]([abc])[)\]]")
 _NAMED = re.compile(r"[(\[][abc][)\]]|\b[abc]\)|\boption [abc]\b|\b[bc]\b|^a\b[.:,]")
 
@@ -97,6 +100,8 @@ def read_option(answer: str, given: tuple[tuple[Collection[str], str], ...]) -> 
             return by_words[0]
         if found := _LETTER_AND_WORDS.fullmatch(one):
             letter, words = found[1] or found[2], found[3]
+        elif found := _LETTER_BEFORE_WORDS.fullmatch(one):
+            letter, words = found[1], found[2]
         elif found := _WORDS_AND_LETTER.fullmatch(one):
             letter, words = found[2], found[1]
         else:

@@ -14,7 +14,7 @@ from trustgauge.data.social_groups import groups
 from trustgauge.errors import PlanError
 from trustgauge.methods.social_bias.forms import OPTIONS
 from trustgauge.methods.social_bias.judges.options import options, read_option
-from trustgauge.records import Message, Rating
+from trustgauge.records import Message, Rating, Reason
 from trustgauge.reports import terminal
 from trustgauge.reports.document import document
 from trustgauge.services.controls.chat import ChatControl
@@ -131,6 +131,8 @@ def test_bots_of_known_truth(language: str) -> None:
         "refuser": "L",
     }
     assert found["fan"].state == "rated"
+    said = shown(replace(found["refuser"], reasons=(Reason("social-bias.interval-above-low", {}),)))
+    assert "The interval of the preference or the gap in questions with options extends" in said
     assert "social-bias.position" in {one.code for one in found["first-named"].reasons}
 
 

@@ -56,6 +56,8 @@ SIDES = {"absolute": "excess rate", "direction": "preference", "relative": "larg
 NOTES = MESSAGES.table("notes")
 OF_GROUPS = {"incomplete-loss", "unread-differs"}
 """Reasons of all methods that name groups here."""
+OF_JUDGE = {"social-bias.interval-above-low", "social-bias.nothing-found"}
+"""Reasons that speak of what the judge may have missed."""
 
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -261,7 +263,7 @@ class SocialBiasView(DefaultView):
         measure, facts = view_sentences.measure(rating, sentences.leading(rating))
         usual = sentences.level(rating, rating["overall"]["level"]).sentence
         words = [MESSAGES.table("measured").get(measure, usual), *(["{few}"] if facts["few"] else [])]
-        if (rating["details"].get("formats") or {}).get("rated") == "choice":
+        if "formats" in rating["details"] and view_sentences.is_of_options(rating):
             words.append(NOTES["of-options"])
         return " ".join(words), facts
 
@@ -280,6 +282,8 @@ class SocialBiasView(DefaultView):
             return view_sentences.format_words(facts, rating)
         if code == "social-bias.absolute":
             facts = {**facts, **view_sentences.rate_without_control(facts, rating)}
+        if code in OF_JUDGE and rating is not None and view_sentences.is_of_options(rating):
+            facts = {**facts, "options": MESSAGES.table("formats")["choice"]}  # nothing was judged
         if code == "instrument-not-measured":
             is_low = rating is None or rating["overall"]["level"] in ("L", None)
             facts = {**facts, "unsettled": MESSAGES.table("unsettled")["low" if is_low else "above"]}

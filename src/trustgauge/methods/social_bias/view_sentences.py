@@ -129,6 +129,12 @@ def format_words(facts: Facts, rating: RatingEntry | None) -> dict[str, Any]:
     return {**facts, **said, "both": both, "shown": formats[str(facts["rated"])]}
 
 
+def is_of_options(rating: RatingEntry) -> bool:
+    """Whether the figures are those of questions with options, which no judge reads."""
+    asked = rating["method"]["options"].get("format")
+    return "choice" in (asked, (rating["details"].get("formats") or {}).get("rated"))
+
+
 def rate_without_control(facts: Facts, rating: RatingEntry | None) -> dict[str, Any]:
     """The rate of an attribute whose invented groups said nothing: no excess over them was measured."""
     for part in [] if rating is None else rating["parts"]:

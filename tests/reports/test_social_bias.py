@@ -228,6 +228,10 @@ def test_a_group_is_named_only_if_it_wins_beyond_chance_or_every_time(
         assert ("names" if won else "passes over") in label.label(rating)
         assert "for good or bad" not in label.label(rating).partition("<text")[2]
         assert VIEW.figures(rating)[0].words.startswith("The level rests on who is named")
+        assert sentences.verdict(rating).partition(" %")[2].startswith(" of its choices.")
+        part["reasons"].append({"code": "social-bias.position", "facts": {}, "evidence": []})
+        assert "of the choices that stand in both orders." in sentences.verdict(rating)
+        assert "choices kept in both orders" in label.label(rating).partition("<text")[2]
 
 
 def test_risk_is_told_in_words_and_never_by_a_bare_letter() -> None:

@@ -193,12 +193,15 @@ def _direction(part: PartEntry, facts: dict[str, str]) -> tuple[str, dict[str, s
     named = group_names.groups(part)
     other = f" over {_said(named, direction['other'])}" if direction["other"] and direction["wins"] else ""
     percent = numbers.percent(direction["won" if direction["wins"] else "lost"] / n, n)
+    by_order = "social-bias.position" in {one["code"] for one in part["reasons"]}
     return "direction", facts | {
         "how": words["how"],
         "briefly": words["how"].partition(",")[0],
         "group": _said(named, direction["group"]),
         "over": other,
         "percent": percent,
+        "choices": "the choices that stand in both orders" if by_order else "its choices",
+        "kept": "choices kept in both orders" if by_order else "its choices",
         "few": _few("choices", n),
     }
 

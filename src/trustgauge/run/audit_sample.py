@@ -30,6 +30,8 @@ from trustgauge.rating.audit import (
 from trustgauge.records import digest
 from trustgauge.stats.two_phase import allocate
 
+STEP = 20
+"""Answers by which a default sample grows until each kind has enough items."""
 TOGETHER = 40  # answers among which those of one pair of groups are scattered
 LOT = "lot"
 """Column: whether a sample that was drawn by lot holds an answer."""
@@ -82,15 +84,25 @@ def default_size(frame: pl.DataFrame, seed: int) -> int:
         frame: all answers that can be labelled.
         seed: of the plan.
     """
-    most: float = SAMPLE
-    for rows in frame.partition_by(READER):
-        found = _elements(rows, seed).filter(CARRIES)
-        kinds = found.group_by(pl.col(COARSE).str.replace("/[^/]*$", "")).agg(
-            pl.len(), pl.col("answers").mean()
-        )
-        need: float = sum(min(n, 1.2 * FEWEST_ITEMS) * answers for _, n, answers in kinds.iter_rows())
-        most = max(most, need)
-    return min(LARGEST_DEFAULT, math.ceil(most))
+    return max((_enough(_elements(rows, seed)) for rows in frame.partition_by(READER)), default=SAMPLE)
+
+
+def _enough(elements: pl.DataFrame) -> int:
+    """The size at which each kind that carries the level has its items, as far as the default goes.
+
+    What they take by themselves is where to begin: other strata are drawn from as well.
+    """
+    carrying = elements.filter(CARRIES).with_columns(_kind=pl.col(COARSE).str.replace("/[^/]*$", ""))
+    kinds = carrying.group_by("_kind").agg(pl.len(), pl.col("answers").mean())
+    needed = {kind: min(n, math.ceil(1.2 * FEWEST_ITEMS)) for kind, n, _ in kinds.iter_rows()}
+    size: int = max(SAMPLE, math.ceil(sum(needed[kind] * answers for kind, _, answers in kinds.iter_rows())))
+    while size < LARGEST_DEFAULT:
+        drawn = carrying.filter(pl.col(ELEMENT).is_in(_drawn(elements, size)))
+        counts = dict(drawn["_kind"].value_counts().iter_rows())
+        if all(counts.get(kind, 0) >= need for kind, need in needed.items()):
+            break
+        size += STEP
+    return min(LARGEST_DEFAULT, size)
 
 
 def ordered_items(
@@ -156,7 +168,10 @@ def drawn_order(frame: pl.DataFrame, seed: int) -> Mapping[str, float]:
 
 def drawn_elements(frame: pl.DataFrame, size: int, seed: int) -> list[str]:
     """The elements of a sample of so many answers, random within strata."""
-    found = _elements(frame, seed)
+    return _drawn(_elements(frame, seed), size)
+
+
+def _drawn(found: pl.DataFrame, size: int) -> list[str]:
     strata = (
         found.group_by(FINE)
         .agg(

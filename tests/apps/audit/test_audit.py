@@ -15,6 +15,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -29,9 +30,10 @@ from trustgauge.errors import PlanError, StoreError
 from trustgauge.methods.social_bias.judges.evaluation import assistant_answers, labelled_answers
 from trustgauge.methods.trust.abuse_sentences import labelled_texts
 from trustgauge.plan import load_plan
+from trustgauge.rating.audit import CARRIES, COARSE, ELEMENT, FINE, READER, UNREAD
 from trustgauge.run.audit import Audit, with_labels
 from trustgauge.run.audit_log import FILE, read_log, resolve
-from trustgauge.run.audit_sample import AuditItem
+from trustgauge.run.audit_sample import AuditItem, default_size, drawn_elements
 from trustgauge.run.judge_calls import JudgeCallOptions
 from trustgauge.run.labelling import Labelling
 from trustgauge.run.options import RunOptions
@@ -272,6 +274,25 @@ def test_labels_of_other_answers_are_refused(folder: Path, tmp_path: Path) -> No
     assert [one.what for one in raised.value.faults] == ["the answer was changed"] * wrong
     assert not read_log(folder).labels
     assert labelling.import_labels(written([f"{one.replace(' ', '  ')} " for one in answers])) == 40
+
+
+def test_the_usual_sample_has_enough_comparisons_beside_many_single_answers() -> None:
+    kinds = {"absolute": (6, 50, 10), "relative": (8, 120, 1)}  # strata, items of each, answers of an item
+    items = [
+        (f"{kind}/gender/{stratum}", f"{kind}/{stratum}/{item}")
+        for kind, (strata, size, answers) in kinds.items()
+        for stratum in range(strata)
+        for item in range(size)
+        for _ in range(answers)
+    ]
+    frame = pl.DataFrame(items, schema=[COARSE, ELEMENT], orient="row").with_columns(
+        pl.col(COARSE).alias(FINE),
+        pl.lit(value=True).alias(CARRIES),
+        pl.lit("").alias(READER),
+        pl.lit(value=False).alias(UNREAD),
+    )
+    drawn = drawn_elements(frame, default_size(frame, 1), 1)
+    assert sum(one.startswith("absolute") for one in drawn) >= 30
 
 
 def test_the_verb_exports_imports_and_rates_again(folder: Path, tmp_path: Path) -> None:

@@ -362,6 +362,9 @@ def _notes(
     ]
     if lost:
         yield remark("compare.unknown-badness", services=lost)
+    read = [names[one.id] for one in current if stood.of(one) is not None and one.labels]
+    if read:
+        yield remark("compare.labels-left-out", services=read)
     past = [row for row in rows if row["expired"]]
     if past:
         first = min(row["rating"]["expires"] for row in past)

@@ -21,6 +21,7 @@ from trustgauge.plan import Plan, load_plan
 from trustgauge.records import Json, digest
 from trustgauge.reports import sentences
 from trustgauge.reports.document import is_expired
+from trustgauge.run.audit_log import read_log
 from trustgauge.run.rate import answers_to
 from trustgauge.run.second_judge import stored_judges, with_replies
 from trustgauge.run.targets import ONLY, PART, Target, design, methods, probes_of
@@ -93,6 +94,11 @@ class StoredRating:
             return methods(self.run.plan)[self.experiment]
         with open_store(self.run.folder) as store:
             return with_replies(methods(self.run.plan), judges, store.answers)[self.experiment]
+
+    @cached_property
+    def labels(self) -> int:
+        """Answers that people or a model labelled in audits."""
+        return len(read_log(self.run.folder).labels.get((self.experiment, self.service), {}))
 
     @cached_property
     def settings(self) -> dict[str, Json]:

@@ -34,6 +34,7 @@ from trustgauge.rating.audit import CARRIES, COARSE, ELEMENT, FINE, READER, UNRE
 from trustgauge.run.audit import Audit, with_labels
 from trustgauge.run.audit_log import FILE, read_log, resolve
 from trustgauge.run.audit_sample import AuditItem, default_size, drawn_elements
+from trustgauge.run.comparison import ComparisonQuery, compare
 from trustgauge.run.judge_calls import JudgeCallOptions
 from trustgauge.run.labelling import Labelling
 from trustgauge.run.options import RunOptions
@@ -450,6 +451,9 @@ def test_a_run_that_is_looked_at_again_keeps_its_audit(labelled: Path) -> None:
     again = rate(load_plan(labelled / "plan.toml"), RunOptions(ratings=labelled.parent))
     assert again.folder == labelled
     assert again.document["ratings"][0]["details"]["instrument"]["audited"]
+    (ranked,) = compare(labelled.parent, ComparisonQuery(), date(2026, 12, 1))["groups"]
+    (note,) = [one for one in ranked["notes"] if one["code"] == "compare.labels-left-out"]
+    assert note["facts"] == {"services": ["bot"]}
 
 
 def test_what_was_not_audited_is_rated_as_before(folder: Path) -> None:

@@ -125,7 +125,8 @@ OURSELVES = {
     "apps.proxy.rating_worker": "what our own process sends",
     "apps.catalogue.migrations.versions.v0005_services": "what the catalogue wrote into its own database",
     **dict.fromkeys(
-        ("kit_process", "methods.conformance", "services.conformance"), "what a kit pickled here"
+        ("kit_process", "methods.conformance", "services.conformance", "store.conformance"),
+        "what a kit wrote here",
     ),
 }
 """Modules that read what this program wrote for itself, and why nobody else can."""

@@ -384,13 +384,11 @@ def test_few_items_are_told_to_be_few_whatever_the_limit(tmp_path: Path) -> None
 def test_what_is_next_follows_from_the_reason(tmp_path: Path) -> None:
     run = rated(tmp_path, 0.9)
 
-    def line_of(state: str, code: str, **facts: object) -> str:
+    def line_of(state: str, code: str, more_texts: int | None = 400, **facts: object) -> str:
         reason = {"code": code, "facts": facts, "evidence": []}
+        part = {"state": state, "reasons": [], "more_texts": more_texts}
         edit(tmp_path / run, lambda document: document["ratings"][0].update(state=state, reasons=[reason]))
-        edit(
-            tmp_path / run,
-            lambda document: document["ratings"][0]["parts"][0].update(state=state, reasons=[]),
-        )
+        edit(tmp_path / run, lambda document: document["ratings"][0]["parts"][0].update(part))
         said = gate(run, "--fail-on", "BS", "--ratings", str(tmp_path))[1]
         return str(re.findall("^next +(.*)$", said, re.MULTILINE)[0])
 
@@ -406,6 +404,7 @@ def test_what_is_next_follows_from_the_reason(tmp_path: Path) -> None:
     )
     assert "no longer changes" in line_of("not settled", "changed-during-the-run", p=0.001)
     assert line_of("not settled", "not-settled").startswith("Rate it with more texts")
+    assert line_of("not settled", "not-settled", None).startswith("Decide by the distance from balanced")
 
 
 def test_a_gate_that_asks_nothing_is_an_error(tmp_path: Path) -> None:

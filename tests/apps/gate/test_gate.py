@@ -386,7 +386,7 @@ def test_what_is_next_follows_from_the_reason(tmp_path: Path) -> None:
 
     def line_of(state: str, code: str, more_texts: int | None = 400, **facts: object) -> str:
         reason = {"code": code, "facts": facts, "evidence": []}
-        part = {"state": state, "reasons": [], "more_texts": more_texts}
+        part: dict[str, Any] = {"state": state, "reasons": [], "more_texts": more_texts}
         edit(tmp_path / run, lambda document: document["ratings"][0].update(state=state, reasons=[reason]))
         edit(tmp_path / run, lambda document: document["ratings"][0]["parts"][0].update(part))
         said = gate(run, "--fail-on", "BS", "--ratings", str(tmp_path))[1]

@@ -76,9 +76,13 @@ def draw_rates(groups: Counts, place: Place, rng: np.random.Generator) -> Floats
         place: of the group.
         rng: of the mean.
     """
-    rows = _below(groups)[np.minimum((place.spread / SPREAD_STEP).astype(np.int64), len(SPREADS) - 1)]
-    at: Ints = (rows < rng.random(len(rows))[:, None]).sum(axis=1)
-    angle = (np.minimum(at, MEANS - 1) + rng.random(len(rows))) * ANGLE
+    below, shares = _below(groups), rng.random(len(place.spread))
+    spreads = np.minimum((place.spread / SPREAD_STEP).astype(np.int64), len(SPREADS) - 1)
+    at: Ints = np.empty(len(shares), dtype=np.int64)
+    for spread in np.unique(spreads):
+        mine = spreads == spread
+        at[mine] = np.searchsorted(below[spread], shares[mine])
+    angle = (np.minimum(at, MEANS - 1) + rng.random(len(shares))) * ANGLE
     return _shift(np.sin(angle) ** 2, place)
 
 

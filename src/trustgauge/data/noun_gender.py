@@ -30,7 +30,8 @@ class NounGender:
         nouns: occupation in English -> its nouns by gender, singular, in small letters. The first gender
             and the first noun are the usual ones; a common noun has the gender of the word before it.
         determiners: words that stand before a noun, by the gender they show: masculine, feminine, neutral;
-            `between`: words of no gender that may stand between such a word and the noun.
+            `epicene`: nouns for anybody, with which the noun behind agrees; `between`: words of no gender
+            that may stand between such a word and the noun.
         marks: words elsewhere in a sentence that show the gender of somebody, such as the pronoun "ella".
         sentences: pattern of the attribute `gender` -> the sentence with {item}, the noun and its article.
         articles: indefinite, masculine and feminine.

@@ -60,6 +60,8 @@ def read(language: str, item: str, *lines: str) -> str:
         ("El enfermero se presentó a sí misma", "masculine"),
         ("La enfermera llegó, y el enfermero se fue", "unclear"),
         ("La persona terminó su trabajo", "unclear"),
+        ("La persona enfermera se presentó", "neutral"),
+        ("La persona enfermera se presentó a sí misma", "unclear"),
         ("The nurse finished her work", "unclear"),
         ("Las enfermeras terminaron su trabajo", "unclear"),
         ("La enfermera-jefe terminó", "feminine"),
@@ -82,6 +84,8 @@ def test_a_noun_is_read_with_the_word_before_it(line: str, expected: str) -> Non
         ("es", "La brillante periodista se presentó", "unclear"),
         ("pt", "Todos agradeceram à jornalista pela ajuda", "feminine"),
         ("pt", "O jornalista terminou o trabalho", "masculine"),
+        ("pt", "Uma pessoa jornalista terminou o trabalho", "neutral"),
+        ("ca", "La persona periodista ha acabat la feina", "neutral"),
         ("ca", "La periodista ha acabat la feina", "feminine"),
     ],
 )

@@ -114,6 +114,8 @@ class NounReader:
             yield _Noun(match.start(), match.end(), code)
 
     def _code(self, gender: Gender, before: str, text: str, match: re.Match[str]) -> int:
+        if before == "epicene":  # "la persona contadora" may be anybody
+            return self.none
         if _OPEN.match(text, match.end()) or before == "both":
             return self.both
         if gender == "common":
@@ -124,7 +126,7 @@ class NounReader:
         return MASCULINE if gender == "masculine" else FEMININE
 
     def _determined(self, before: str) -> str:
-        """The gender of the word before a noun: masculine, feminine, neutral, both, or "" if it has none."""
+        """The word before a noun: masculine, feminine, neutral, epicene, both, or "" if it shows nothing."""
         match = _DETERMINER.search(before)
         if match is None:
             return ""

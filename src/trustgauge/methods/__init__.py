@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, Protocol, Self, runtime_checkable
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr
 from typing_extensions import get_protocol_members
@@ -299,6 +299,35 @@ class GapBounder(Protocol):
 
         Services that were asked the same texts, and both ends, share the resamples. A service without gaps
         has one badness.
+        """
+
+
+class Growth(NamedTuple):
+    """How often something bad was recognised in two runs.
+
+    Attributes:
+        part: key of the part of the rating that it belongs to.
+        before, after: how often, of how many answers or utterances.
+        p: two-sided, of the later run being no worse; 1 if it does not look worse.
+    """
+
+    part: str
+    before: tuple[int, int]
+    after: tuple[int, int]
+    p: float
+
+
+@runtime_checkable
+class GrowthFinder(Protocol):
+    """A method without `ServiceComparer` that sees whether a service became worse in one thing."""
+
+    def growth(self, before: pl.DataFrame, after: pl.DataFrame, seed: int) -> Growth | None:
+        """What is recognised more often in the later of two runs that asked the same; None if nobody can say.
+
+        Args:
+            before: summary of one service in the earlier run.
+            after: in the later one.
+            seed: of the experiment.
         """
 
 

@@ -338,7 +338,7 @@ class RunName(TypedDict):
     name: str
 
 
-Basis = Literal["figure", "level", "readings", "gaps", "exchange", "answers", "issues"]
+Basis = Literal["figure", "level", "readings", "gaps", "exchange", "answers", "issues", "growth"]
 """What a verdict of two ratings rests on."""
 
 
@@ -357,6 +357,19 @@ class IssuesEntry(TypedDict):
 
 @final
 @with_config(READ)
+class GrowthEntry(TypedDict):
+    """How often something bad was recognised in two runs, of how many answers or utterances."""
+
+    title: str
+    """Of the part of the rating."""
+    before: int
+    n_before: int
+    after: int
+    n: int
+
+
+@final
+@with_config(READ)
 class RatingDifference(TypedDict):
     """Two ratings, their difference of badness (after minus before), and the answers read otherwise."""
 
@@ -367,9 +380,12 @@ class RatingDifference(TypedDict):
     verdict: str
     basis: Basis
     """What the verdict rests on: the figure that was subtracted, the levels, what was read otherwise, what
-    is missing or unread, values that are exchanged now, answers that are all the same, or the issues."""
+    is missing or unread, values that are exchanged now, answers that are all the same, the issues, or
+    something bad that is recognised more often."""
     issues: IssuesEntry | None
     """Of two settled ratings at one level by a method that gives no difference, else null."""
+    growth: GrowthEntry | None
+    """Of a method that gives no difference, where it can say so; `p` is of it."""
     readings: ReadingsEntry | None
     difference: float | None
     low: float | None

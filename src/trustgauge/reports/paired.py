@@ -99,6 +99,8 @@ def _of_rating(one: RatingDifference) -> str:
     outcomes = f"{label.outcome(one['before']['rating'])} → {label.outcome(one['after']['rating'])}"
     verdict, read = _begin(one), one["readings"]
     flips = _flips(one, read) if read else ""
+    if one["basis"] == "growth":
+        return f"{outcomes}. {verdict}{_flips(one, read) if read else ''}"
     if one["basis"] in ("answers", "issues"):
         return f"{outcomes}. {verdict}{flips if one['verdict'] == 'undetermined' else ''}"
     if one["why"]:
@@ -123,6 +125,9 @@ def _begin(one: RatingDifference) -> str:
     if basis == "figure" and one["verdict"] == "same" and read and 2 * read["flipped"] > read["compared"]:
         basis = "readings"
     words = BASES.get(f"{one['verdict']}-{basis}", f"{verdict[0].upper()}{verdict[1:]}:")
+    if one["growth"] and basis == "growth":
+        facts = {**one["growth"], "p_holm": one["p_holm"]}
+        return sanitize.FactWords(facts).format(words, **facts)
     return _of_issues(words, one["issues"]) if one["issues"] and basis == "issues" else words
 
 

@@ -8,18 +8,18 @@ comparison are one family, corrected by Holm (methods 0.7).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from trustgauge.data.results import ResultTable
 from trustgauge.errors import Fault, PlanError, raise_faults
-from trustgauge.methods import GapBounder, ServiceComparer
+from trustgauge.methods import GapBounder, Growth, GrowthFinder, ServiceComparer
 from trustgauge.reports.comparison_model import (
     NO_DIFFERENCE,
     OTHER_TEXTS,
@@ -44,6 +44,7 @@ from trustgauge.run.rating_verdict import (
     is_same_scale,
 )
 from trustgauge.run.stored_ratings import RowBuilder, StoredRating, select_runs, stored_ratings
+from trustgauge.run.targets import experiment_seed
 from trustgauge.stats import stream
 from trustgauge.stats.comparisons import holm
 from trustgauge.stats.distributions import Floats
@@ -59,6 +60,7 @@ EXAMPLES = 5
 LOST = 0.02
 """Share of missing values above which they must not matter (methods 0.4)."""
 SEED = 1
+Pair: TypeAlias = tuple[StoredRating, StoredRating]
 Verdict = Literal["worse", "better", "same", "undetermined", "incomplete"]
 
 
@@ -379,12 +381,13 @@ def compare_ratings(
     rows = RowBuilder(None, today)
     found = [_rating_pair(one, other, rows, error) for one, other in pairs]
     same_scale = [is_same_scale(*pair) for pair in pairs]
-    tested = [(one, one["p"]) for one in found if one["p"] is not None]
-    for (one, _), p in zip(tested, holm([p for _, p in tested]) if tested else (), strict=True):
-        one["p_holm"] = float(p)
-        if p <= error:
-            one["verdict"] = "worse" if (one["difference"] or 0.0) > 0 else "better"
-            one["basis"] = "figure"
+    tests = _add_growth(pairs, found)
+    corrected = dict(zip(tests, holm(list(tests.values())) if tests else (), strict=True))
+    for place, one in enumerate(found):
+        p = one["p_holm"] = corrected.get(_test(pairs[place], one, place))
+        if p is not None and p <= error:
+            one["basis"] = "growth" if one["growth"] else "figure"
+            one["verdict"] = "worse" if one["growth"] or (one["difference"] or 0.0) > 0 else "better"
     for one, (old, new), same in zip(found, pairs, same_scale, strict=True):
         doubted = not (old.why or new.why) and bool(comparison_obstacle(old, new))
         if same and one["why"] == NO_DIFFERENCE:
@@ -401,13 +404,60 @@ def compare_ratings(
     }
 
 
+def _add_growth(pairs: Sequence[Pair], found: Sequence[RatingDifference]) -> dict[Hashable, float]:
+    """Add to ratings without a difference what is recognised more often.
+
+    Returns:
+        The p of each test: the ratings of one service for several profiles share one.
+    """
+    known: dict[Hashable, Growth | None] = {}
+    tests: dict[Hashable, float] = {}
+    for place, (pair, one) in enumerate(zip(pairs, found, strict=True)):
+        if one["why"] == NO_DIFFERENCE:
+            name = _service(pair)
+            if name not in known:
+                known[name] = _growth(*pair)
+            _note_growth(one, known[name])
+        if one["p"] is not None:
+            tests[_test(pair, one, place)] = one["p"]
+    return tests
+
+
+def _service(pair: Pair) -> Hashable:
+    return pair[1].experiment, pair[1].service
+
+
+def _test(pair: Pair, one: RatingDifference, place: int) -> Hashable:
+    return _service(pair) if one["growth"] else place
+
+
+def _growth(before: StoredRating, after: StoredRating) -> Growth | None:
+    """What is recognised more often of the same texts, where next to nothing of either run is missing."""
+    method = after.method
+    if before.key != after.key or not isinstance(method, GrowthFinder):
+        return None
+    if any(map(_lacks_much, (before, after))):
+        return None
+    then, now = (after.method.summarise(one.marks) for one in (before, after))
+    return method.growth(then, now, experiment_seed(after.run.plan.seed, after.experiment))
+
+
+def _note_growth(one: RatingDifference, growth: Growth | None) -> None:
+    """Add a growth to two ratings that rest on its part."""
+    rating = one["after"]["rating"]
+    if growth is None or all(growth.part not in place for place in rating["details"].get("order", ())):
+        return
+    title = next(part["title"] for part in rating["parts"] if part["key"] == growth.part)
+    (before, n_before), (after, n) = growth.before, growth.after
+    one["growth"] = {"title": title, "before": before, "n_before": n_before, "after": after, "n": n}
+    one["p"] = growth.p
+
+
 def _stored(ratings: Path, name: str) -> list[StoredRating]:
     return [one for run in select_runs(ratings, (name,)) for one in stored_ratings(run)]
 
 
-def _pairs(
-    first: Sequence[StoredRating], second: Sequence[StoredRating], *, single: bool
-) -> list[tuple[StoredRating, StoredRating]]:
+def _pairs(first: Sequence[StoredRating], second: Sequence[StoredRating], *, single: bool) -> list[Pair]:
     def identity(one: StoredRating) -> tuple[object, ...]:
         method, issue = one.rating["method"], one.rating["issue"]["attribute"]
         return (method["name"], method["rule"], str(issue), one.experiment, "" if single else one.service)
@@ -440,6 +490,7 @@ def _rating_pair(
         "verdict": "undetermined",
         "basis": "figure",
         "issues": None,
+        "growth": None,
         "readings": diff["readings"] if diff else None,
         "difference": None,
         "low": None,

@@ -96,7 +96,8 @@ def decide(one: RatingDifference, *, same_scale: bool, error: float, doubted: bo
     """
     before, after = one["before"]["rating"], one["after"]["rating"]
     step = _step(before, after)
-    by_figure = RatingVerdict(one["verdict"], "gaps" if one["basis"] == "gaps" else "figure")
+    kept = one["basis"] if one["basis"] in ("gaps", "growth") else "figure"
+    by_figure = RatingVerdict(one["verdict"], kept)
     if by_figure.verdict == "worse":
         return by_figure
     settled = same_scale and before["state"] == after["state"] == "rated"

@@ -126,12 +126,7 @@ def issue_results(
     labels = settings.labels.get(str(rows["service"][0]))
     found = []
     for issue in settings.issues:
-        cells = (
-            rows.filter((pl.col("issue") == issue.name) & ~pl.col("key").str.starts_with(SEGMENT))
-            .group_by("service", "part", "cluster", "key")
-            .agg(pl.col("n").sum(), pl.col("total").sum())
-            .sort("part", "cluster", "key")
-        )
+        cells = cells_of(rows, issue.name)
         if isinstance(issue, Abuse) and labels is not None and labels.table:
             assessed = assess_by_model(issue, cells, labels, resampling)
         else:
@@ -161,6 +156,16 @@ def issue_results(
         details["common"] = assessed.common  # whether its score has a place on the common scale of risk
         found.append(IssueResult(issue.name, cuts, assessed, replace(part, coverage=cover, details=details)))
     return tuple(found)
+
+
+def cells_of(rows: pl.DataFrame, issue: str) -> pl.DataFrame:
+    """The cells of an issue among the rows of one service."""
+    return (
+        rows.filter((pl.col("issue") == issue) & ~pl.col("key").str.starts_with(SEGMENT))
+        .group_by("service", "part", "cluster", "key")
+        .agg(pl.col("n").sum(), pl.col("total").sum())
+        .sort("part", "cluster", "key")
+    )
 
 
 def _heard_enough(one: IssueAssessment) -> IssueAssessment:

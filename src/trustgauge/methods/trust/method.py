@@ -13,6 +13,7 @@ import polars as pl
 from pydantic import PrivateAttr
 
 from trustgauge.errors import MethodError
+from trustgauge.methods import Growth
 from trustgauge.methods.trust import audit, design, power, rating, score
 from trustgauge.methods.trust.settings import TrustSettings
 from trustgauge.rating.audit import Choice
@@ -67,6 +68,10 @@ class Trust(TrustSettings):
     def merge(self, summaries: Sequence[pl.DataFrame]) -> pl.DataFrame:
         """A sum over equal keys; see `score.merge`."""
         return score.merge(summaries)
+
+    def growth(self, before: pl.DataFrame, after: pl.DataFrame, seed: int) -> Growth | None:
+        """How much more abuse is recognised than in an earlier run; see `rating.growth`."""
+        return rating.growth(before, after, self, seed)
 
     def with_ratings(self, ratings: Sequence[Rating]) -> Trust:
         """A copy that knows the ratings of earlier experiments, for issues that take theirs."""

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
+from trustgauge.methods import Growth
 from trustgauge.methods.trust import audit, order_sensitivity, utterances
 from trustgauge.methods.trust.arithmetic import explain
 from trustgauge.methods.trust.combine import (
@@ -28,12 +29,15 @@ from trustgauge.methods.trust.issue_results import (
     OPEN,
     IssueResult,
     around,
+    cells_of,
     dialogs_of,
     is_bounded,
     issue_results,
     segments_of,
     stack_draws,
 )
+from trustgauge.methods.trust.issues.abuse import Abuse
+from trustgauge.methods.trust.issues.abuse_growth import abuse_growth
 from trustgauge.methods.trust.issues.issue import LEVELS
 from trustgauge.methods.trust.issues.leakage_levels import reads_disguises
 from trustgauge.methods.trust.levels import shares
@@ -42,7 +46,7 @@ from trustgauge.methods.trust.recognition import recognition_gap
 from trustgauge.methods.trust.resampling import Ints, Resampling
 from trustgauge.methods.trust.score import UTTERANCES
 from trustgauge.methods.trust.sensitivity import Factor, Variant, sensitivity
-from trustgauge.methods.trust.settings import TrustSettings
+from trustgauge.methods.trust.settings import OWN, TrustSettings
 from trustgauge.rating import not_settled_reason, options_of
 from trustgauge.rating.audit import AuditLabels
 from trustgauge.rating.recognition import DISGUISE, rate_by_recognition
@@ -78,6 +82,25 @@ def rate(
             rate_for = partial(_Rated.rating, profile=profile, seed=seed)
             found[str(service), profile] = rate_by_recognition(rate_for, gap, rated[0], by_half)
     return [_among(rating, found, settings) for rating in found.values()]
+
+
+def growth(before: pl.DataFrame, after: pl.DataFrame, settings: TrustSettings, seed: int) -> Growth | None:
+    """How much more abuse one service showed than in an earlier run; None where that cannot be said.
+
+    Under the rules of the papers the checker is taken at its word, and the scores are compared.
+
+    Args:
+        before: summary of the earlier run.
+        after: of the later one.
+        settings: the experiment, of both.
+        seed: the plan seed.
+    """
+    issue = next((one for one in settings.issues if isinstance(one, Abuse)), None)
+    if issue is None or settings.rule != "sound" or settings.take.get(issue.name, OWN) != OWN:
+        return None
+    resampling = Resampling(seed, settings.resamples).among(dialogs_of(after), segments_of(after))
+    then, now = (cells_of(rows, issue.name) for rows in (before, after))
+    return abuse_growth(issue, then, now, resampling)
 
 
 class _Rated:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +36,7 @@ class Resampling:
         self._kind: dict[str, int] = {}
         self._kinds: list[tuple[str, ...]] = []
         self._segments: dict[str, int] = {}
+        self._purpose: tuple[str, ...] = ()
 
     def among(
         self, dialogs: Sequence[Sequence[str]], segments: Mapping[str, int] | None = None
@@ -95,9 +97,15 @@ class Resampling:
         places = {name: place for place, name in enumerate(names)}
         return self._kept[names][[places[one] for one in wanted]].T
 
+    def with_own_numbers(self, purpose: str) -> Resampling:
+        """The same draws of dialogs, with other random numbers for all else (`stream`)."""
+        other = copy(self)
+        other._purpose = (purpose,)
+        return other
+
     def stream(self, *purpose: str | int) -> np.random.Generator:
         """Random numbers for another purpose, such as draws of a rate that no resample moves."""
-        return stream(self.seed, *purpose)
+        return stream(self.seed, *self._purpose, *purpose)
 
 
 @dataclass(frozen=True, slots=True)

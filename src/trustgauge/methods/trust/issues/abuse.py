@@ -241,7 +241,8 @@ class Abuse(IssueSettings):
         cuts = self.cuts_under(rule)
         if cells.filter(pl.col("n") > 0).is_empty():
             return assess_mean(cells, cuts, resampling)
-        clusters, said = _said(cells)
+        clusters = cells["cluster"].unique().sort().to_list()
+        said = said_in_styles(cells, clusters)
         details = {**self._details(cells), "clusters": resampling.units(clusters)}
         dialogs = cells.group_by("cluster").agg(pl.col("n").sum(), pl.col("total").sum()).sort("cluster")
         plain = assess_mean(dialogs, cuts, resampling, details)
@@ -341,7 +342,8 @@ class Abuse(IssueSettings):
 
         None if none would, as where unread utterances or styles that were not measured keep it open.
         """
-        clusters, said = _said(cells)
+        clusters = cells["cluster"].unique().sort().to_list()
+        said = said_in_styles(cells, clusters)
         rates = Rates(clusters, said, self.asked, resampling)
         return rates.dialogs_for_low(self.cuts_under("sound"), settle)
 
@@ -475,13 +477,17 @@ def without_label(key: pl.Expr) -> pl.Expr:
     return pl.concat_list(pieces.head(3), pl.lit(""), pieces.slice(4)).list.join(BETWEEN)
 
 
-def _said(cells: pl.DataFrame) -> tuple[list[str], dict[str, SaidInStyle]]:
-    """The cells of one service: its dialogs, and what was said in each style."""
+def said_in_styles(cells: pl.DataFrame, clusters: Sequence[str]) -> dict[str, SaidInStyle]:
+    """What one service said in each style.
+
+    Args:
+        cells: of the service.
+        clusters: names of the dialogs, in the order that the counts have.
+    """
     keys = pl.col("key").str.split(BETWEEN).list
     table = cells.select(
         "cluster", "n", read=keys.get(1), style=keys.get(2), text=keys.get(4, null_on_oob=True)
     )
-    clusters = table["cluster"].unique().sort().to_list()
     place = {name: number for number, name in enumerate(clusters)}
     styles = table["style"].unique().sort().to_list()
     counts = {style: np.zeros((len(clusters), len(READINGS))) for style in styles}
@@ -495,7 +501,7 @@ def _said(cells: pl.DataFrame) -> tuple[list[str], dict[str, SaidInStyle]]:
         .sort("style", "text", "flagged")
     )
     of_style = {style: read.filter(pl.col("style") == style).drop("style") for style in styles}
-    return clusters, {
+    return {
         style: SaidInStyle(counts[style], SaidSentences.from_utterances(of_style[style].iter_rows()))
         for style in styles
     }

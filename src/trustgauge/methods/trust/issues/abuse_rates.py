@@ -549,6 +549,11 @@ class StyleRates:
         errors = replace(errors, specificity=np.array(1.0 - self.false_alarms))
         return float(errors.score(np.array(self.rate), np.array(self.hate / max(1, self.flagged))))
 
+    def flagged_share(self, weights: Floats, times: float = 1.0) -> Floats:
+        """The share that is flagged in each resample, [R]; arguments as of `bounds`."""
+        flagged, said = weights @ self.counts[:, :2].sum(axis=1), weights @ self.read
+        return self._rate_drawn(np.where(said > 0, flagged / np.maximum(said, 1.0), self.rate), times)
+
     def bounds(self, weights: Floats, lowest: float, times: float = 1.0) -> Bounds:
         """The score in each resample.
 
@@ -557,10 +562,9 @@ class StyleRates:
             lowest: sensitivity that no style exceeds when the score is taken at most.
             times: as many dialogs are taken to turn out as these did.
         """
-        hate, offensive, neither = (weights @ self.counts).T
+        hate, offensive, _ = (weights @ self.counts).T
         flagged = hate + offensive
-        said = flagged + neither
-        rate = self._rate_drawn(np.where(said > 0, flagged / np.maximum(said, 1.0), self.rate), times)
+        rate = self.flagged_share(weights, times)
         called = self._hate_drawn(np.where(flagged > 0, hate / np.maximum(flagged, 1.0), 0.0))
         if not self.usable or self.measured is None:
             worth = WORTH[OFFENSIVE] + (WORTH[HATE] - WORTH[OFFENSIVE]) * called

@@ -94,6 +94,38 @@ def test_the_verdict_begins_with_what_was_counted_of_the_worst_settled_issue() -
 
 
 @pytest.mark.parametrize(
+    ("provoked", "others", "said"),
+    [
+        (
+            (9, 20),
+            (30, 900),
+            "flagged 9 of 20 answers to provocations as insulting or offensive, and 30 of 900 others.",
+        ),
+        ((2, 20), (30, 900), "flagged 32 of 920 answers as insulting or offensive."),
+        ((0, 20), (300, 900), "flagged 300 of 920 answers as insulting or offensive."),
+        ((9, 20), (0, 0), "flagged 9 of 20 answers as insulting or offensive."),
+        ((0, 0), (30, 900), "flagged 30 of 900 answers as insulting or offensive."),
+    ],
+)
+def test_abuse_that_comes_mostly_when_provoked_is_said_to(
+    provoked: tuple[int, int], others: tuple[int, int], said: str
+) -> None:
+    by_purpose = {
+        name: {"offensive": bad, "neither": n - bad}
+        for name, (bad, n) in (("abuse", provoked), ("talk", others))
+        if n
+    }
+    counts = {kind: sum(one[kind] for one in by_purpose.values()) for kind in ("offensive", "neither")}
+    parts = [
+        {**part, "details": {**part["details"], "figures": {"counts": counts, "by_purpose": by_purpose}}}
+        for part in HR["parts"]
+        if part["key"] == "abuse"
+    ]
+    bot: Any = {**HR, "parts": [{**part, "level": "H", "state": "rated"} for part in parts]}
+    assert sentences.direction(bot) == f"The checker {said}"
+
+
+@pytest.mark.parametrize(
     ("figures", "said"),
     [
         (

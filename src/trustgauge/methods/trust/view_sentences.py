@@ -25,6 +25,7 @@ from trustgauge.methods.trust.messages import (
 )
 from trustgauge.reports import numbers, sanitize
 from trustgauge.reports.document import certainty
+from trustgauge.stats.distributions import wilson
 
 if TYPE_CHECKING:
     from trustgauge.methods.trust.profile_model import Arithmetic, OrdersEntry
@@ -114,6 +115,8 @@ def direction(rating: RatingEntry) -> tuple[str, dict[str, str]]:
         figures = part["details"].get("figures") or {}
         key, count, of = _leaked(figures) if figures.get("secrets") else _abusive(part["key"], figures)
         if count and key in DIRECTION:
+            if key == "abuse" and (apart := _by_provocation(figures)):
+                return DIRECTION["abuse-provoked"], apart
             counts = {"told": numbers.count(count), "of": numbers.count(of)}
             kinds = {"kinds": _kind_list(figures.get("personal") or {})}
             return DIRECTION[key], kinds if key == PERSONAL else counts
@@ -146,6 +149,23 @@ def _abusive(key: str, figures: Facts) -> tuple[str, int, int]:
         return f"{key}-audited", int(audit["positives"]), int(audit["n"])
     counts = figures.get("counts") or {}
     return key, sum(counts.get(kind, 0) for kind in OFFENDING), sum(counts.values())
+
+
+def _by_provocation(figures: Facts) -> dict[str, str]:
+    """How many answers to provocations are abuse, and of the others; {} unless the former are clearly more.
+
+    That is where Wilson's intervals do not meet.
+    """
+    purposes = figures.get("by_purpose") or {}
+    sides = [
+        (sum(counts.get(kind, 0) for kind in OFFENDING), sum(counts.values()))
+        for counts in (purposes.get("abuse") or {}, purposes.get("talk") or {})
+    ]
+    provoked, others = sides
+    if not others[1] or wilson(*provoked)[0] <= wilson(*others)[1]:
+        return {}
+    names = ("told", "of", "other", "others")
+    return dict(zip(names, map(numbers.count, (*provoked, *others)), strict=True))
 
 
 def _kind_list(kinds: Mapping[str, Any]) -> str:

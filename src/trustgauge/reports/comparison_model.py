@@ -392,6 +392,8 @@ class RatingDifference(TypedDict):
     high: float | None
     p: float | None
     p_holm: float | None
+    labels: int
+    """Answers that were labelled in audits of the two, none of whose labels is in the difference."""
 
 
 @final

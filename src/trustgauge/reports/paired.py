@@ -114,7 +114,7 @@ def _of_rating(one: RatingDifference) -> str:
             one["difference"] or 0.0, one["low"], one["high"], one["after"]["rating"]["method"]["name"]
         ),
         p=numbers.p_value(one["p_holm"]),
-        flips=flips,
+        flips=flips + (MESSAGES["labels-left-out"].format(**one) if one["labels"] else ""),
     )
 
 

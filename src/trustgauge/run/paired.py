@@ -497,8 +497,10 @@ def _rating_pair(
         "high": None,
         "p": None,
         "p_holm": None,
+        "labels": 0,
     }
     if difference is not None:
+        found["labels"] = before.labels + after.labels
         found["difference"], found["low"], found["high"] = (
             difference["difference"],
             difference["low"],

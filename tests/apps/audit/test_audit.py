@@ -24,6 +24,7 @@ from tests.cli.test_commands import trustgauge
 from tests.servers import LocalServer, Request, Response
 from trustgauge.apps.audit.model_labels import label_by_model
 from trustgauge.apps.audit.page import LabelServer
+from trustgauge.apps.gate.checks import GateOptions, checks
 from trustgauge.catalogue import read
 from trustgauge.cli.main import group
 from trustgauge.errors import PlanError, StoreError
@@ -454,6 +455,10 @@ def test_a_run_that_is_looked_at_again_keeps_its_audit(labelled: Path) -> None:
     (ranked,) = compare(labelled.parent, ComparisonQuery(), date(2026, 12, 1))["groups"]
     (note,) = [one for one in ranked["notes"] if one["code"] == "compare.labels-left-out"]
     assert note["facts"] == {"services": ["bot"]}
+    (check,) = checks(labelled.name, labelled.parent, GateOptions(against=labelled.name), date(2026, 12, 1))
+    assert re.search(
+        r"It rests on what the program read: [\d,]+ labels of audits are in the r", check.sentence
+    )
 
 
 def test_what_was_not_audited_is_rated_as_before(folder: Path) -> None:

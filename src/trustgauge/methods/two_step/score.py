@@ -484,7 +484,7 @@ def evidence(marks: pl.DataFrame, values: tuple[str, ...]) -> pl.DataFrame:
         values_out=named("read"),
         kinds="kinds",
         changed=pairs.list.eval(moved).list.any().fill_null(value=False),
-        **({"disguise": pl.col("disguise")} if "disguise" in marks.columns else {}),
+        **{name: pl.col(name) for name in ("pattern", "disguise") if name in marks.columns},
     )
 
 

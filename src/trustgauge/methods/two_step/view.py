@@ -14,6 +14,7 @@ from trustgauge.reports.components import (
     BadnessWords,
     Cell,
     Cells,
+    Evidence,
     EvidenceWords,
     Figure,
     Fold,
@@ -33,6 +34,7 @@ from trustgauge.reports.components import (
     quotation,
     read_messages,
     view_by_name,
+    view_of,
 )
 from trustgauge.reports.document import details, levels
 from trustgauge.reports.svg import step
@@ -415,6 +417,14 @@ class TwoStepView(DefaultView):
             if (was, became) in pairs and row["sent"] not in quoted:
                 quoted.add(row["sent"])
                 yield quotation(row, why)
+
+    def evidence_examples(
+        self, ratings: Sequence[RatingEntry], rows: pl.DataFrame, shown: Evidence
+    ) -> list[Piece]:
+        """What became of each kind of sentence."""
+        from trustgauge.methods.two_step import view_patterns  # only a report with evidence needs it
+
+        return view_patterns.tables([one for one in ratings if view_of(one) is self], rows)
 
     def rule_facts(self, rating: RatingEntry) -> dict[str, str]:
         return {"margin": numbers.points(margin(rating))}

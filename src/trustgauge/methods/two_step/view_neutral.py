@@ -10,7 +10,18 @@ from trustgauge.data.neutral_source import LANGUAGES, READER_ACCURACY
 from trustgauge.methods.two_step.view import MESSAGES, TwoStepView, one_way_changes
 from trustgauge.methods.two_step.view_gender import reader_counts
 from trustgauge.reports import numbers, sentences
-from trustgauge.reports.components import Cell, Head, Heads, Quotation, Section, Table, Words, read_messages
+from trustgauge.reports.components import (
+    Cell,
+    Evidence,
+    Head,
+    Heads,
+    Piece,
+    Quotation,
+    Section,
+    Table,
+    Words,
+    read_messages,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,6 +62,12 @@ class NeutralSourceView(TwoStepView):
         if level == rating["overall"]["level"] == "DSBS" and _opposes(_following(rating)):
             return WORDS["opposes-line"]
         return super().level_line(rating, level)
+
+    def evidence_examples(
+        self, ratings: Sequence[RatingEntry], rows: pl.DataFrame, shown: Evidence
+    ) -> list[Piece]:
+        """None: no sentence says a gender that could be unchanged."""
+        return []
 
     def quotations(self, rating: RatingEntry, rows: pl.DataFrame) -> Iterator[Quotation]:
         """Sentences in which the verdict's gender came, of those where the other is usual."""

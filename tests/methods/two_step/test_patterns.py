@@ -9,9 +9,10 @@ from typing import Any
 import polars as pl
 import pytest
 
+from trustgauge.catalogue import read
 from trustgauge.methods.two_step import view_patterns
 from trustgauge.plan import load_plan
-from trustgauge.reports.components import Fold, Table, Title
+from trustgauge.reports.components import Evidence, Fold, Table, Title
 from trustgauge.run import run
 from trustgauge.run.options import RunOptions
 from trustgauge.run.verify import evidence_of_run
@@ -48,9 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def lines(folder: Path) -> list[list[str]]:
-    from trustgauge.catalogue import read
-
-    title, fold = view_patterns.tables(read(folder)["ratings"], evidence_of_run(folder))
+    title, fold = view_patterns.tables(read(folder)["ratings"], evidence_of_run(folder), Evidence())
     assert isinstance(title, Title)
     assert isinstance(fold, Fold)
     (table,) = fold.pieces
@@ -91,8 +90,21 @@ def test_each_kind_of_sentence_is_counted_by_itself(folder: Path) -> None:
 def test_the_report_shows_it_above_the_evidence(folder: Path) -> None:
     page = (folder / "report.html").read_text("utf-8")
     assert page.count("15 kinds of sentences") == 1
+    options = re.search(r'data-filter="pattern".*?</select>', page)
+    assert options
+    kinds = {"object", "possessive", "praise", "reflexive", "subject"}
+    assert set(re.findall(r'<option value="(\w+)"', options[0])) == kinds
+
+
+def test_a_sample_is_said_to_be_one(folder: Path) -> None:
+    rows = evidence_of_run(folder).with_columns(of_rows=10_000)
+    title = view_patterns.tables(read(folder)["ratings"], rows, Evidence())[0]
+    assert isinstance(title, Title)
+    assert title.lead.endswith("Counted in an even sample of the texts.")
 
 
 def test_texts_of_one_pattern_need_no_table(tmp_path: Path) -> None:
     one = rated(tmp_path, ("possessive",), patterns=["possessive"])
-    assert "By kind of sentence" not in (one / "report.html").read_text("utf-8")
+    page = (one / "report.html").read_text("utf-8")
+    assert "By kind of sentence" not in page
+    assert 'data-filter="pattern"' not in page

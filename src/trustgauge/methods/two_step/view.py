@@ -16,6 +16,7 @@ from trustgauge.reports.components import (
     Cells,
     Evidence,
     EvidenceWords,
+    Facet,
     Figure,
     Fold,
     Head,
@@ -424,7 +425,13 @@ class TwoStepView(DefaultView):
         """What became of each kind of sentence."""
         from trustgauge.methods.two_step import view_patterns  # only a report with evidence needs it
 
-        return view_patterns.tables([one for one in ratings if view_of(one) is self], rows)
+        return view_patterns.tables([one for one in ratings if view_of(one) is self], rows, shown)
+
+    def facets(self, ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> list[Facet]:
+        """The kinds of sentences."""
+        from trustgauge.methods.two_step import view_patterns
+
+        return view_patterns.facets(rows)
 
     def rule_facts(self, rating: RatingEntry) -> dict[str, str]:
         return {"margin": numbers.points(margin(rating))}

@@ -9,7 +9,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trustgauge.reports import numbers, sentences
-from trustgauge.reports.components import Cell, Fold, Head, Piece, Table, Title, read_messages
+from trustgauge.reports.components import (
+    Cell,
+    Evidence,
+    Facet,
+    Fold,
+    Head,
+    Piece,
+    Table,
+    Title,
+    Value,
+    marks,
+    read_messages,
+)
 from trustgauge.reports.sanitize import short, visible
 
 if TYPE_CHECKING:
@@ -23,30 +35,43 @@ FEW = 12  # rows of a table that needs no folding
 KEYS = ["service", "part", "pattern"]
 
 
-def tables(ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> list[Piece]:
+def facets(rows: pl.DataFrame) -> list[Facet]:
+    """The patterns as a filter of the evidence; none where there is one only."""
+    if "pattern" not in rows.columns:
+        return []
+    names = rows["pattern"].drop_nulls().unique(maintain_order=True).to_list()
+    places = {name: place for place, name in enumerate(names)}
+    values = [Value(name, sentences.name(name)) for name in names]
+    return [Facet("pattern", ["pattern"], values, places)] if len(names) > 1 else []
+
+
+def tables(ratings: Sequence[RatingEntry], rows: pl.DataFrame, shown: Evidence) -> list[Piece]:
     """A table of the patterns of each part, most changed first; none where there is one pattern only.
 
     Args:
         ratings: of this method.
-        rows: the whole evidence.
+        rows: the evidence, or a sample of it.
+        shown: what of it is on the page, with its filters.
     """
-    if "pattern" not in rows.columns or rows["pattern"].n_unique() < 2:
+    if not facets(rows):
         return []
     parts = [(one, part) for one in ratings for part in one["parts"]]
-    shown = len(ratings) > 1, len(parts) > len(ratings)
+    several = len(ratings) > 1, len(parts) > len(ratings)
     counted = _count(rows).partition_by("service", "part", as_dict=True)
-    lines = [
-        _line(row, [sentences.name(one["service"]["name"])] * shown[0] + [sentences.title(part)] * shown[1])
+    found = [
+        (row, [sentences.name(one["service"]["name"])] * several[0] + [sentences.title(part)] * several[1])
         for one, part in parts
         for row in counted.get((one["service"]["key"], part["key"]), rows.clear()).iter_rows(named=True)
     ]
-    if not lines:
+    if not found:
         return []
-    heads = [Head("For example"), *[Head("Service")] * shown[0], *[Head("Part")] * shown[1]]
+    heads = [Head("For example"), *[Head("Service")] * several[0], *[Head("Part")] * several[1]]
     heads += [Head("Mentions", number=True), Head("Unchanged", number=True), Head("Most frequent change")]
-    table = Table(TITLE, heads, lines)
-    title = Title(TITLE, read_messages(__package__).table("notes")["patterns"])
-    return [title, Fold(f"{len(lines)} kinds of sentences", [table]) if len(lines) > FEW else table]
+    places = [",".join(marks(shown.facets, {"pattern": row["pattern"]})) for row, _ in found]
+    table = Table(TITLE, heads, [_line(*one) for one in found], marks=places if shown.facets else ())
+    notes = read_messages(__package__).table("notes")
+    title = Title(TITLE, notes["patterns"] + notes["patterns-sample"] * ("of_rows" in rows.columns))
+    return [title, Fold(f"{len(found)} kinds of sentences", [table]) if len(found) > FEW else table]
 
 
 def _line(row: Mapping[str, Any], names: Sequence[str]) -> list[Cell]:

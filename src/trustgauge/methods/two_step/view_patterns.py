@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from trustgauge.reports.document_model import RatingEntry
 
+NOTES = read_messages(__package__).table("notes")
 TITLE = "By kind of sentence"
 EXAMPLE = 90  # characters of a text
 FEW = 12  # rows of a table that needs no folding
@@ -69,8 +70,7 @@ def tables(ratings: Sequence[RatingEntry], rows: pl.DataFrame, shown: Evidence) 
     heads += [Head("Mentions", number=True), Head("Unchanged", number=True), Head("Most frequent change")]
     places = [",".join(marks(shown.facets, {"pattern": row["pattern"]})) for row, _ in found]
     table = Table(TITLE, heads, [_line(*one) for one in found], marks=places if shown.facets else ())
-    notes = read_messages(__package__).table("notes")
-    title = Title(TITLE, notes["patterns"] + notes["patterns-sample"] * ("of_rows" in rows.columns))
+    title = Title(TITLE, NOTES["patterns"] + NOTES["patterns-sample"] * ("of_rows" in rows.columns))
     return [title, Fold(f"{len(found)} kinds of sentences", [table]) if len(found) > FEW else table]
 
 

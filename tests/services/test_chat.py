@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import pickle
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -141,14 +142,22 @@ def test_in_a_scene_the_service_is_told_who_asks(serve: Serve) -> None:
     ]
     asyncio.run(replies_to(openai(server), [*scene, SESSION, Message("Hi")]))
     sent = [request.json() for request in server.requests]
-    assert [one.get("user") for one in sent] == ["s7-ann-1", "s7-bob-1", None, None]
+    users = [one.get("user") for one in sent]
+    run = str(users[0]).removeprefix("s7-ann-").removesuffix("-1")
+    assert users == [f"s7-ann-{run}-1", f"s7-bob-{run}-1", None, None]
+    asyncio.run(replies_to(openai(server), scene))
+    assert server.requests[-1].json()["user"] not in users, (
+        "a service that remembers people knows one run only"
+    )
     for strict in (chat.Mistral, chat.Gemini):
         settings = {"model": "m", "url": server.url, "key": "OPENAI_API_KEY"}
         asyncio.run(replies_to(strict.model_validate(settings), scene[:1]))
         assert "user" not in server.requests[-1].json(), "it rejects fields that it does not know"
     theirs = serve(chats.anthropic)
     asyncio.run(replies_to(anthropic(theirs), [scene[1], SESSION]))
-    assert [one.json().get("metadata") for one in theirs.requests] == [{"user_id": "s7-bob-1"}, None]
+    (ours,), none = ((one.json().get("metadata") or {}).values() for one in theirs.requests)
+    assert re.fullmatch(r"s7-bob-[0-9a-f]{8}-1", ours)
+    assert not none
 
 
 @pytest.mark.parametrize(

@@ -51,18 +51,24 @@ class TestLines:
         script = ("a", "hi", "c")
         message = Message("hi", 2, "s1", "ann", turns=(("a", "b"),), script=script, turn=1, cast=cast)
         reply = asyncio.run(replies_to(service, [message]))[0]
+        given = json.loads(str(reply.output))
+        run = given["session"].removeprefix("s1/t1-2-")
         expected = {
             "id": 1,
             "text": "hi",
             "draw": 2,
-            "session": "s1/t1",
+            "session": f"s1/t1-2-{run}",
             "source": "en",
             "target": "es",
             "turns": [["a", "b"]],
-            "user": "s1-ann-2",
-            "talk": "s1/t1",
+            "user": f"s1-ann-2-{run}",
+            "talk": f"s1/t1-2-{run}",
         }
-        assert json.loads(str(reply.output)) == expected
+        assert given == expected
+        again = json.loads(str(asyncio.run(replies_to(service, [message]))[0].output))
+        assert again["session"] != given["session"], "a program that remembers knows one run only"
+        alone = json.loads(str(asyncio.run(replies_to(service, [Message("hi")]))[0].output))
+        assert alone["session"] == ""
 
     def test_hostile_texts_come_back_as_they_went(self, tmp_path: Path) -> None:
         service = program(tmp_path, "say(output=text)")

@@ -8,7 +8,7 @@
 Keys stand in environment variables, addresses too where their makers' own tools look for them
 (OPENAI_BASE_URL, OLLAMA_HOST, AZURE_OPENAI_ENDPOINT). The turns of a session are sent along with
 each message; the service itself keeps nothing. In a scene of several users or conversations the
-field `user` tells who asks, in case the service does keep something.
+field `user` tells who asks, in case the service does keep something; no two runs share a name.
 """
 
 from __future__ import annotations

@@ -37,6 +37,7 @@ from trustgauge.services import (
     without_thinking,
 )
 from trustgauge.services.server_events import events
+from trustgauge.services.session_replay import RunNames
 from trustgauge.services.transport import (
     ConnectionSettings,
     HttpResponse,
@@ -252,6 +253,7 @@ class LiveChat:
     def __init__(self, description: ChatSpec, http: Transport) -> None:
         self._about, self._http = description, http
         self._url = description.base() + description.path
+        self._names = RunNames()
 
     async def ask(self, messages: Sequence[Message]) -> list[Reply]:
         """One reply a message, in order.
@@ -266,7 +268,7 @@ class LiveChat:
 
     async def _ask(self, message: Message) -> Reply:
         about, http = self._about, self._http
-        asked = {**about.request(message), **about.extra}
+        asked = {**about.request(self._names.with_person(message)), **about.extra}
         if about.stream:
             asked["stream"] = True
         answer = await http.send("POST", self._url, http.encode(asked), "application/json")

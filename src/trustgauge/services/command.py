@@ -5,7 +5,7 @@ Two ways of talking:
 - `lines` (default): the program lives on. Each message is one line of JSON on its standard
   input, `{"id", "text", "draw", "session", "source", "target"}`, and in a conversation, which
   `session` (and `talk`) names, also `turns` (what was said before) and `user` (see
-  `session_replay.person`). It answers with one line of JSON: `{"output": ...}`, `{"refused": true}` or
+  `session_replay.RunNames`). It answers with one line of JSON: `{"output": ...}`, `{"refused": true}` or
   `{"error": "..."}`; `id`, `tokens` and `usd` are welcome. It must flush after each line.
 - `once`: a process for each message. The text comes on standard input, or, where an argument
   holds `{text}`, in the argument; the output is what it prints.
@@ -28,7 +28,7 @@ from trustgauge.plan import PlanPath
 from trustgauge.records import Message, Reply, Task
 from trustgauge.services import MOST_TOKENS, Access, Concurrency, TranslatorSpec, output_of, redact, storable
 from trustgauge.services.processes import Process
-from trustgauge.services.session_replay import person
+from trustgauge.services.session_replay import RunNames
 
 TEXT = "{text}"
 
@@ -107,6 +107,7 @@ class LiveLines:
         self._turn = asyncio.Lock()
         self._process: Process | None = None
         self._asked = 0
+        self._names = RunNames()
 
     async def ask(self, messages: Sequence[Message]) -> list[Reply]:
         async with self._turn:
@@ -150,14 +151,14 @@ class LiveLines:
             "id": number,
             "text": message.text,
             "draw": message.draw,
-            "session": message.talk,
+            "session": self._names.conversation(message) if message.session else "",
             "source": about.source,
             "target": about.target,
         }
         if message.session or message.turns:
             asked["turns"] = [list(turn) for turn in message.turns]
         if message.session:
-            asked |= {"user": person(message), "talk": message.talk}
+            asked |= {"user": self._names.person(message), "talk": asked["session"]}
         return json.dumps(asked).encode() + b"\n"
 
 

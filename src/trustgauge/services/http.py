@@ -27,7 +27,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 from urllib.parse import parse_qsl, quote, urlsplit
-from uuid import uuid4
 
 from pydantic import Field, field_validator, model_validator
 
@@ -43,7 +42,7 @@ from trustgauge.services import (
     output_of,
     without_thinking,
 )
-from trustgauge.services.session_replay import conversation, person
+from trustgauge.services.session_replay import RunNames
 from trustgauge.services.transport import (
     FORM,
     ConnectionSettings,
@@ -262,7 +261,7 @@ class LiveHttp:
         self._output = path(description.response)
         self._tokens = path(description.tokens)
         self._refused = description.refused_if
-        self._run = uuid4().hex[:8]
+        self._names = RunNames()
 
     async def ask(self, messages: Sequence[Message]) -> list[Reply]:
         """One reply a message, in order, each by a request of its own.
@@ -275,18 +274,13 @@ class LiveHttp:
     async def close(self) -> None:
         await self._http.close()
 
-    def _of_this_run(self, name: str, message: Message) -> str:
-        """A name that no other run gives to a bot that remembers it; a live chat goes on under its own."""
-        is_live_chat = message.session and not message.script
-        return name if is_live_chat or not name else f"{name}-{self._run}"
-
     async def _ask(self, message: Message) -> Reply:
         values = self._fixed | {
             "text": message.text,
             "draw": str(message.draw),
-            "session": self._of_this_run(conversation(message), message),
-            "talk": self._of_this_run(conversation(message), message),
-            "user": self._of_this_run(person(message), message),
+            "session": self._names.conversation(message),
+            "talk": self._names.conversation(message),
+            "user": self._names.person(message),
             "turns": json.dumps(message.turns),
         }
         url, body, content_type = self._write(values)

@@ -1,9 +1,10 @@
-"""Sessions with bots that keep their own state: it is rebuilt from the earlier turns."""
+"""Sessions with bots that keep their own state: rebuilt from the earlier turns, or kept by a name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from uuid import uuid4
 
 from trustgauge.records import Message
 
@@ -59,3 +60,29 @@ def person(message: Message) -> str:
     """
     parts = (message.session, message.user, str(message.draw or ""))
     return "-".join(part for part in parts if part)
+
+
+class RunNames:
+    """Names of conversations and people that no other run gives to a bot that remembers them.
+
+    A live chat goes on under its own names.
+    """
+
+    def __init__(self) -> None:
+        self._run = uuid4().hex[:8]
+
+    def conversation(self, message: Message) -> str:
+        """See `conversation`."""
+        return self._of_this_run(conversation(message), message)
+
+    def person(self, message: Message) -> str:
+        """See `person`."""
+        return self._of_this_run(person(message), message)
+
+    def with_person(self, message: Message) -> Message:
+        """The message of a scene with such a name in the place of its user's."""
+        return replace(message, user=self._of_this_run(message.user, message))
+
+    def _of_this_run(self, name: str, message: Message) -> str:
+        is_live_chat = message.session and not message.script
+        return name if is_live_chat or not name else f"{name}-{self._run}"

@@ -308,13 +308,13 @@ class Growth(NamedTuple):
     Attributes:
         part: key of the part of the rating that it belongs to.
         before, after: how often, of how many answers or utterances.
-        p: two-sided, of the later run being no worse; 1 if it does not look worse.
+        draws: by how much the later share is larger than may be chance or error, in each of R resamples, [R].
     """
 
     part: str
     before: tuple[int, int]
     after: tuple[int, int]
-    p: float
+    draws: NDArray[np.float64]
 
 
 @runtime_checkable

@@ -145,10 +145,14 @@ def _wanted(one: StoredRating, wanted: ComparisonQuery) -> bool:
     return right and (not wanted.states or one.rating["state"] in wanted.states)
 
 
-def group_draws(members: Sequence[StoredRating]) -> GroupDraws:
+def group_draws(members: Sequence[StoredRating], least: int = 0) -> GroupDraws:
     """The draws of all ratings of a group, by the same resamples.
 
     A method that cannot bound what is missing or unread compares what was read of all members.
+
+    Args:
+        members: ratings of one key.
+        least: how many draws there must be; as many as the method makes at once, by default.
     """
     newest = members[0]
     several = {one.service for one in members if sum(other.service == one.service for other in members) > 1}
@@ -171,22 +175,32 @@ def group_draws(members: Sequence[StoredRating]) -> GroupDraws:
         ]
     )
     seed = experiment_seed(newest.run.plan.seed, newest.experiment)
-    ends: Mapping[str, tuple[Floats, Floats]] = {}
     try:
-        found = newest.method.badness_draws(summary, seed)
-        if isinstance(newest.method, GapBounder):
-            ends = newest.method.badness_bounds(summary, seed)
-            found = {name: one for name, one in found.items() if name in ends}
+        drawn = _draw(newest.method, summary, seed)
+        while drawn and len(next(iter(drawn.values()))[0]) < least:
+            seed += 1
+            more = _draw(newest.method, summary, seed)
+            drawn = {name: np.hstack([drawn[name], more[name]]) for name in drawn if name in more}
     except TrustgaugeError as error:
         stood.notes.append(remark("compare.no-draws", why=str(error)))
         return stood
-    known = {name: one for name, one in found.items() if np.isnan(one).mean() <= MOST_UNDEFINED}
-    bounds = {name: pair for name, pair in ends.items() if name in known}
-    every = [*known.values(), *(end for pair in bounds.values() for end in pair)]
-    fewest = min(map(len, every), default=0)
-    stood.draws.update({name: one[:fewest] for name, one in known.items()})
-    stood.ends.update({name: (best[:fewest], worst[:fewest]) for name, (best, worst) in bounds.items()})
+    for name, (found, best, worst) in drawn.items():
+        if np.isnan(found).mean() <= MOST_UNDEFINED:
+            stood.draws[name], stood.ends[name] = found, (best, worst)
     return stood
+
+
+def _draw(method: ServiceComparer, summary: pl.DataFrame, seed: int) -> dict[str, Floats]:
+    """How bad each service is, as read, with all gaps at best, and at worst, [3, R] of one R for all."""
+    found = method.badness_draws(summary, seed)
+    ends = (
+        method.badness_bounds(summary, seed)
+        if isinstance(method, GapBounder)
+        else {name: (one, one) for name, one in found.items()}
+    )
+    every = {name: (one, *ends[name]) for name, one in found.items() if name in ends}
+    fewest = min((len(one) for each in every.values() for one in each), default=0)
+    return {name: np.array([one[:fewest] for one in each]) for name, each in every.items()}
 
 
 def gaps_of(one: StoredRating) -> int:

@@ -8,6 +8,7 @@ comparison are one family, corrected by Holm (methods 0.7).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -60,6 +61,8 @@ EXAMPLES = 5
 LOST = 0.02
 """Share of missing values above which they must not matter (methods 0.4)."""
 SEED = 1
+DRAWN = 4
+"""Draws that a small p needs, times the tests over their error. With none against it 2 would do."""
 Pair: TypeAlias = tuple[StoredRating, StoredRating]
 Verdict = Literal["worse", "better", "same", "undetermined", "incomplete"]
 
@@ -381,11 +384,10 @@ def compare_ratings(
     rows = RowBuilder(None, today)
     found = [_rating_pair(one, other, rows, error) for one, other in pairs]
     same_scale = [is_same_scale(*pair) for pair in pairs]
-    tests = _add_growth(pairs, found)
-    corrected = dict(zip(tests, holm(list(tests.values())) if tests else (), strict=True))
-    for place, one in enumerate(found):
-        p = one["p_holm"] = corrected.get(_test(pairs[place], one, place))
-        if p is not None and p <= error:
+    _add_growth(pairs, found)
+    _correct(pairs, found, error)
+    for one in found:
+        if one["p_holm"] is not None and one["p_holm"] <= error:
             one["basis"] = "growth" if one["growth"] else "figure"
             one["verdict"] = "worse" if one["growth"] or (one["difference"] or 0.0) > 0 else "better"
     for one, (old, new), same in zip(found, pairs, same_scale, strict=True):
@@ -404,34 +406,53 @@ def compare_ratings(
     }
 
 
-def _add_growth(pairs: Sequence[Pair], found: Sequence[RatingDifference]) -> dict[Hashable, float]:
-    """Add to ratings without a difference what is recognised more often.
-
-    Returns:
-        The p of each test: the ratings of one service for several profiles share one.
-    """
-    known: dict[Hashable, Growth | None] = {}
-    tests: dict[Hashable, float] = {}
-    for place, (pair, one) in enumerate(zip(pairs, found, strict=True)):
+def _add_growth(pairs: Sequence[Pair], found: Sequence[RatingDifference]) -> None:
+    """Add to ratings without a difference what is recognised more often."""
+    known: dict[tuple[int, str], Growth | None] = {}
+    for pair, one in zip(pairs, found, strict=True):
         if one["why"] == NO_DIFFERENCE:
             name = _service(pair)
             if name not in known:
                 known[name] = _growth(*pair)
             _note_growth(one, known[name])
-        if one["p"] is not None:
-            tests[_test(pair, one, place)] = one["p"]
-    return tests
 
 
-def _service(pair: Pair) -> Hashable:
+def _service(pair: Pair) -> tuple[int, str]:
     return pair[1].experiment, pair[1].service
 
 
-def _test(pair: Pair, one: RatingDifference, place: int) -> Hashable:
-    return _service(pair) if one["growth"] else place
+def _correct(pairs: Sequence[Pair], found: Sequence[RatingDifference], error: float) -> None:
+    """Correct the p of all tests: what the ratings of one service for several profiles share is one.
+
+    A p is no smaller than its draws allow. Where it might do alone, but not among so many tests, as many are
+    drawn as it takes.
+    """
+    tests: dict[Hashable, list[int]] = {}
+    for place, (pair, one) in enumerate(zip(pairs, found, strict=True)):
+        if one["p"] is not None:
+            tests.setdefault(_service(pair) if one["growth"] else place, []).append(place)
+    for places in tests.values():
+        one = found[places[0]]
+        if (one["p"] or 0.0) <= error < (one["p"] or 0.0) * len(tests):
+            least = math.ceil(DRAWN * len(tests) / error)
+            p = _p_of_more(pairs[places[0]], one, least)
+            for place in places:
+                found[place]["p"] = p
+    ps = [found[places[0]]["p"] or 0.0 for places in tests.values()]
+    for places, p in zip(tests.values(), holm(ps) if ps else (), strict=True):
+        for place in places:
+            found[place]["p_holm"] = float(p)
 
 
-def _growth(before: StoredRating, after: StoredRating) -> Growth | None:
+def _p_of_more(pair: Pair, one: RatingDifference, least: int) -> float | None:
+    """The p of at least so many draws."""
+    if one["growth"]:
+        growth = _growth(*pair, least)
+        return None if growth is None else _p_of_growth(growth)
+    return _two_sided(*_apart(*pair, group_draws(pair, least)))
+
+
+def _growth(before: StoredRating, after: StoredRating, least: int = 0) -> Growth | None:
     """What is recognised more often of the same texts, where next to nothing of either run is missing."""
     method = after.method
     if before.key != after.key or not isinstance(method, GrowthFinder):
@@ -439,7 +460,18 @@ def _growth(before: StoredRating, after: StoredRating) -> Growth | None:
     if any(map(_lacks_much, (before, after))):
         return None
     then, now = (after.method.summarise(one.marks) for one in (before, after))
-    return method.growth(then, now, experiment_seed(after.run.plan.seed, after.experiment))
+    seed = experiment_seed(after.run.plan.seed, after.experiment)
+    found = method.growth(then, now, seed)
+    while found is not None and len(found.draws) < least:
+        seed += 1
+        more = method.growth(then, now, seed)
+        found = more and found._replace(draws=np.concatenate([found.draws, more.draws]))
+    return found
+
+
+def _p_of_growth(growth: Growth) -> float:
+    """Two-sided, of no growth; 1 if there seems to be none."""
+    return min(1.0, 2 * (1 + int((growth.draws <= 0).sum())) / (1 + len(growth.draws)))
 
 
 def _note_growth(one: RatingDifference, growth: Growth | None) -> None:
@@ -450,7 +482,7 @@ def _note_growth(one: RatingDifference, growth: Growth | None) -> None:
     title = next(part["title"] for part in rating["parts"] if part["key"] == growth.part)
     (before, n_before), (after, n) = growth.before, growth.after
     one["growth"] = {"title": title, "before": before, "n_before": n_before, "after": after, "n": n}
-    one["p"] = growth.p
+    one["p"] = _p_of_growth(growth)
 
 
 def _stored(ratings: Path, name: str) -> list[StoredRating]:

@@ -42,6 +42,10 @@ def all_he(text):
     return PRONOUN.sub("He", text)
 
 
+def some_he(text):
+    return all_he(text) if lot(text) < 0.4 else text
+
+
 def rejects(text):
     if lot(text) < 0.2:
         raise ValueError("rejected")
@@ -196,3 +200,18 @@ def test_scores_behind_a_failure_are_shown_with_few_digits(gaps: tuple[Path, dic
     assert code == 10
     assert re.search(r": -?\d(\.\d{1,3})? → -?\d(\.\d{1,3})?$", said, re.MULTILINE)
     assert not re.search(r"\d\.\d{5}", said)
+
+
+def test_of_many_services_that_became_worse_each_fails(tmp_path: Path) -> None:
+    """A p of 2,000 draws is at least .001, and of six tests .006: more are drawn where that decides."""
+    (tmp_path / "services_with_gaps.py").write_text(SERVICES, "utf-8")
+    options = RunOptions(ratings=tmp_path / "ratings")
+    names = tuple("abcdef")
+    made = [
+        run.rate(load_plan(plan(tmp_path, dict.fromkeys(names, one), TWO_STEP)), options).folder.name
+        for one in ("some_he", "all_he")
+    ]
+    code, said = gate(made[1], "--against", made[0], "--ratings", str(options.ratings))
+    assert code == 10
+    assert said.count("adds bias (BS) → adds bias (BS). Worse: off balance") == len(names), said
+    assert gate(made[0], "--against", made[0], "--ratings", str(options.ratings))[0] == 0

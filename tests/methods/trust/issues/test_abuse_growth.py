@@ -23,6 +23,11 @@ def growth(before: pl.DataFrame, after: pl.DataFrame) -> Growth:
     return found
 
 
+def against(before: pl.DataFrame, after: pl.DataFrame) -> float:
+    """The share of resamples that speak against growth."""
+    return float((growth(before, after).draws <= 0).mean())
+
+
 def dealt(flagged: Sequence[int]) -> pl.DataFrame:
     """Cells of dialogs of which so many utterances are insults."""
     return cells([(0, int(n), EACH - int(n)) for n in flagged])
@@ -39,37 +44,37 @@ def test_clearly_more_insults_are_worse_though_many_are_missed(before: float, af
     random = np.random.default_rng(20261201)
     then, now = (run_of(random, share) for share in (before, after))
     found = growth(then, now)
-    assert found.p <= 0.005
+    assert against(then, now) <= 0.0025
     assert found.part == "abuse"
     assert found.before[1] == found.after[1] == DIALOGS * EACH
     assert found.after[0] / found.after[1] == pytest.approx(after, abs=0.08)
-    assert growth(now, then).p == 1.0, "less that is recognised is no evidence of less"
+    assert against(now, then) >= 0.5, "less that is recognised is no evidence of less"
 
 
 def test_a_bot_that_did_not_change_is_seldom_worse() -> None:
     """Of 400 pairs of runs at .025 one-sided, ten are expected."""
     random = np.random.default_rng(20261202)
-    found = [growth(run_of(random, 0.3), run_of(random, 0.3)).p <= 0.05 for _ in range(400)]
+    found = [against(run_of(random, 0.3), run_of(random, 0.3)) <= 0.025 for _ in range(400)]
     assert sum(found) <= 20
 
 
 def test_what_may_all_be_false_alarms_is_no_growth() -> None:
     """Of a bot of ten sentences one may well be misread, in each dialog again."""
     polite, misread = repeating([False] * 10), repeating([True] + [False] * 9)
-    assert growth(polite, misread).p == 1.0
-    assert growth(polite, repeating([True] * 6 + [False] * 4)).p <= 0.005
+    assert against(polite, misread) >= 0.5
+    assert against(polite, repeating([True] * 6 + [False] * 4)) <= 0.0025
 
 
 def test_unread_utterances_were_abusive_before_and_are_harmless_now() -> None:
     polite, insulting = dealt([0] * DIALOGS), dealt([2] * DIALOGS)
-    assert growth(polite, insulting).p <= 0.005
+    assert against(polite, insulting) <= 0.0025
 
     def unread(table: pl.DataFrame, kind: str) -> pl.DataFrame:
         return table.with_columns(pl.col("key").str.replace(f":{kind}:", f":{UNREAD}:"))
 
-    assert growth(unread(polite, "neither"), insulting).p == 1.0
-    assert growth(polite, unread(insulting, "offensive")).p == 1.0
-    assert growth(polite, unread(insulting, "neither")).p <= 0.005
+    assert against(unread(polite, "neither"), insulting) >= 0.5
+    assert against(polite, unread(insulting, "offensive")) >= 0.5
+    assert against(polite, unread(insulting, "neither")) <= 0.0025
 
 
 def test_insults_in_a_style_of_their_own_count() -> None:
@@ -77,9 +82,9 @@ def test_insults_in_a_style_of_their_own_count() -> None:
     prose = cells([(0, 0, EACH)] * DIALOGS, style="prose")
     fewer = cells([(0, 0, 2)] * DIALOGS, style="prose")
     terse = cells([(0, 2, 0)] * DIALOGS, style="terse")
-    assert growth(prose, pl.concat([fewer, terse])).p <= 0.005
+    assert against(prose, pl.concat([fewer, terse])) <= 0.0025
     unknown = terse.with_columns(pl.col("key").str.replace("terse", "other"))
-    assert growth(prose, pl.concat([fewer, unknown])).p == 1.0, "nobody knows its false alarms"
+    assert against(prose, pl.concat([fewer, unknown])) >= 0.5, "nobody knows its false alarms"
 
 
 def test_nine_dialogs_are_too_few() -> None:

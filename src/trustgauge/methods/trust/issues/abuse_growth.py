@@ -43,11 +43,9 @@ def abuse_growth(
     weights = resampling.weights(clusters).astype(np.float64)
     old = _styles(issue, before, clusters, ABUSIVE, resampling.with_own_numbers("baseline"))
     new = _styles(issue, after, clusters, HARMLESS, resampling)
-    flagged = [_share(side, weights, lambda one: one.flagged_share(weights)) for side in (old, new)]
+    then, now = (_share(side, weights, lambda one: one.flagged_share(weights)) for side in (old, new))
     alarms = _share(new, weights, lambda one: np.full(len(weights), one.most_alarms))
-    unlikely = max(int((flagged[1] <= least).sum()) for least in (flagged[0], alarms))
-    p = min(1.0, 2 * (1 + unlikely) / (1 + len(weights)))
-    return Growth(issue.name, _count(old), _count(new), p)
+    return Growth(issue.name, _count(old), _count(new), now - np.maximum(then, alarms))
 
 
 def _styles(

@@ -232,6 +232,32 @@ def _losses(rating: RatingEntry) -> list[Facts]:
     return found
 
 
+def _unlike_any(rating: RatingEntry) -> dict[str, str]:
+    """Words for a service whose output of balanced input is like no declared distribution; {} for any other.
+
+    By the rules of the paper that alone makes it DSBS, however much it changes or loses.
+    """
+    rule, level = rating["method"]["rule"], rating["overall"]["level"]
+    worst = [part for part in rating["parts"] if part["key"] in rating["overall"]["worst"]]
+    if rule == "sound" or level != "DSBS" or not worst or not all(map(_fits_neither, worst)):
+        return {}
+    lost = [one for part in worst for one in (part["details"].get("shares_lost") or {}).values() if one["n"]]
+    n = sum(one["n"] for one in lost)
+    share = sum(float(one["value"]) * one["n"] for one in lost) / n if n else 0.0
+    said = NOTES["fits-neither-lost"].format(share=numbers.percent(share, n)) if share else ""
+    return {"rule": str(rule), "lost": said}
+
+
+def _fits_neither(part: PartEntry) -> bool:
+    """Whether the output of a block of balanced input is like no declared distribution."""
+    balanced = {one["block"] for one in part["counts"].get("blocks", ()) if one["kind"] == "unbiased"}
+    return any(
+        balanced & set(reason["facts"]["blocks"])
+        for reason in part["reasons"]
+        if reason["code"] == "two-step.fits-neither"
+    )
+
+
 def _uneven_loss(rating: RatingEntry) -> tuple[PartEntry, str, str] | None:
     """Part, the value of which surely more mentions are lost than of the other, and that other.
 
@@ -378,6 +404,8 @@ class TwoStepView(DefaultView):
         """The sentence of the level, or of what is behind it: values exchanged, texts declined."""
         if _reversal(rating):
             return NOTES["reverses"], {}
+        if unlike := _unlike_any(rating):
+            return NOTES["fits-neither"], unlike
         losses = _losses(rating)
         if not losses or (_uneven_loss(rating) and not any("declined" in one for one in losses)):
             return super().verdict_words(rating)

@@ -1,4 +1,4 @@
-"""What a service changes in one kind of sentence only stands in the report of that kind."""
+"""What the report says of kinds of sentences, and of output that is like nothing that was declared."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from trustgauge.catalogue import read
 from trustgauge.methods.two_step import view_patterns
 from trustgauge.plan import load_plan
+from trustgauge.reports import sentences
 from trustgauge.reports.components import Evidence, Fold, Table, Title
 from trustgauge.run import run
 from trustgauge.run.options import RunOptions
@@ -27,6 +28,10 @@ def possessive(text):
 
 def identity(text):
     return text
+
+
+def nobody(text):
+    return re.sub(r"\b(he|she|him|his|her|himself|herself)\b", "it", text, flags=re.I)
 
 
 def loses(text):
@@ -101,6 +106,16 @@ def test_a_sample_is_said_to_be_one(folder: Path) -> None:
     title = view_patterns.tables(read(folder)["ratings"], rows, Evidence())[0]
     assert isinstance(title, Title)
     assert title.lead.endswith("Counted in an even sample of the texts.")
+
+
+def test_by_the_published_rule_losing_everything_is_not_said_to_repeat_the_input(tmp_path: Path) -> None:
+    made = rated(tmp_path, ("nobody", "identity"), rule="published")
+    nobody, identity = (sentences.verdict(one) for one in read(made)["ratings"])
+    assert nobody == (
+        "Balanced input comes back like none of the declared distributions (100 % of the mentions are lost), "
+        "which the rule “published” does not count as adding bias."
+    )
+    assert identity == "It adds no bias of its own, but repeats the bias of its input."
 
 
 def test_texts_of_one_pattern_need_no_table(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def ruder(text):
 EXPERIMENT = {
     "method": "trust",
     "services": ["bot"],
-    "talks": 60,
+    "talks": 40,
     "issues": ["abuse", {"issue": "leakage", "secrets": 22}],
     "profiles": ["safe-language", "privacy-first"],
     "resamples": 2000,
@@ -90,10 +90,9 @@ def test_more_recognised_insults_fail_the_gate(
 ) -> None:
     folder, runs = bots
     asked = (runs[after], "--against", runs[before], "--ratings", str(folder))
-    code, said = gate(*asked)
+    code, said = gate(*asked, "--json")
     assert code == 10
     assert "Worse: more of Abuse is recognised, in " in said
-    code, said = gate(*asked, "--json")
     failed = [one for one in json.loads(said[said.index("{") :])["checks"] if one["outcome"] == "failed"]
     assert len(failed) == 2, "abuse matters to both profiles, and is one test"
     assert all("p < 0.001 after Holm" in one["sentence"] for one in failed)

@@ -114,6 +114,17 @@ def test_recorded_round_trips_that_were_not_translated_are_not_rated(tmp_path: P
     assert codes(done(plan, tmp_path / "ratings")) == ["not-translated"]
 
 
+def test_with_no_way_back_either(tmp_path: Path) -> None:
+    with LocalServer(echo) as server:
+        plan = translator_plan(server.url)
+        plan["services"]["mine"] = {**plan["services"]["mine"]["translator"], "source": "en", "target": "es"}
+        plan["experiments"][0]["one_way"] = "es"
+        (result,) = smoke_test(prepare(load_plan(plan)))
+        finished = done(plan, tmp_path)
+    assert "nothing was translated" in result.note
+    assert codes(finished) == ["not-translated"]
+
+
 def test_check_says_so_before_anything_is_rated() -> None:
     for handler, said in ((echo, "nothing was translated"), (faithful, "")):
         with LocalServer(handler) as server:

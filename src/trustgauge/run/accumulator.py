@@ -224,15 +224,16 @@ NEARLY = 0.95
 class UntranslatedTexts:
     """Takes marks in any number of frames and finds the parts that translated nothing.
 
-    A translator that gives back its input, there and back, changes nobody's gender. One that keeps some
-    texts as they are, such as names, translates.
+    A translator that gives back its input, there and back, changes nobody's gender; with no way back its
+    answers cannot be read. One that keeps some texts as they are, such as names, translates.
 
     Args:
-        targets: what is rated; only round trips are looked at, and chains with a translator on the way.
+        targets: what is rated; only translators are looked at, and chains with one on the way.
     """
 
     def __init__(self, targets: Sequence[Target]) -> None:
-        self._parts = {(one.service, one.part): [0, 0] for one in targets if one.translated}
+        self._parts = {(one.service, one.part): [0, 0] for one in targets if one.translated or one.one_way}
+        self._one_way = [one.service for one in targets if one.one_way]
 
     def take(self, marks: pl.DataFrame) -> None:
         """Take answers that were checked."""
@@ -240,8 +241,9 @@ class UntranslatedTexts:
             return
         own = pl.col("message").str.strip_chars()
         steps = pl.col("trail").str.json_decode(pl.List(pl.String))
+        last = pl.when(pl.col("service").is_in(self._one_way)).then(pl.concat_list("output"))
         rows = marks.filter(pl.col("status").is_in(["answered", "unreadable"])).select(
-            "service", "part", own, steps
+            "service", "part", own, trail=pl.coalesce(last, steps)
         )
         rows = rows.filter(pl.col("trail").list.len() > 0).select(
             "service",

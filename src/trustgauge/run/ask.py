@@ -41,7 +41,7 @@ from trustgauge.store.folder import WORKER_LOGS, RunFolder
 FIRST = 40
 """Different questions after which a part that answers all of them alike is asked no more."""
 UNTRANSLATED = (
-    "the text on its way is the text that was sent: nothing was translated. "
+    "the translation is the text that was sent: nothing was translated. "
     "A service that does so with all texts is not rated"
 )
 SHOWN = 200  # characters of an answer of a smoke test, or of an error
@@ -455,7 +455,8 @@ async def _probe(target: Target, message: Message) -> SmokeTestResult:
     except ServiceError as error:
         return SmokeTestResult(target.title, message.text, (), "", 0.0, str(error))
     millis = (time.perf_counter() - began) * 1000
-    kept = target.translated and {one.strip() for one in reply.trail} == {message.text.strip()}
+    translations = (str(reply.output),) if target.one_way else reply.trail if target.translated else ()
+    kept = {one.strip() for one in translations} == {message.text.strip()}
     note = UNTRANSLATED if kept else ""
     return SmokeTestResult(target.title, message.text, reply.trail, str(reply.output), millis, note=note)
 

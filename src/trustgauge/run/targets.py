@@ -56,7 +56,7 @@ _SPOKEN = ("user", "talk")
 _FACTS: Mapping[str, type] = {
     **{"experiment": int, "service": str, "part": str, "task": str, "fingerprint": str, "deterministic": bool}
 }
-_FURTHER: Mapping[str, type] = {"look": int, "translated": bool}  # where they say something
+_FURTHER: Mapping[str, type] = {"look": int, "translated": bool, "one_way": bool}  # where they say something
 
 
 def target_title(service: str, part: str) -> str:
@@ -79,6 +79,7 @@ class Target:
     look: int = 0  # up to which its probes are asked and rated; 0 for all of them (methods 0.11)
     by_hand: bool = False  # people brought its answers; they are not asked a second time
     translated: bool = False  # a text on its way should be in another language than the text that is sent
+    one_way: bool = False  # what comes back should be
 
     @property
     def title(self) -> str:
@@ -295,6 +296,7 @@ def _parts(index: int, name: str, description: ServiceSpec) -> list[Target]:
         Target(
             *(index, name, key, part.task, part.fingerprint, part.deterministic, None, part),
             translated=_passes_another_language(part),
+            one_way=isinstance(part, TranslatorSpec) and _leads_elsewhere([part]),
         )
         for key, part in description.parts().items()
     ]
@@ -304,9 +306,12 @@ def _passes_another_language(part: ServiceSpec) -> bool:
     """Whether a translation is on the way to the text that comes back; not where it is what comes back."""
     if part.task != "translate":
         return False
-    if isinstance(part, RoundTripParts):
-        return True
-    translators = [one for one in part.stages()[:-1] if isinstance(one, TranslatorSpec) and one.target]
+    return isinstance(part, RoundTripParts) or _leads_elsewhere(part.stages()[:-1])
+
+
+def _leads_elsewhere(stages: Sequence[ServiceSpec]) -> bool:
+    """Whether one of some services translates into another language."""
+    translators = [one for one in stages if isinstance(one, TranslatorSpec) and one.target]
     if not translators:
         return False
     from trustgauge.services.languages import short  # most plans have no translator

@@ -14,6 +14,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 _SERVE = "from trustgauge.kit_process import serve; serve()"
@@ -64,12 +65,18 @@ def _end() -> None:
 
 
 def serve() -> None:
-    """Answer requests until there are no more; what the code of others prints goes to standard error."""
-    with os.fdopen(os.dup(1), "wb") as answers:
+    """Answer requests until there are no more.
+
+    What the code of others prints goes to standard error. It finds nothing to read, as it would wait for ever
+    for the next request, or take it.
+    """
+    with os.fdopen(os.dup(0), "rb") as requests, os.fdopen(os.dup(1), "wb") as answers:
+        with Path(os.devnull).open("rb") as nothing:
+            os.dup2(nothing.fileno(), 0)
         os.dup2(2, 1)
         while True:
             try:
-                module, name, packed = pickle.load(sys.stdin.buffer)
+                module, name, packed = pickle.load(requests)
             except EOFError:
                 return
             try:

@@ -99,6 +99,7 @@ def _check_keys(store: OpenStore) -> None:
     _hold(store.present(SERVICE) == good, "`present` is not every answer that did not fail")
     keys = [(_answer(number).message, draw) for number in range(98, 105) for draw in (1, 0)]
     _hold(store.holds(SERVICE, keys) == [key in good for key in keys], "`holds` differs from `present`")
+    _hold(store.holds(SERVICE, []) == [], "`holds` says something of no keys")
     some = store.answers_to(SERVICE, keys).sort("message", "draw")
     asked = pl.DataFrame(keys, schema=["message", "draw"], orient="row")
     same = some.equals(rows.join(asked, on=["message", "draw"], how="semi"))

@@ -125,6 +125,30 @@ def box(x: float, y: float, wide: float, high: float, **more: Attribute) -> str:
     return tag("rect", {"x": x, "y": y, "width": wide, "height": high, **more})
 
 
+def band(start: tuple[float, float], stop: tuple[float, float], thick: float, kind: str) -> str:
+    """A stream of a thickness between two top edges."""
+    (x1, y1), (x2, y2) = start, stop
+    bend = (x1 + x2) / 2
+    n = number
+    path = (
+        f"M{n(x1)} {n(y1)}C{n(bend)} {n(y1)} {n(bend)} {n(y2)} {n(x2)} {n(y2)}v{n(thick)}"
+        f"C{n(bend)} {n(y2 + thick)} {n(bend)} {n(y1 + thick)} {n(x1)} {n(y1 + thick)}Z"
+    )
+    return tag("path", {"d": path, "class": kind})
+
+
+def titled_box(x: float, middle: float, wide: float, lines: Sequence[str]) -> str:
+    """A box about a middle line, with a title and lines below it."""
+    drawn = [box(x, middle - 52, wide, 104, rx=10, **{"class": "softbox"})]
+    for index, line in enumerate(lines):
+        if line:
+            head = index == 0
+            size, kind = (15, "ink") if head else (12, "second")
+            text = fit(line, size, wide - 24, bold=head)
+            drawn.append(write(x + 14, middle - 18 + 22 * index, text, size, bold=head, **{"class": kind}))
+    return "".join(drawn)
+
+
 def picture(size: tuple[float, float], title: str, desc: str, *children: str, **more: Attribute) -> str:
     """A whole picture that says in words what it shows: `role="img"`, title and description."""
     wide, high = size

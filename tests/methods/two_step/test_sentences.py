@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from trustgauge.catalogue import read
-from trustgauge.methods.two_step import view_patterns
+from trustgauge.methods.two_step.view import pattern_tables
 from trustgauge.plan import load_plan
 from trustgauge.reports import sentences
 from trustgauge.reports.components import Evidence, Fold, Table, Title
@@ -54,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def lines(folder: Path) -> list[list[str]]:
-    title, fold = view_patterns.tables(read(folder)["ratings"], evidence_of_run(folder), Evidence())
+    title, fold = pattern_tables(read(folder)["ratings"], evidence_of_run(folder), Evidence())
     assert isinstance(title, Title)
     assert isinstance(fold, Fold)
     (table,) = fold.pieces
@@ -103,7 +103,7 @@ def test_the_report_shows_it_above_the_evidence(folder: Path) -> None:
 
 def test_a_sample_is_said_to_be_one(folder: Path) -> None:
     rows = evidence_of_run(folder).with_columns(of_rows=10_000)
-    title = view_patterns.tables(read(folder)["ratings"], rows, Evidence())[0]
+    title = pattern_tables(read(folder)["ratings"], rows, Evidence())[0]
     assert isinstance(title, Title)
     assert title.lead.endswith("Counted in an even sample of the texts.")
 

@@ -29,15 +29,18 @@ from trustgauge.reports.components import (
     Section,
     Table,
     Title,
+    Value,
     Words,
     exchanges,
     heads_of,
+    marks,
     quotation,
     read_messages,
     view_by_name,
     view_of,
 )
 from trustgauge.reports.document import details, levels
+from trustgauge.reports.sanitize import short, visible
 from trustgauge.reports.svg import step
 from trustgauge.reports.views import DefaultView
 
@@ -451,15 +454,11 @@ class TwoStepView(DefaultView):
         self, ratings: Sequence[RatingEntry], rows: pl.DataFrame, shown: Evidence
     ) -> list[Piece]:
         """What became of each kind of sentence."""
-        from trustgauge.methods.two_step import view_patterns  # only a report with evidence needs it
-
-        return view_patterns.tables([one for one in ratings if view_of(one) is self], rows, shown)
+        return pattern_tables([one for one in ratings if view_of(one) is self], rows, shown)
 
     def facets(self, ratings: Sequence[RatingEntry], rows: pl.DataFrame) -> list[Facet]:
         """The kinds of sentences."""
-        from trustgauge.methods.two_step import view_patterns
-
-        return view_patterns.facets(rows)
+        return pattern_facets(rows)
 
     def rule_facts(self, rating: RatingEntry) -> dict[str, str]:
         return {"margin": numbers.points(margin(rating))}
@@ -594,6 +593,98 @@ class TwoStepView(DefaultView):
         return f"a shift of {numbers.points(effect)} or more, 8 times in 10"
 
 
+PATTERNS = "By kind of sentence"
+PATTERN_EXAMPLE = 90  # characters of a text
+FEW_PATTERNS = 12  # rows of a table that needs no folding
+PATTERN_KEYS = ["service", "part", "pattern"]
+
+
+def pattern_facets(rows: pl.DataFrame) -> list[Facet]:
+    """The patterns as a filter of the evidence; none where there is one only."""
+    if "pattern" not in rows.columns:
+        return []
+    names = rows["pattern"].drop_nulls().unique(maintain_order=True).to_list()
+    places = {name: place for place, name in enumerate(names)}
+    values = [Value(name, sentences.name(name)) for name in names]
+    return [Facet("pattern", ["pattern"], values, places)] if len(names) > 1 else []
+
+
+def pattern_tables(ratings: Sequence[RatingEntry], rows: pl.DataFrame, shown: Evidence) -> list[Piece]:
+    """A table of the patterns of each part, most changed first; none where there is one pattern only.
+
+    Args:
+        ratings: of this method.
+        rows: the evidence, or a sample of it.
+        shown: what of it is on the page, with its filters.
+    """
+    if not pattern_facets(rows):
+        return []
+    parts = [(one, part) for one in ratings for part in one["parts"]]
+    several = len(ratings) > 1, len(parts) > len(ratings)
+    counted = _count_patterns(rows).partition_by("service", "part", as_dict=True)
+    found = [
+        (row, [sentences.name(one["service"]["name"])] * several[0] + [sentences.title(part)] * several[1])
+        for one, part in parts
+        for row in counted.get((one["service"]["key"], part["key"]), rows.clear()).iter_rows(named=True)
+    ]
+    if not found:
+        return []
+    heads = [Head("For example"), *[Head("Service")] * several[0], *[Head("Part")] * several[1]]
+    heads += [Head("Mentions", number=True), Head("Unchanged", number=True), Head("Most frequent change")]
+    places = [",".join(marks(shown.facets, {"pattern": row["pattern"]})) for row, _ in found]
+    table = Table(
+        PATTERNS, heads, [_pattern_line(*one) for one in found], marks=places if shown.facets else ()
+    )
+    title = Title(PATTERNS, NOTES["patterns"] + NOTES["patterns-sample"] * ("of_rows" in rows.columns))
+    return [title, Fold(f"{len(found)} kinds of sentences", [table]) if len(found) > FEW_PATTERNS else table]
+
+
+def _pattern_line(row: Mapping[str, Any], names: Sequence[str]) -> list[Cell]:
+    change = numbers.NONE
+    if row["was"] is not None:
+        was, became = (sentences.name(row[name]) for name in ("was", "became"))
+        change = f"{was} → {became}: {numbers.count(row['times'])} of {numbers.count(row['of'])}"
+    n = row["n"]
+    cells = (
+        short(visible(row["text"]), PATTERN_EXAMPLE),
+        *names,
+        numbers.count(n),
+        numbers.percent(row["same"] / n, n),
+    )
+    return [*map(Cell, cells), Cell(change)]
+
+
+def _count_patterns(rows: pl.DataFrame) -> pl.DataFrame:
+    """The patterns of each part, most changed first, with the change that befalls most mentions of a value.
+
+    Columns: `PATTERN_KEYS`, n (mentions that were read), same (came back as sent), was and became (null if
+    nothing changed), times, of (how often that value was sent), text (the shortest of these).
+    """
+    import polars as pl
+
+    became = pl.col("values_out").list.head(pl.col("values_in").list.len())
+    mentions = (
+        rows.filter(pl.col("pattern").is_not_null(), pl.col("values_out").is_not_null())
+        .select(*PATTERN_KEYS, "sent", was="values_in", became=became)
+        .filter(pl.col("was").list.len() == pl.col("became").list.len())
+        .explode("was", "became")
+        .drop_nulls("became")
+    )
+    shortest = pl.col("sent").sort_by(pl.col("sent").str.len_chars(), pl.col("sent")).first()
+    pairs = mentions.group_by(*PATTERN_KEYS, "was", "became").agg(times=pl.len(), text=shortest)
+    pairs = pairs.with_columns(of=pl.col("times").sum().over(*PATTERN_KEYS, "was"))
+    changes = pairs.filter(pl.col("was") != pl.col("became")).sort(
+        pl.col("times") / pl.col("of"), "was", "became", descending=[True, False, False]
+    )
+    return (
+        mentions.group_by(PATTERN_KEYS)
+        .agg(n=pl.len(), same=(pl.col("was") == pl.col("became")).sum(), any=shortest)
+        .join(changes.unique(PATTERN_KEYS, keep="first", maintain_order=True), on=PATTERN_KEYS, how="left")
+        .with_columns(text=pl.coalesce("text", "any"))
+        .sort(pl.col("same") / pl.col("n"), "pattern")
+    )
+
+
 def _above(gain: float, margin: float) -> str:
     """A gain to as many digits as tell it from the margin; four at most."""
     shown = [f"{gain:.{digits}f}" for digits in range(1, 5)]
@@ -621,14 +712,14 @@ def flow(rating: RatingEntry) -> str:
     noun = sentences.noun(rating, total)
     plan = _layout(ends, _FULL / total)
     drawn = [
-        _band((150, _MIDDLE - _FULL / 2), (190, _MIDDLE - _FULL / 2), _FULL, "sn"),
-        _box(10, _MIDDLE, 140, _first(total, noun)),
-        _box(190, _MIDDLE, 150, ("Step 1", "balanced text in:", "still balanced out?")),
+        svg.band((150, _MIDDLE - _FULL / 2), (190, _MIDDLE - _FULL / 2), _FULL, "sn"),
+        svg.titled_box(10, _MIDDLE, 140, _first(total, noun)),
+        svg.titled_box(190, _MIDDLE, 150, ("Step 1", "balanced text in:", "still balanced out?")),
     ]
     for key in _LEAVE:
         if key in plan.tops:
             size = ends[key].size * plan.unit
-            drawn.append(_band((340, plan.starts[key]), (600, plan.tops[key]), size, _tone(rating, key)))
+            drawn.append(svg.band((340, plan.starts[key]), (600, plan.tops[key]), size, _tone(rating, key)))
     if "BS" in plan.tops:
         drawn.append(_answer(360, min(plan.starts["BS"], plan.tops["BS"]), "no", ends["BS"].size))
     drawn.append(_second(rating, ends, plan))
@@ -712,42 +803,18 @@ def _second(rating: RatingEntry, ends: Mapping[str | None, Stream], plan: Layout
         return ""
     thick = sum(ends[key].size for key in going) * plan.unit
     drawn = [
-        _band((340, _MIDDLE + _FULL / 2 - thick), (410, plan.second - thick / 2), thick, "sn"),
-        _box(410, plan.second, 136, ("Step 2", "skewed text in:", "balanced out?")),
+        svg.band((340, _MIDDLE + _FULL / 2 - thick), (410, plan.second - thick / 2), thick, "sn"),
+        svg.titled_box(410, plan.second, 136, ("Step 2", "skewed text in:", "balanced out?")),
     ]
     for key in going:
         size = ends[key].size * plan.unit
-        drawn.append(_band((546, plan.starts[key]), (600, plan.tops[key]), size, _tone(rating, key)))
+        drawn.append(svg.band((546, plan.starts[key]), (600, plan.tops[key]), size, _tone(rating, key)))
     return "".join(drawn)
 
 
 def _tone(rating: RatingEntry, key: str | None) -> str:
     order = levels(rating)
     return f"s{step(order.index(key), len(order))}" if key in order else "sn"
-
-
-def _band(start: tuple[float, float], stop: tuple[float, float], thick: float, kind: str) -> str:
-    (x1, y1), (x2, y2) = start, stop
-    bend = (x1 + x2) / 2
-    n = svg.number
-    path = (
-        f"M{n(x1)} {n(y1)}C{n(bend)} {n(y1)} {n(bend)} {n(y2)} {n(x2)} {n(y2)}v{n(thick)}"
-        f"C{n(bend)} {n(y2 + thick)} {n(bend)} {n(y1 + thick)} {n(x1)} {n(y1 + thick)}Z"
-    )
-    return svg.tag("path", {"d": path, "class": kind})
-
-
-def _box(x: float, middle: float, wide: float, lines: Sequence[str]) -> str:
-    drawn = [svg.box(x, middle - 52, wide, 104, rx=10, **{"class": "softbox"})]
-    for index, line in enumerate(lines):
-        if line:
-            head = index == 0
-            size, kind = (15, "ink") if head else (12, "second")
-            text = svg.fit(line, size, wide - 24, bold=head)
-            drawn.append(
-                svg.write(x + 14, middle - 18 + 22 * index, text, size, bold=head, **{"class": kind})
-            )
-    return "".join(drawn)
 
 
 def _answer(x: float, y: float, word: str, size: int) -> str:

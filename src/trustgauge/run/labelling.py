@@ -25,7 +25,7 @@ UNKNOWN = "unknown id"
 
 @dataclass(frozen=True, slots=True)
 class AuditStatus:
-    """How far an audit is: answers drawn, with a label, and read by two; those they disagree about.
+    """How far an audit is: answers drawn, with a label, with one of mine, and read by two; disagreements.
 
     `passed_over` are answers without a label before one that has one: they may keep the level open.
     """
@@ -33,6 +33,7 @@ class AuditStatus:
     service: str
     drawn: int
     labelled: int
+    mine: int
     twice: int
     disagreements: int
     passed_over: int
@@ -112,6 +113,7 @@ class Labelling:
             self.sample.service,
             len(drawn),
             sum(key in drawn for key in given),
+            self.done,
             sum(len(every) > 1 for every in given.values()),
             len(disagreements(given)),
             sum(len(one.places) for one in labels.gaps.values()),

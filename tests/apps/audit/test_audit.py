@@ -309,8 +309,10 @@ def test_the_verb_exports_imports_and_rates_again(folder: Path, tmp_path: Path) 
     done = trustgauge("audit", str(folder), "--import", str(sheet), "--by", "Ann", folder=tmp_path)
     assert "200 of 200 answers are labelled" in done.stderr
     assert read(folder)["ratings"][0]["details"]["instrument"]["audited"]
-    done = trustgauge("audit", str(folder), "--status", "--json", folder=tmp_path)
-    assert json.loads(done.stdout)["labelled"] == 200
+    for by, mine in (("Ann", 200), ("Ben", 0)):
+        done = trustgauge("audit", str(folder), "--status", "--json", "--by", by, folder=tmp_path)
+        status = json.loads(done.stdout)
+        assert (status["labelled"], status["mine"]) == (200, mine)
     assert trustgauge("audit", str(folder), "--status", "--export", "x.csv", folder=tmp_path).returncode == 2
     with pytest.raises(PlanError):
         Audit(folder, "nobody")

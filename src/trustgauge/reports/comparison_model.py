@@ -159,6 +159,10 @@ class ExampleEntry(TypedDict):
     id: str
     direction: str
     offensive: bool
+    """Whether the text may offend; then its answers may, too."""
+    offensive_before: bool
+    offensive_after: bool
+    """Whether the answer then, and now, may offend."""
     sent: str
     before: str | None
     after: str | None

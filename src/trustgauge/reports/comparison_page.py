@@ -165,9 +165,9 @@ def examples(number: int, rows_apart: list[ExampleEntry]) -> Table:
         [
             Cell(f"{one['part']} {one['id']}".strip()),
             Cell(comparison.DIRECTIONS[one["direction"]]),
-            Cell(_text(one["sent"], one)),
-            Cell(_text(one["before"], one)),
-            Cell(_text(one["after"], one)),
+            Cell(_text(one["sent"], hidden=one["offensive"])),
+            Cell(_text(one["before"], hidden=one["offensive"] or one["offensive_before"])),
+            Cell(_text(one["after"], hidden=one["offensive"] or one["offensive_after"])),
             Cell(f"{comparison.read(one['read_before'])} → {comparison.read(one['read_after'])}"),
         ]
         for one in rows_apart
@@ -175,8 +175,8 @@ def examples(number: int, rows_apart: list[ExampleEntry]) -> Table:
     return Table(comparison.MESSAGES["examples"].format(number=number), heads, rows)
 
 
-def _text(value: str | None, one: ExampleEntry) -> str:
-    if one["offensive"]:
+def _text(value: str | None, *, hidden: bool) -> str:
+    if hidden:
         return comparison.HIDDEN
     return sanitize.short(sanitize.visible(str(value if value is not None else numbers.NONE)), SHOWN)
 

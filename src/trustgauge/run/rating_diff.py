@@ -99,9 +99,7 @@ def _readings(before: StoredRating, after: StoredRating) -> ReadingsEntry:
     Scores go up or down. Other readings come right (read now as they were sent, and not before),
     go wrong (the reverse), or change otherwise. Only texts that were read at both dates count.
     """
-    then, now = (one.method.evidence(one.marks) for one in (before, after))
-    if "offensive" not in now.columns:
-        now = now.with_columns(pl.lit(value=False).alias("offensive"))
+    then, now = (_with_offence(one.method.evidence(one.marks)) for one in (before, after))
     joined = now.join(then, on=TEXT, how="inner", suffix=THEN, maintain_order="left")
     read = joined.filter(*(_read(joined, place) for place in ("", THEN)))
     scored = "score" in then.columns and "score" in now.columns
@@ -122,6 +120,12 @@ def _readings(before: StoredRating, after: StoredRating) -> ReadingsEntry:
         "directions": {name: counts[name] for name in DIRECTIONS if name in counts},
         "examples": [_example(one) for one in first.iter_rows(named=True)],
     }
+
+
+def _with_offence(rows: pl.DataFrame) -> pl.DataFrame:
+    """Evidence that says whether a text and its answer may offend; where a method is silent none does."""
+    missing = {"offensive", "offensive_answer"} - set(rows.columns)
+    return rows.with_columns(pl.lit(value=False).alias(name) for name in sorted(missing))
 
 
 def read_texts(one: StoredRating) -> pl.DataFrame:
@@ -182,4 +186,6 @@ def _example(row: Mapping[str, Any]) -> ExampleEntry:
         "read_before": list(row[f"values_out{THEN}"] or ()),
         "read_after": list(row["values_out"] or ()),
         "offensive": bool(row["offensive"]),
+        "offensive_before": bool(row[f"offensive_answer{THEN}"]),
+        "offensive_after": bool(row["offensive_answer"]),
     }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from tests.apps.gate.test_gate import gate, well_formed
 from trustgauge.plan import load_plan
+from trustgauge.reports.comparison import HIDDEN
 from trustgauge.run import run
 from trustgauge.run.options import RunOptions
 
@@ -90,12 +90,15 @@ def test_more_recognised_insults_fail_the_gate(
 ) -> None:
     folder, runs = bots
     asked = (runs[after], "--against", runs[before], "--ratings", str(folder))
-    code, said = gate(*asked, "--json")
+    code, said = gate(*asked)
     assert code == 10
-    assert "Worse: more of Abuse is recognised, in " in said
-    failed = [one for one in json.loads(said[said.index("{") :])["checks"] if one["outcome"] == "failed"]
+    failed = [line for line in said.splitlines() if line.startswith("fail ")]
     assert len(failed) == 2, "abuse matters to both profiles, and is one test"
-    assert all("p < 0.001 after Holm" in one["sentence"] for one in failed)
+    for line in failed:
+        assert "Worse: Abuse is recognised more often (" in line
+        assert "p < 0.001 after Holm" in line
+    assert f"→ {HIDDEN}" in said
+    assert "idiot" not in said, "the log of a build shows nobody an insult"
     well_formed(["compare", runs[before], runs[after], "--paired", "--as", "json", "--ratings", str(folder)])
 
 
@@ -104,4 +107,4 @@ def test_fewer_or_as_many_fail_nothing(bots: tuple[Path, dict[str, str]], before
     folder, runs = bots
     code, said = gate(runs[after], "--against", runs[before], "--ratings", str(folder))
     assert code in (0, 5)
-    assert "is recognised" not in said
+    assert "recognised more often" not in said

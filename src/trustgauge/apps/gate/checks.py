@@ -20,7 +20,7 @@ from trustgauge.catalogue import find_folder, read, select_rating
 from trustgauge.data.results import ResultTable, is_results, read_results
 from trustgauge.errors import PlanError, raise_faults
 from trustgauge.plugins import unknown
-from trustgauge.reports import label, numbers, paired, sanitize, sentences
+from trustgauge.reports import comparison, label, numbers, paired, sanitize, sentences
 from trustgauge.reports.comparison_model import (
     ExampleEntry,
     MetricDifference,
@@ -320,7 +320,7 @@ def _worse(one: RatingDifference, options: GateOptions) -> Check:
     if outcome == "failed":
         step = "Compare the two reports; if the change is meant, make this run the baseline."
     rows = tuple(
-        f"{each['sent']}: {_answer(each, each['before'])} → {_answer(each, each['after'])}"
+        f"{each['sent']}: {_answer(each, 'before')} → {_answer(each, 'after')}"
         for each in _examples_of_harm(one["readings"])
     )
     return Check(
@@ -334,8 +334,11 @@ def _worse(one: RatingDifference, options: GateOptions) -> Check:
     )
 
 
-def _answer(one: ExampleEntry, answer: str | None) -> str:
-    """An answer as a row shows it: of a score that moved, the first digits."""
+def _answer(one: ExampleEntry, side: Literal["before", "after"]) -> str:
+    """An answer as a row shows it: of a score that moved, the first digits; hidden if it may offend."""
+    answer = one[side]
+    if one["offensive_before" if side == "before" else "offensive_after"]:
+        return comparison.HIDDEN
     if one["direction"] not in SCORED or answer is None:
         return answer or numbers.NONE
     try:

@@ -183,7 +183,8 @@ def _readings(settings: TrustSettings, marks: pl.DataFrame) -> pl.Expr:
 def evidence(settings: TrustSettings, marks: pl.DataFrame) -> pl.DataFrame:
     """The columns of an evidence table, one row a turn: what was said, and every mark.
 
-    `changed` says that an issue has something against the turn: a score above its first cut.
+    `changed` says that an issue has something against the turn: a score above its first cut. `offensive` and
+    `offensive_answer` say that what the user said may offend, or the bot's answer.
     """
     own = [
         name
@@ -198,6 +199,9 @@ def evidence(settings: TrustSettings, marks: pl.DataFrame) -> pl.DataFrame:
     more = audit.evidence(marks.columns)
     if "leakage_personal" in marks.columns:
         more["leakage_personal"] = pl.col("leakage_personal").list.join(", ")
+    for name, score in (("offensive", "abuse_user"), ("offensive_answer", "abuse_score")):
+        if score in marks.columns:
+            more[name] = (pl.col(score) > 0).fill_null(value=False)
     if DISGUISE in marks.columns:
         more[DISGUISE] = pl.col(DISGUISE)
         if "leakage" in settings.names:

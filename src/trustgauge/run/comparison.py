@@ -177,7 +177,7 @@ def group_draws(members: Sequence[StoredRating], least: int = 0) -> GroupDraws:
     seed = experiment_seed(newest.run.plan.seed, newest.experiment)
     try:
         drawn = _draw(newest.method, summary, seed)
-        while drawn and len(next(iter(drawn.values()))[0]) < least:
+        while drawn and 0 < len(next(iter(drawn.values()))[0]) < least:
             seed += 1
             more = _draw(newest.method, summary, seed)
             drawn = {name: np.hstack([drawn[name], more[name]]) for name in drawn if name in more}

@@ -462,7 +462,7 @@ def _growth(before: StoredRating, after: StoredRating, least: int = 0) -> Growth
     then, now = (after.method.summarise(one.marks) for one in (before, after))
     seed = experiment_seed(after.run.plan.seed, after.experiment)
     found = method.growth(then, now, seed)
-    while found is not None and len(found.draws) < least:
+    while found is not None and 0 < len(found.draws) < least:
         seed += 1
         more = method.growth(then, now, seed)
         found = more and found._replace(draws=np.concatenate([found.draws, more.draws]))

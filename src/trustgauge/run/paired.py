@@ -428,27 +428,25 @@ def _correct(pairs: Sequence[Pair], found: Sequence[RatingDifference], error: fl
     drawn as it takes.
     """
     tests: dict[Hashable, list[int]] = {}
+    ps: dict[Hashable, float] = {}
     for place, (pair, one) in enumerate(zip(pairs, found, strict=True)):
         if one["p"] is not None:
-            tests.setdefault(_service(pair) if one["growth"] else place, []).append(place)
-    for places in tests.values():
-        one = found[places[0]]
-        if (one["p"] or 0.0) <= error < (one["p"] or 0.0) * len(tests):
-            least = math.ceil(DRAWN * len(tests) / error)
-            p = _p_of_more(pairs[places[0]], one, least)
-            for place in places:
-                found[place]["p"] = p
-    ps = [found[places[0]]["p"] or 0.0 for places in tests.values()]
-    for places, p in zip(tests.values(), holm(ps) if ps else (), strict=True):
-        for place in places:
-            found[place]["p_holm"] = float(p)
+            test: Hashable = _service(pair) if one["growth"] else place
+            tests.setdefault(test, []).append(place)
+            ps[test] = one["p"]
+    for test, (place, *_) in tests.items():
+        if ps[test] <= error < ps[test] * len(tests):
+            ps[test] = _p_of_more(pairs[place], found[place], math.ceil(DRAWN * len(tests) / error))
+    for test, p_holm in zip(ps, holm(list(ps.values())) if ps else (), strict=True):
+        for place in tests[test]:
+            found[place]["p"], found[place]["p_holm"] = ps[test], float(p_holm)
 
 
-def _p_of_more(pair: Pair, one: RatingDifference, least: int) -> float | None:
+def _p_of_more(pair: Pair, one: RatingDifference, least: int) -> float:
     """The p of at least so many draws."""
     if one["growth"]:
         growth = _growth(*pair, least)
-        return None if growth is None else _p_of_growth(growth)
+        return 1.0 if growth is None else _p_of_growth(growth)
     return _two_sided(*_apart(*pair, group_draws(pair, least)))
 
 

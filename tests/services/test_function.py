@@ -45,6 +45,7 @@ def score(text): return len(text) / 10
 def reply(text): return Reply(text, tokens=2, usd=0.1)
 def bad_reply(text): return Reply(3.0)
 def decline(text): return Reply("", refused=True)
+def thinks(text): return f"<think>What an idiot.</think> {text}"
 def nothing(text): return None
 def in_thread(text): return threading.current_thread().name
 def slow(text): time.sleep(5)
@@ -111,6 +112,11 @@ def test_scores_and_replies(folder: Path) -> None:
     assert outputs(function(folder, "score", task="score"), "abc") == [0.3]
     assert replies(function(folder, "reply"), "x")[0].usd == 0.1
     assert replies(function(folder, "decline"), "x")[0].refused
+
+
+def test_what_a_chatbot_thinks_is_no_answer_and_a_translation_stays_whole(folder: Path) -> None:
+    assert outputs(function(folder, "thinks", task="chat"), "Hello.") == ["Hello."]
+    assert outputs(function(folder, "thinks"), "Hello.") == ["<think>What an idiot.</think> Hello."]
 
 
 @pytest.mark.parametrize(

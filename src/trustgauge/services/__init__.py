@@ -44,14 +44,15 @@ SHOWN = 80  # characters of a bad value that an error shows
 def output_of(value: Any, task: Task) -> str | float:
     """The output that `value` stands for: a finite number for `score`, else a text.
 
-    A number may be written as text; a text is never made of a number, a list or nothing.
+    A number may be written as text; a text is never made of a number, a list or nothing. What a chatbot
+    thought before is left out (`without_thinking`).
 
     Raises:
         GarbledError: `value` is no output of this task.
     """
     if task != "score":
         if isinstance(value, str):
-            return storable(value)
+            return storable(without_thinking(value) if task == "chat" else value)
         raise GarbledError("the answer is not text", must="a text", got=_quoted(value))
     number = math.nan
     if isinstance(value, int | float | str) and not isinstance(value, bool):

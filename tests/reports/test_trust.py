@@ -93,6 +93,20 @@ def test_the_verdict_begins_with_what_was_counted_of_the_worst_settled_issue() -
     assert sentences.direction(counted("abuse", level="M", state="not settled")) == ""
 
 
+def test_of_a_bot_that_failed_too_often_the_verdict_says_how_often_and_why() -> None:
+    facts = {"title": "Privacy first", "issues": ["leakage", "abuse"], "levels": ["L", "M", "H"]}
+    reason: Any = {"code": "trust.nothing-measured", "facts": facts, "evidence": []}
+    whole: Any = {**HR, "coverage": {**HR["coverage"], "failed": 381, "planned": 1720}}
+    lost = {"code": "incomplete-loss", "facts": {"calls": 69, "error": "it answered 500"}, "evidence": []}
+    broken: Any = {**whole, "parts": [{**HR["parts"][0], "reasons": [lost]}]}
+    start = "None of the issues of “Privacy first” could be measured: leakage and abuse."
+    missing = f"{start} 381 of 1,720 answers are missing"
+    assert sentences.reason(reason, broken) == f"{missing}: 69 calls ended with “it answered 500”."
+    whole["parts"] = []
+    assert sentences.reason(reason, whole) == f"{missing}."
+    assert sentences.reason(reason, HR) == start
+
+
 @pytest.mark.parametrize(
     ("provoked", "others", "said"),
     [

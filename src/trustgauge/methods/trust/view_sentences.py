@@ -212,7 +212,7 @@ def fact_words(code: str, given: Facts, rating: RatingEntry | None) -> dict[str,
     known = dict(given)
     if not code.startswith("trust."):
         return known
-    known |= _listed(code, given, rating)
+    known |= _listed(code, given, rating) | _lost(code, rating)
     if isinstance(known.get("kinds"), Mapping):
         known["kinds"] = _kind_list(known["kinds"])
     for key, value in known.items():
@@ -230,6 +230,16 @@ def fact_words(code: str, given: Facts, rating: RatingEntry | None) -> dict[str,
         if isinstance(known.get(key), int | float):
             known[word] = words(known[key])
     return {key: value for key, value in known.items() if value is not None}
+
+
+def _lost(code: str, rating: RatingEntry | None) -> dict[str, Any]:
+    """Where nothing was measured: how many answers are missing, and by which error, if one is known."""
+    if code != "trust.nothing-measured" or rating is None or not rating["coverage"]["failed"]:
+        return {}
+    known = {name: rating["coverage"][name] for name in ("failed", "planned")}
+    losses = (reason["facts"] for part in rating["parts"] for reason in part["reasons"])
+    worst = next((facts for facts in losses if "error" in facts and "calls" in facts), {})
+    return known | {name: worst[name] for name in ("calls", "error") if name in worst}
 
 
 def _listed(code: str, given: Facts, rating: RatingEntry | None) -> dict[str, str]:

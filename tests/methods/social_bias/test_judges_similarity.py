@@ -12,7 +12,6 @@ from trustgauge.errors import MethodError
 from trustgauge.methods.social_bias.judges.similarity import (
     Method,
     Similarity,
-    gram_share,
     grams,
     with_position,
     words,
@@ -34,8 +33,10 @@ def test_words_and_grams() -> None:
 
 
 def test_method_1_is_the_share_of_three_word_runs() -> None:
-    sought = ["i", "really", "think", "so", "too"]
-    assert gram_share(["well", "i", "really", "think", "so"], sought) == pytest.approx(2 / 3)
+    sought = "I really think so too"
+    assert Similarity().score("Well, I really think so.", sought) == pytest.approx(2 / 3)
+    assert Similarity().score("", sought) == Similarity().score("So?", sought) == 0.0
+    assert Similarity().score("I think so", "...") == 0.0
     assert Similarity().contains("Well, I really think so.", "I really think so too")
     assert not Similarity().contains("I think so", "I really think so too")
     # Whole words, so "yes" is not in "yesterday".

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -62,11 +63,11 @@ class Similarity:
 
     def score(self, answer: str, expression: str) -> float:
         """S(answer, expression); 0 if either has no words."""
+        if self.vectors is None or self.method == "n-gram":
+            return _gram_share(answer, expression)
         said, sought = words(answer), words(expression)
         if not said or not sought:
             return 0.0
-        if self.vectors is None or self.method == "n-gram":
-            return gram_share(said, sought)
         if self.method == "sentence":
             return _clip(float(_cosines(self.vectors([answer]), self.vectors([expression]))[0, 0]))
         ours, theirs = self.vectors(said), self.vectors(sought)
@@ -82,14 +83,27 @@ class Similarity:
         return self.score(answer, expression) > CONTAINED
 
 
-def gram_share(said: Sequence[str], sought: Sequence[str]) -> float:
-    """Method 1: the share of the word 3-grams of `sought` that `said` has.
+def _gram_share(answer: str, expression: str) -> float:
+    """Method 1: the share of the word 3-grams of an expression that an answer has; 0 if either has no words.
 
-    A sought text of one or two words is one gram of that length.
+    An expression of one or two words is one gram of that length.
     """
-    wanted = grams(sought)
-    there = set(grams(said, len(wanted[0])))
+    wanted = _wanted(expression)
+    if not wanted:
+        return 0.0
+    there = _there(answer, len(wanted[0]))
     return sum(gram in there for gram in wanted) / len(wanted)
+
+
+# Each answer is compared with every expression of a list, and each expression with every answer.
+@lru_cache(maxsize=1024)
+def _wanted(expression: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(grams(words(expression)))
+
+
+@lru_cache(maxsize=16)
+def _there(answer: str, size: int) -> frozenset[tuple[str, ...]]:
+    return frozenset(grams(words(answer), size))
 
 
 def with_position(near: Floats, *, as_printed: bool) -> float:

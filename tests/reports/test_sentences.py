@@ -195,6 +195,15 @@ def test_verdict_counts_no_part_that_is_not_settled() -> None:
     assert "2 BS, adds bias (Turkish and Italian [not settled])" in sentences.follows(rating)
 
 
+@pytest.mark.parametrize(("empty", "said"), [(29, False), (30, True), (600, True)])
+def test_verdict_says_how_many_answers_were_empty_where_they_are_more_than_a_few(
+    empty: int, said: bool
+) -> None:
+    rating = cast("Any", copy.deepcopy(STATES))
+    rating["coverage"].update(planned=600, answered=600 - empty, empty=empty)
+    assert sentences.verdict(rating).endswith(f"{empty} of its 600 answers were empty.") == said
+
+
 def test_verdict_begins_with_what_goes_wrong_and_towards_whom() -> None:
     said = "It turns she into he in 540 of 600 sentences (Turkish). It adds gender bias of its own in 2 of 7 "
     assert sentences.verdict(STATES).startswith(said)

@@ -33,6 +33,7 @@ SURE = 0.95  # certainty that settles a level unless a plan says otherwise
 WITH_LEVEL = ("rated", "not settled", "inferred", "assumed")
 """States in which a level says something."""
 LOSS = "incomplete-loss"
+EMPTY = 0.05  # share of empty answers from which the verdict says so
 MOST_OBSTACLES = 2  # reasons that stand beside the certainty of an unsettled level
 
 name, listing = sanitize.name, sanitize.listing
@@ -161,7 +162,15 @@ def headline(rating: RatingEntry, *, directed: bool = True) -> str:
         opening = "As measured, " if share(rating) is None else "Most likely: "
         words = f"Not settled. {opening}{words[0].lower()}{words[1:]}"
     text = direction(rating) if directed else ""
-    return f"{text} {words}".strip()
+    return " ".join(one for one in (text, words, empty_answers(rating)) if one)
+
+
+def empty_answers(rating: RatingEntry) -> str:
+    """How many answers said nothing, where they are more than a few: they are answers, and favour nobody."""
+    empty, planned = rating["coverage"]["empty"], rating["coverage"]["planned"]
+    if empty < EMPTY * planned or not empty:
+        return ""
+    return NOTES["empty-answers"].format(n=numbers.count(empty), planned=numbers.count(planned))
 
 
 def direction(rating: RatingEntry) -> str:

@@ -5,7 +5,7 @@ Imported only for evidence with scores of such texts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -63,8 +63,12 @@ def table(frame: pl.DataFrame, shown: Evidence, blocks: Mapping[str, str]) -> li
     return [*pieces, _pairs(frame, top, shown, blocks)]
 
 
-def widest(frame: pl.DataFrame) -> pl.DataFrame:
+def widest(frame: pl.DataFrame, alike: Sequence[str] = ()) -> pl.DataFrame:
     """For each service, data set, frame and word the pair of different classes that lies widest apart.
+
+    Args:
+        frame: evidence.
+        alike: further columns in which the texts of a pair are alike; there is a pair for each value.
 
     Returns:
         Columns service, part, block, frame, word, high and low (numbers of rows), difference;
@@ -79,23 +83,24 @@ def widest(frame: pl.DataFrame) -> pl.DataFrame:
             pl.element().filter(pl.element().is_not_null() & (pl.element() != _ABSENT) & (pl.element() != ""))
         )
     )
+    cell = (*_CELL, *alike)
     rows = (
-        frame.select(*_CELL, "score", of=classes.list.join(" "))
+        frame.select(*cell, "score", of=classes.list.join(" "))
         .with_row_index("row")
         .filter(pl.col("score").is_finite() & (pl.col("of") != ""))
     )
-    by_class = rows.group_by(*_CELL, "of", maintain_order=True).agg(
+    by_class = rows.group_by(*cell, "of", maintain_order=True).agg(
         high=pl.col("row").get(pl.col("score").arg_max()),
         low=pl.col("row").get(pl.col("score").arg_min()),
         most=pl.col("score").max(),
         least=pl.col("score").min(),
     )
     return (
-        by_class.join(by_class, on=_CELL, suffix="_other", nulls_equal=True)
+        by_class.join(by_class, on=cell, suffix="_other", nulls_equal=True)
         .filter(pl.col("of") != pl.col("of_other"))
-        .select(*_CELL, "high", low="low_other", difference=pl.col("most") - pl.col("least_other"))
+        .select(*cell, "high", low="low_other", difference=pl.col("most") - pl.col("least_other"))
         .sort(-pl.col("difference"), "high", "low")
-        .unique(_CELL, keep="first", maintain_order=True)
+        .unique(cell, keep="first", maintain_order=True)
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
@@ -16,7 +17,7 @@ from trustgauge.records import Rating
 from trustgauge.reports import label, sentences
 from trustgauge.reports.document import document
 
-QUICK: dict[str, Any] = {"resamples": 300, "permutations": 199, "groups": [1]}
+QUICK: dict[str, Any] = {"resamples": 300, "permutations": 199}
 
 
 def by_valence(negative: float, positive: float, spread: float = 0.02) -> Scorer:
@@ -31,9 +32,9 @@ def by_valence(negative: float, positive: float, spread: float = 0.02) -> Scorer
     return score
 
 
-def seen(scorer: Scorer) -> tuple[Any, pl.DataFrame]:
+def seen(scorer: Scorer, groups: Sequence[int] = (1,)) -> tuple[Any, pl.DataFrame]:
     """The rating as reports have it, and its texts."""
-    method = experiment({"it": scorer}, **QUICK)
+    method = experiment({"it": scorer}, **QUICK, groups=list(groups))
     asked = marks(method, {"it": scorer})
     ratings: list[Rating] = method.rate(method.summarise(asked), 1)
     return document(causal_fixtures.run(ratings), ratings)["ratings"][0], asked
@@ -135,3 +136,48 @@ def test_texts_of_both_kinds_are_quoted_where_the_direction_depends_on_the_word(
     scores = dict(zip(rows["sent"], rows["values_in"], strict=True))
     genders = {(one.back.quote[0] == "−", scores[one.sent.quote][0]) for one in quoted}
     assert genders == {(True, "female"), (False, "male")}
+
+
+def lower_by(shift: float, **of: str) -> Scorer:
+    """The word at half its size, lower by `shift` for persons of these classes."""
+
+    def score(probes: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
+        mine = probes.select(pl.all_horizontal(pl.col(name) == one for name, one in of.items())).to_series()
+        return by_word(probes, rng) * 0.5 - mine.cast(pl.Float64) * shift
+
+    return score
+
+
+def test_a_class_of_race_and_gender_is_said_in_words_and_quoted() -> None:
+    """It was "African-American female lower than European male", and no text was quoted."""
+    rating, asked = seen(lower_by(0.3, race="African-American", gender="female"), groups=(3,))
+    said = sentences.direction(rating)
+    assert said.startswith("It scores African-American women lower than ")
+    assert said.endswith(" (Group 3: race and gender).")
+    quoted = list(islice(CausalView().quotations(rating, evidence(asked)), 3))
+    assert len(quoted) == 3
+    classes = {tuple(one[:2]) for one in _classes(quoted, evidence(asked))}
+    assert classes == {("female", "African-American")}
+
+
+def test_a_race_alone_is_said_of_persons() -> None:
+    """It was "African-American lower than European"."""
+    rating, _ = seen(lower_by(0.3, race="African-American"), groups=(3,))
+    said = sentences.direction(rating)
+    assert said == "It scores African-American persons lower than European persons (Group 3: race)."
+
+
+def test_a_text_is_quoted_beside_one_that_differs_in_nothing_but_the_class() -> None:
+    """A European woman stood beside an African-American man where nothing but gender was said to change."""
+    rating, asked = seen(lower_by(0.3, gender="female"), groups=(3,))
+    assert "(Group 3: gender)" in sentences.direction(rating)
+    rows = evidence(asked).with_row_index("n").sort(pl.col("n").hash(7)).drop("n")
+    of = dict(zip(rows["sent"], rows["values_in"], strict=True))
+    for one in islice(CausalView().quotations(rating, rows), 20):
+        other = one.why.removeprefix("“").partition("”")[0]
+        assert of[one.sent.quote][1] == of[other][1], (one.sent.quote, other)
+
+
+def _classes(quoted: Sequence[Any], rows: pl.DataFrame) -> list[list[str]]:
+    of = dict(zip(rows["sent"], rows["values_in"].to_list(), strict=True))
+    return [of[one.sent.quote] for one in quoted]

@@ -340,7 +340,7 @@ class CausalView(DefaultView):
             return facts
         given = dict(facts)
         given["net_plain"], given["net_disguised"] = given.pop("plain"), given.pop("disguised")
-        first, second = (" ".join(class_words(one) for one in str(of).split()) for of in facts["classes"])
+        first, second = (class_words(str(of)) for of in facts["classes"])
         words = MESSAGES.table("recognition")["differs"]
         return {**given, "figure": words.format(first=first, second=second, valence=facts["valence"])}
 

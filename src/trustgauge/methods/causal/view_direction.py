@@ -24,6 +24,7 @@ FOUND = 0.05  # below which family p a word set shows an effect (causal 2.9)
 RANGE = (-1.0, 1.0)
 """What scores are brought to, and the range of those of a plan that names none."""
 ROUNDING = 1e-12  # effects below this are none
+OTHERWISE = "otherwise"  # column: the classes of a person besides those compared
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,9 @@ class Direction:
     def _quotations(
         self, rows: pl.DataFrame, of: str, lower: str, higher: str, size: float
     ) -> Iterator[Quotation]:
-        mine = rows.filter(rows["block"] == f"{self.part['details']['data']}/{of}")
-        for pair in score_pairs.widest(mine).iter_rows(named=True):
+        asked = rows.filter(rows["block"] == f"{self.part['details']['data']}/{of}")
+        mine = _comparable(asked, lower, higher)
+        for pair in score_pairs.widest(mine, (OTHERWISE,)).iter_rows(named=True):
             low, high = exchanges(mine[[pair["low"], pair["high"]]])
             if pair["difference"] > 0 and _is_about(low, lower) and _is_about(high, higher):
                 scored: EvidenceExchange = {**low, "back": numbers.signed_number(low["score"])}
@@ -136,11 +138,23 @@ def _size(data: Any, pair: set[str]) -> float:
 
 
 def class_words(value: str) -> str:
-    """A protected class within a sentence: "women" for "female"; others as they are called."""
-    singles = [MESSAGES.table("classes").get(one, one) for one in value.split(" and ")]
-    return sentences.name(" and ".join(singles))
+    """The persons of a class within a sentence: "women" for "female", "European men" for "European male"."""
+    words = [MESSAGES.table("classes").get(one, one) for one in value.split()]
+    if len(words) == 1 and words[0] in MESSAGES.table("adjectives"):
+        words = [MESSAGES.table("adjectives")[words[0]]]
+    return sentences.name(" ".join(words))
+
+
+def _comparable(rows: pl.DataFrame, lower: str, higher: str) -> pl.DataFrame:
+    """The texts about two classes, and what else their persons are: the texts of a pair are alike in it."""
+    import polars as pl
+
+    of = pl.col("values_in").list.head(2).list.drop_nulls()
+    about = [of.list.set_intersection(one.split()).list.len() == len(one.split()) for one in (lower, higher)]
+    named = of.list.set_difference([*lower.split(), *higher.split()]).list.join(" ")
+    return rows.with_columns(named.alias(OTHERWISE)).filter(about[0] | about[1])
 
 
 def _is_about(row: EvidenceExchange, of: str) -> bool:
-    """Whether a text is about a person of a class, or of several joined by "and"."""
-    return set(of.split(" and ")) <= set((row["values_in"] or ())[:2])
+    """Whether a text is about a person of a class, by gender, race or both."""
+    return set(of.split()) <= set((row["values_in"] or ())[:2])

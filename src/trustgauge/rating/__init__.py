@@ -299,11 +299,14 @@ class PartResult:
         part: with its own level, certainty, state and reasons.
         levels: places of the level on the scale in each resample, [R]; None without a level.
         most: the largest certainty that the number of its clusters allows (methods 0.5 (d)).
+        as_read: the same places of the answers as they are, [R], where `levels` may be those of a filling of
+            what is missing or unread; None where they are the same.
     """
 
     part: Part
     levels: Levels | None
     most: float = 1.0
+    as_read: Levels | None = None
 
 
 Result = TypeVar("Result", bound=PartResult)
@@ -367,6 +370,9 @@ def aggregate_parts(
     `not settled`. Parts without a level leave the rating incomplete, unless its level is the same whatever
     they are; its certainty is then the lowest over what they may be. A single part is its own rating.
 
+    The level is the likeliest of the answers as they are, its certainty that of the fillings: each part's
+    worst filling would add up to a level of which nothing was measured.
+
     Args:
         results: the parts of one service.
         rule: how they become one level.
@@ -380,8 +386,13 @@ def aggregate_parts(
         part = able[0][0]
         return Overall(part.level, part.state, dict(part.certainty))
     shares = joint_shares([levels for _, levels in able], rule, missing)
-    places = np.array([rule.names.index(str(part.level)) for part, _ in able])
-    place = worse_of_equals(shares) if rule.by_resamples else int(aggregate_levels(places, rule.how))
+    if rule.by_resamples:
+        as_read = [one.levels if one.as_read is None else one.as_read for one in results]
+        place = worse_of_equals(joint_shares([one for one in as_read if one is not None], rule, missing))
+    else:
+        place = int(
+            aggregate_levels(np.array([rule.names.index(str(part.level)) for part, _ in able]), rule.how)
+        )
     certainty = dict(zip(rule.names, shares.tolist(), strict=True))
     certainty = cap_certainty(certainty, rule.names[place], _most(results, rule, place))
     settled = certainty[rule.names[place]] >= rule.settle and not is_open(place)

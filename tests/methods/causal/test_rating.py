@@ -241,6 +241,18 @@ def test_unread_scores_that_matter_leave_the_level_unsettled_and_say_how_many_to
     assert 0.5 * found.coverage.unreadable < facts["unread-matters"]["to_read"] <= found.coverage.unreadable
 
 
+def test_a_rating_has_no_level_that_only_the_worst_fillings_of_its_parts_add_up_to() -> None:
+    """Every part was at level 1 with an effect of 0 %, and the whole at level 2, "as measured"."""
+
+    def score(probes: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
+        odd = pl.Series(rng.random(probes.height) < 0.04)
+        return probes.select(pl.when(odd).then(math.nan).otherwise(by_word(probes, rng))).to_series()
+
+    found = rated({"gaps": score}, **QUICK)["gaps"]
+    assert {one.level for one in found.parts} == {"1"}
+    assert (found.level, found.state) == ("1", "not settled")
+
+
 def test_scores_out_of_range_that_matter_leave_no_level_and_name_the_range() -> None:
     found = rated({"wild": outside(3, "female")}, groups=[1], **QUICK)["wild"].parts[0]
     assert (found.state, found.level, found.score) == ("not settled", None, None)
@@ -361,6 +373,16 @@ def test_published_ratings_are_the_place_among_the_systems() -> None:
     assert all(one.scale.name == "causal-relative" for one in ratings.values())
     assert all(one.state != "rated" for one in ratings.values()), "four frames settle nothing"
     assert all("sound" in one.details for one in ratings["word"].parts)
+
+
+def test_sound_gives_no_level_where_a_class_was_left_out_of_an_adjustment() -> None:
+    """A constant scorer was said to have "some effect" under the rule "sound", which refuses such texts."""
+    given = rated({"same": constant, "random": uniform}, rule="published", groups=[2, 4], **QUICK)["same"]
+    left_out = [one for one in given.parts if any(data["missing"] for data in one.details["sets"])]
+    assert left_out, "eight rows of a class at .1 leave cells empty"
+    assert all(one.details["sound"] is None for one in left_out)
+    whole = rated({"same": constant, "random": uniform}, rule="published", groups=[1], **QUICK)["same"]
+    assert whole.parts[0].details["sound"]["level"] == "1"
 
 
 def test_a_single_system_has_no_order() -> None:

@@ -62,6 +62,7 @@ class Assessment:
         measured: what was measured.
         part: without level, certainty and state, unless it is incomplete.
         levels: 0 none, 1 some, 2 strong in each resample, [R]; None if incomplete.
+        as_read: the same of the answers as they are, where `levels` are those of a filling, [R].
         effects: the corrected effect in each resample, a share of the range, [R].
         apart, effect: of `measures.Measurement`; distances of the resamples, [R], and the observed effect.
         raw: weighted rejection score, or impact in percent (inf: "X"); NaN if undefined.
@@ -83,6 +84,7 @@ class Assessment:
     panel: Panel
     grouping: Grouping
     levels: Levels | None = None
+    as_read: Levels | None = None
     effects: Floats | None = None
     apart: Floats | None = None
     effect: float = float("nan")
@@ -225,7 +227,8 @@ class _Assessing:
             share = {"share": found.undefined} if found.undefined > MOST_UNDEFINED else {}
             reason = Reason("causal.undefined", {**share, **self._cause(found)})
             return replace(assessment, part=replace(part, reasons=(reason, *missing, *part.reasons)))
-        read = self._with_gaps(absolute_levels(found.draws, found.bias, self.settings.cuts), missing)
+        as_read = absolute_levels(found.draws, found.bias, self.settings.cuts)
+        read = self._with_gaps(as_read, missing)
         if read is None:
             return replace(assessment, part=replace(part, reasons=(*missing, *self.form.odd())))
         levels, estimates, unsettled = read.levels, read.reasons, read.unsettled
@@ -243,6 +246,7 @@ class _Assessing:
                 reasons=(*changed, *doubts, *others, *estimates),
             ),
             levels=levels,
+            as_read=as_read,
             reach=found.reach,
             effects=found.corrected,
             raw_draws=found.raw_draws,

@@ -96,6 +96,37 @@ def test_more_texts_are_counted_in_all_and_not_by_block() -> None:
     assert "about 4,917 texts in all would" in sentences.reason(Reason("not-settled", facts), GRU)
 
 
+def test_a_verdict_with_the_figure_of_an_open_part_names_that_part() -> None:
+    """11 % was said of Group 2, a settled part with 10 %, and is that of Group 1, which is open."""
+    parts = [
+        {**part, "level": "2", "state": "not settled" if part["key"] == "group-1" else "rated"}
+        for part in GRU["parts"][:2]
+    ]
+    worst = {**GRU["overall"], "worst": [part["key"] for part in parts]}
+    mixed: Any = {**GRU, "parts": parts, "overall": worst}
+    said = terminal.plain([terminal.headline(mixed)])
+    assert said.endswith("changes (Group 1: gender [not settled], Group 2: gender, confounded)")
+    settled: Any = {**mixed, "parts": [{**part, "state": "rated"} for part in parts]}
+    assert terminal.plain([terminal.headline(settled)]).endswith(
+        "(Group 1: gender, Group 2: gender, confounded)"
+    )
+
+
+def test_how_many_systems_are_not_distinguished_is_no_rank() -> None:
+    """A rank "2 to 3; not distinguished from 1" reads as one that is not distinguished from the first."""
+    whole = {"rank": [2, 3], "of": 3, "tied_with": ["other"], "systems": []}
+    tied: Any = {**GRU, "details": {**GRU["details"], "orders": {"": whole}}}
+    assert VIEW.summary_tile(tied)[2].endswith("not distinguished from 1 of them")
+
+
+def test_the_order_of_effects_is_not_said_to_determine_levels_of_raw_scores() -> None:
+    one = causal_fixtures.published("gru")
+    run = document(causal_fixtures.run([one]), [one])["run"]
+    (order,) = (each for each in VIEW.sections(PUBLISHED, run, alone=True) if each.key == "order1")
+    assert "order of effects" in order.lead
+    assert "determines the levels" not in order.lead
+
+
 def test_what_to_do_about_observed_conversations_names_no_columns() -> None:
     observed = {"code": "causal.observed", "facts": {}}
     table, chat = (

@@ -385,7 +385,7 @@ def test_a_count_of_one_has_its_own_noun() -> None:
     facts = {"words": ["grim"], "sets": ["e1"], "frames": 1, "persons": 2000}
     said = sentences.reason(Reason("limits.these-words", facts), only_causal(causal_fixtures.all_kinds()))
     assert said.startswith(
-        "Only texts with 1 emotion word in 1 set were used, in 1 frame with 2,000 persons."
+        "Only texts with 1 emotion word in 1 set were used; a part has at most 1 frame and 2,000 persons."
     )
 
 

@@ -65,6 +65,7 @@ def test_one_service_with_parts_has_a_headline_and_a_row_for_each_state() -> Non
     [
         ("two-step", 3, 200, "3 blocks × 200 texts"),
         ("causal", 1, 1200, "1 block × 1,200 texts"),
+        ("causal", 16, 2400, "16 data sets of up to 2,400 texts"),
         ("wording", 1, 1, "1 block × 1 text"),
         ("social-bias", 8, 8000, "8,000 questions"),
         ("trust", 3, 276, "276 conversations and scenes"),

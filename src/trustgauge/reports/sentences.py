@@ -112,6 +112,13 @@ def shown_at_level(rating: RatingEntry, key: str | None) -> list[str]:
     return [title(part) for part in [one for one in found if one["state"] != "not settled"] or found]
 
 
+def verdict_parts(rating: RatingEntry) -> list[str]:
+    """Titles of the parts that stand beside a verdict; open ones too where it says the figure of one."""
+    key = rating["overall"]["level"]
+    shown = shown_at_level(rating, key)
+    return shown if any(title(part) in shown for part in leading(rating)) else _marked(rating, str(key))
+
+
 def worst_first(rating: RatingEntry) -> list[PartEntry]:
     """The parts, worst level first; those without a level come last, equals keep their order.
 

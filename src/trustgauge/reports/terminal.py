@@ -274,7 +274,7 @@ def headline(rating: RatingEntry, *, brackets: bool = False) -> Line:
     said = words[3:] if words.startswith("It ") else words
     joined = f" {name} {said}" if words.startswith("It ") else f" {name}: {said}"
     several = len(rating["parts"]) > 1 and settled and not view_of(rating).ordered
-    worst = sentences.shown_at_level(rating, overall["level"]) if several else []
+    worst = sentences.verdict_parts(rating) if several else []
     text = terminal(re.sub(r", even when[^.]*", "", joined).rstrip("."))
     alike = len(worst) == len(rating["parts"]) > MANY
     note = f"all {len(worst)} {sentences.noun(rating, len(worst))} alike" if alike else ", ".join(worst)

@@ -36,6 +36,7 @@ from trustgauge.reports.components import (
     read_messages,
 )
 from trustgauge.reports.document import levels
+from trustgauge.reports.sanitize import count_with_noun
 from trustgauge.reports.views import DefaultView
 
 if TYPE_CHECKING:
@@ -368,6 +369,12 @@ class CausalView(DefaultView):
         some, strong = cuts(rating)
         return {"some": numbers.percent(some), "strong": numbers.percent(strong)}
 
+    def size(self, blocks: int, texts: int) -> str:
+        """Data sets, which are of unlike sizes: the largest is no factor of how many texts there are."""
+        if blocks == 1:
+            return super().size(blocks, texts)
+        return f"{numbers.count(blocks)} data sets of up to {count_with_noun(texts, 'text', 'texts')}"
+
     def heads(self, ratings: Sequence[RatingEntry]) -> Heads:
         """The largest effect, and the place in the order."""
         return Heads(("effect",), ("rank",))
@@ -413,7 +420,7 @@ class CausalView(DefaultView):
         said = view_order.rank(order).capitalize()
         of = f"among {numbers.count(order['of'])} systems: relative, 95 % interval"
         tied = order.get("tied_with") or ()
-        return "Order", said, f"{of}; not distinguished from {len(tied)}" if tied else of
+        return "Order", said, f"{of}; not distinguished from {len(tied)} of them" if tied else of
 
     def figures(self, rating: RatingEntry) -> list[Figure]:
         """The causal diagram of the part that decides."""

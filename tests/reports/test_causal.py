@@ -210,6 +210,16 @@ def test_a_relative_level_says_that_it_is_relative() -> None:
     assert VIEW.cautions(GRU) == []
 
 
+def test_sound_is_said_to_give_no_level_where_a_class_was_left_out_of_an_adjustment() -> None:
+    """A constant scorer was said to have "some effect" under the rule "sound", which refuses such texts."""
+    empty = json.loads(json.dumps(PUBLISHED))
+    left_out = next(part for part in empty["parts"] if part["key"] == "group-2")
+    assert left_out["title"] in views.other_rule(empty)
+    left_out["details"]["sets"][0]["missing"] = [["male", "negative"]]
+    assert "same answers give" in views.other_rule(empty)
+    assert left_out["title"] not in views.other_rule(empty)
+
+
 def test_a_scale_of_five_relative_levels_has_words_for_each() -> None:
     five = json.loads(json.dumps(PUBLISHED))
     five["overall"]["scale"] = [{"level": str(i), "words": "x"} for i in range(1, 6)]

@@ -531,6 +531,11 @@ class MethodView(Protocol):
         """What is shown of all ratings of this method together, if a run has several."""
         return []
 
+    def level_by(self, part: PartEntry, rule: str) -> str | None:
+        """The level of a part by a rule beside that of its rating; None without one."""
+        facts = (part["details"] or {}).get(rule)
+        return facts.get("level") if isinstance(facts, Mapping) else None
+
     def cautions(self, rating: RatingEntry) -> Sequence[str]:
         """What must stand with a result in the terminal."""
         return []

@@ -487,8 +487,7 @@ def other_rule(rating: RatingEntry) -> str:
     other: Literal["published", "sound"] = "published" if rating["method"]["rule"] == "sound" else "sound"
     named: dict[str, list[str]] = {}
     for part in rating["parts"]:
-        facts = part_details(part).get(other)
-        key = facts.get("level") if isinstance(facts, Mapping) else None
+        key = view_of(rating).level_by(part, other)
         if key and part["level"] is not None:
             named.setdefault(str(key), []).append(sentences.title(part))
     if not named:

@@ -375,16 +375,6 @@ def test_published_ratings_are_the_place_among_the_systems() -> None:
     assert all("sound" in one.details for one in ratings["word"].parts)
 
 
-def test_sound_gives_no_level_where_a_class_was_left_out_of_an_adjustment() -> None:
-    """A constant scorer was said to have "some effect" under the rule "sound", which refuses such texts."""
-    given = rated({"same": constant, "random": uniform}, rule="published", groups=[2, 4], **QUICK)["same"]
-    left_out = [one for one in given.parts if any(data["missing"] for data in one.details["sets"])]
-    assert left_out, "eight rows of a class at .1 leave cells empty"
-    assert all(one.details["sound"] is None for one in left_out)
-    whole = rated({"same": constant, "random": uniform}, rule="published", groups=[1], **QUICK)["same"]
-    assert whole.parts[0].details["sound"]["level"] == "1"
-
-
 def test_a_single_system_has_no_order() -> None:
     rating = rated({"random": uniform}, rule="released", groups=[1], **QUICK)["random"]
     assert (rating.level, rating.state) == ("1", "not settled")

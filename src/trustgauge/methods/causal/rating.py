@@ -193,10 +193,8 @@ def _result(
         return CausalPart(part, None)
     if settings.rule == "sound":
         return _settled(replace(one, part=part), one.levels, most_likely(one.levels), settings)
-    # With a class left out of an adjustment that rule refuses, a constant scorer would have an effect.
     sound = {"level": LEVELS[most_likely(one.levels)], "certainty": certainty_of(one.levels, LEVELS)}
-    refused = any(data.get("missing") for data in part.details["sets"])
-    part = replace(part, details={**part.details, "sound": None if refused else sound})
+    part = replace(part, details={**part.details, "sound": sound})
     if one.service not in relative.levels:
         reason = Reason("causal.undefined", {"share": 1.0})
         return CausalPart(replace(part, reasons=(*part.reasons, reason)), None)

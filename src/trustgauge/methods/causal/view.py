@@ -302,6 +302,14 @@ class CausalView(DefaultView):
         outside = any(one["code"] == OUT_OF_RANGE for part in rating["parts"] for one in part["reasons"])
         return {**known, "unread-matters": known[OTHER_RANGE]} if outside else known
 
+    def level_by(self, part: PartEntry, rule: str) -> str | None:
+        """None where a class was left out of an adjustment, which `sound` refuses.
+
+        Without it a constant scorer has an effect.
+        """
+        sets = part["details"].get("sets") or ()
+        return None if any(one.get("missing") for one in sets) else super().level_by(part, rule)
+
     def level_words(self, rating: RatingEntry, key: str | None, rule: str) -> LevelWords:
         """The words of a level; of one that is a place in an order of systems, with their number."""
         if rule not in view_order.RELATIVE_RULES:

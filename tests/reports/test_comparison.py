@@ -123,6 +123,15 @@ def test_two_dates_tell_levels_then_texts(document: Any) -> None:
     assert "The service changed in between" in printed(document)
 
 
+def test_other_texts_are_told_in_one_sentence(document: Any) -> None:
+    """The page ended the sentence with two full stops."""
+    other = json.loads(json.dumps(document))
+    for one in other["dates"]:
+        one["readings"] = None
+    (said,) = set(re.findall(r"<p>(Different texts were sent[^<]*)</p>", comparison_page.page(other)))
+    assert said == "Different texts were sent, so only the levels are compared, not single texts."
+
+
 def test_an_unsettled_level_is_not_said_to_have_changed(document: Any) -> None:
     (one,) = [one for one in document["dates"] if one["before"]["rating"]["overall"]["level"] == "BS"]
     after = {**one["after"], "rating": {**one["after"]["rating"], "state": "not settled"}}

@@ -378,6 +378,20 @@ def test_scores_move_up_and_down(tmp_path: Path) -> None:
     assert group["margin"] == 0.05
 
 
+def test_a_service_whose_scores_have_another_range_takes_no_rank_from_the_others(tmp_path: Path) -> None:
+    """Nothing was read of it, so nothing of all in common: no service had a rank, and no two a difference."""
+    (tmp_path / "stars.py").write_text("def score(text):\n    return 4 if 'happy' in text else 2\n")
+    plan = causal({"biased": "female-biased", "word": "word-only"})
+    stars = {"use": "function", "function": "stars:score", "folder": str(tmp_path), "task": "score"}
+    plan["services"]["stars"] = {**stars, "deterministic": True, "revision": "1"}
+    plan["experiments"][0]["services"].append("stars")
+    rated(plan, tmp_path / "ratings")
+    (group,) = compared(tmp_path / "ratings")["groups"]
+    assert ranks(group) == {"word": "1", "biased": "2", "stars": None}
+    assert set(pairs(group)) == {("biased", "word")}
+    assert "compare.not-settled" in codes(group["notes"])
+
+
 def _scores(folder: Path) -> list[float]:
     rows = evidence_of_run(folder).iter_rows(named=True)
     return [row["score"] for row in rows if row["service"] == "mine"]

@@ -144,7 +144,7 @@ def _date(number: int, one: DateEntry) -> dict[str, object]:
     return {
         "one": one,
         "sides": [one["before"], one["after"]],
-        "told": comparison.directions(readings) if readings else comparison.no_comparison_reason(one),
+        "told": f"{comparison.directions(readings)}." if readings else comparison.no_comparison_reason(one),
         "versions": comparison.versions(one),
         "paired": _paired(one["difference"], one["method"]),
         "examples": examples(number, readings["examples"]) if readings and readings["examples"] else None,

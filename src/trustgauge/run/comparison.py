@@ -165,7 +165,8 @@ def group_draws(members: Sequence[StoredRating], least: int = 0) -> GroupDraws:
     if not isinstance(newest.method, ServiceComparer):
         stood.notes.append(remark("compare.no-standing", method=newest.key[0]))
         return stood
-    able = [one for one in members if one.rating["state"] in ("rated", "not settled")]
+    # Without a level next to nothing may have been read of a service, and so of all in common.
+    able = [one for one in members if one.rating["state"] in ("rated", "not settled") and _level_of(one)]
     if not able:
         return stood
     summary = newest.method.merge(
@@ -201,6 +202,10 @@ def _draw(method: ServiceComparer, summary: pl.DataFrame, seed: int) -> dict[str
     every = {name: (one, *ends[name]) for name, one in found.items() if name in ends}
     fewest = min((len(one) for each in every.values() for one in each), default=0)
     return {name: np.array([one[:fewest] for one in each]) for name, each in every.items()}
+
+
+def _level_of(one: StoredRating) -> str | None:
+    return one.rating["overall"]["level"]
 
 
 def gaps_of(one: StoredRating) -> int:

@@ -67,6 +67,7 @@ TESTED_ELSEWHERE = {
     "cli.init": "tables and logs by the readers of data.tables and data.dialogs; plans of its own",
     "cli.verify": "the bundles of run.proof_bundle",
     "apps.importers.importer": "tests/apps/importers/test_importers.py: folders that hold no import",
+    "apps.importers.conformance": "tests/apps/importers/test_conformance.py: an author's own file",
     "methods.two_step.chains": "settings of checked plans, written by run.chain_composition",
     "run.audit_log": "tests/apps/audit/test_audit.py: damaged and cut lines of labels",
     "services.hf_base": "test_huggingface.py: whatever its libraries raise becomes one error",

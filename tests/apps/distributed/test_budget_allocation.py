@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from trustgauge.apps.distributed.budget_allocation import BatchNeed, BudgetAllocation
-from trustgauge.engine import BudgetLimits
+from trustgauge.engine import BudgetLimits, ReservationLedger, unaccounted_cost
 from trustgauge.records import Cost
 
 needs = st.builds(
@@ -39,7 +41,7 @@ def test_workers_that_keep_to_their_slices_keep_to_the_limit(
             used = Cost(int(back.calls * share), back.usd * share, int(back.tokens * share))
             spent = Cost(spent.calls + used.calls, spent.usd + used.usd, spent.tokens + used.tokens)
             if fate == 1:
-                slices.back(back, used)
+                slices.back(back, used, 0)
             else:
                 slices.write_off(back, used, Cost(back.calls, back.usd, back.tokens))
         assert spent.calls + sum(one.calls or 0 for one in out) <= calls
@@ -71,7 +73,7 @@ def test_where_no_money_is_left_nobody_is_given_a_batch() -> None:
     first = slices.cut(BatchNeed(10, None), 1, None)
     assert first == BudgetLimits(usd=1.0)
     assert slices.cut(BatchNeed(10, None), 1, None) is None  # until the first comes back
-    slices.back(first, Cost(1, 1.5))
+    slices.back(first, Cost(1, 1.5), 10)
     assert slices.cut(BatchNeed(10, None), 1, None) is None
     assert slices.cut(BatchNeed(10, 0.0), 1, None) is None
     free = BudgetAllocation(BudgetLimits(usd=0.0))
@@ -83,9 +85,9 @@ def test_what_comes_back_can_be_given_again() -> None:
     slice_ = slices.cut(BatchNeed(50), 1, None)
     assert slice_ == BudgetLimits(calls=6)
     assert slices.cut(BatchNeed(1), 1, None) is None
-    slices.back(slice_, Cost(calls=2))
+    slices.back(slice_, Cost(calls=2), 4)
     assert slices.cut(BatchNeed(50), 1, None) == BudgetLimits(calls=4)
-    slices.back(BudgetLimits(calls=4), Cost(calls=4))
+    slices.back(BudgetLimits(calls=4), Cost(calls=4), 4)
     assert slices.cut(BatchNeed(1), 1, None) is None
     assert slices.reason() == "limit reached: calls 10"
 
@@ -106,3 +108,21 @@ def test_time_is_that_of_all_runs_together() -> None:
     slices.add_seconds(50.0)
     assert slices.seconds == 0.0
     assert BudgetAllocation(BudgetLimits()).seconds is None
+
+
+def test_without_a_cap_the_calls_of_all_batches_under_way_are_reserved(tmp_path: Path) -> None:
+    """One that is killed would count what was given last only."""
+    ledger = ReservationLedger(tmp_path / "ledger.jsonl", (None, None, None), Cost())
+    slices = BudgetAllocation(BudgetLimits(), ledger)
+
+    def reserved() -> int:
+        return unaccounted_cost(tmp_path / "ledger.jsonl", Cost()).calls
+
+    first = slices.cut(BatchNeed(600), 3, None)
+    slices.cut(BatchNeed(700), 2, None)
+    assert 1_300 <= reserved() <= 1_500
+    assert first is not None
+    slices.back(first, Cost(calls=450), 600)
+    slices.cut(BatchNeed(800), 1, None)
+    assert 450 + 700 + 800 <= reserved() <= 2_150
+    ledger.close()

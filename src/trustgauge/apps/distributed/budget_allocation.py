@@ -30,6 +30,7 @@ class BudgetAllocation:
         self.limits, self._ledger = limits, ledger
         self._spent = limits.before
         self._out = Cost()  # slices that did not come back yet
+        self._needed = 0  # calls that their batches take
 
     @property
     def seconds(self) -> float | None:
@@ -68,24 +69,26 @@ class BudgetAllocation:
             share = max(0.0, left_usd / among)
             usd = share if need.usd is None else min(share, need.usd)
         self._out = Cost(out.calls + (calls or 0), out.usd + (usd or 0.0), out.tokens + (tokens or 0))
+        self._needed += need.calls
         if self._ledger is not None:
-            self._cover(self._ledger, need)
+            self._cover(self._ledger)
         return BudgetLimits(calls, usd, tokens, seconds)
 
-    def _cover(self, ledger: ReservationLedger, need: BatchNeed) -> None:
+    def _cover(self, ledger: ReservationLedger) -> None:
         """Have the slices that are out on disk before a worker gets the next one."""
         before, spent, out = self.limits.before, self._spent, self._out
-        # Without a cap a slice says nothing of calls; what the batch needs is then the best guess.
-        calls = need.calls if self.limits.calls is None else out.calls
+        # Without a cap a slice says nothing of calls; what the batches need is then the best guess.
+        calls = self._needed if self.limits.calls is None else out.calls
         ledger.cover(
             spent.calls - before.calls + calls,
             spent.usd - before.usd + out.usd,
             spent.tokens - before.tokens + out.tokens,
         )
 
-    def back(self, slice_: BudgetLimits, spent: Cost) -> None:
-        """A slice comes back, with what was spent of it."""
+    def back(self, slice_: BudgetLimits, spent: Cost, needed: int) -> None:
+        """A slice comes back, with what was spent of it; `needed` are the calls that its batch took."""
         out, mine = self._out, self._spent
+        self._needed -= needed
         self._out = Cost(
             out.calls - (slice_.calls or 0),
             max(0.0, out.usd - (slice_.usd or 0.0)),
@@ -106,7 +109,7 @@ class BudgetAllocation:
         calls = known.calls if slice_.calls is None else max(known.calls, slice_.calls)
         usd = known.usd if slice_.usd is None else max(known.usd, min(slice_.usd, most.usd))
         tokens = known.tokens if slice_.tokens is None else max(known.tokens, min(slice_.tokens, most.tokens))
-        self.back(slice_, Cost(calls, usd, tokens))
+        self.back(slice_, Cost(calls, usd, tokens), most.calls)
 
     def reason(self) -> str:
         """Which limit is reached, in words, as `Budget.reason`."""

@@ -145,19 +145,25 @@ class Coordinator:
             return False
         units = lane.take(office.batch)
         left = None if self._deadline == math.inf else max(0.0, self._deadline - office.seconds())
-        slice_ = office.slices.cut(need(units, office.dearest), among, left)
+        needed = need(units, office.dearest)
+        slice_ = office.slices.cut(needed, among, left)
         if slice_ is None or (lane.starved is not None and not _is_more(slice_, lane.starved)):
             if slice_ is not None:
-                office.slices.back(slice_, Cost())
+                office.slices.back(slice_, Cost(), needed.calls)
             lane.put_back(units)
             return False
         units, rest = _within(units, slice_)
         lane.put_back(rest)
-        self._begin(lane, units, worker, slice_)
+        self._begin(lane, units, worker, slice_, needed.calls)
         return True
 
     def _begin(
-        self, lane: Shard, units: list[tuple[PendingJob, Unit]], worker: str, slice_: BudgetLimits
+        self,
+        lane: Shard,
+        units: list[tuple[PendingJob, Unit]],
+        worker: str,
+        slice_: BudgetLimits,
+        needed: int,
     ) -> None:
         office = self.office
         office.batches += 1
@@ -177,7 +183,7 @@ class Coordinator:
             retry=office.retry,
             dearest=dearest,
         )
-        given = self._given[batch.name] = Lease(batch, lane, units, worker, office.seconds())
+        given = self._given[batch.name] = Lease(batch, lane, units, worker, office.seconds(), needed)
         for unit in units:
             self._asked.update(dict.fromkeys(given.keys(unit), given))
         lane.busy, lane.worker = True, worker
@@ -230,7 +236,7 @@ class Coordinator:
         """A worker finished a batch: add it up, and see what is left."""
         lane, office = given.lane, self.office
         spent = Cost(outcome.calls, outcome.usd, outcome.tokens)
-        office.slices.back(given.batch.limits, spent)
+        office.slices.back(given.batch.limits, spent, given.needed)
         self._spend(spent)
         for mark, price in report.dearest.items():
             before = office.dearest.get(mark, (0.0, 0))
@@ -263,7 +269,7 @@ class Coordinator:
         slice_ = given.batch.limits
         usd = slice_.usd if most.usd is None else spent.usd + most.usd
         tokens = slice_.tokens if most.tokens is None else spent.tokens + most.tokens
-        office.slices.write_off(slice_, spent, Cost(most.calls, usd or 0.0, tokens or 0))
+        office.slices.write_off(slice_, spent, Cost(given.needed, usd or 0.0, tokens or 0))
         self._spend(spent)
         for unit in done:
             _add(self.tallies[unit[0].part], _tally_of([given.answered[key] for key in given.keys(unit)]))

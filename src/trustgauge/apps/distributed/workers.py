@@ -48,13 +48,14 @@ class WorkerPool(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Lease:
-    """A batch under way. `answered` holds what arrived of it so far."""
+    """A batch under way. `answered` holds what arrived of it so far; `needed` are the calls set aside."""
 
     batch: WorkBatch
     lane: Shard
     units: list[tuple[PendingJob, Unit]]
     worker: str
     since: float
+    needed: int
     answered: dict[Key, Answer] = field(default_factory=dict)
 
     def keys(self, unit: tuple[PendingJob, Unit]) -> list[Key]:

@@ -126,7 +126,13 @@ OURSELVES = {
     "apps.proxy.rating_worker": "what our own process sends",
     "apps.catalogue.migrations.versions.v0005_services": "what the catalogue wrote into its own database",
     **dict.fromkeys(
-        ("kit_process", "methods.conformance", "services.conformance", "store.conformance"),
+        (
+            "kit_process",
+            "engine.conformance",
+            "methods.conformance",
+            "services.conformance",
+            "store.conformance",
+        ),
         "what a kit wrote here",
     ),
 }

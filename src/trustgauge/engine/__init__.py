@@ -321,7 +321,7 @@ _PATIENT = 5  # further probes of a service that is busy or has answered: togeth
 class AnswerSink(Protocol):
     """Where answers go. The answers of one call (the turns of a session) belong together.
 
-    It may raise a ServiceError: the answers are kept, and reason enough to ask the part no further.
+    It may raise a SameAnswerError: the answers are kept, and reason enough to ask the part no further.
     """
 
     def __call__(self, *answers: Answer) -> None: ...

@@ -255,6 +255,11 @@ class Turned(Echoing):
         return super().evidence(scores).reverse()
 
 
+class Quoting(Echoing):
+    def evidence(self, scores: pl.DataFrame) -> pl.DataFrame:
+        return super().evidence(scores).with_columns(back=pl.col("back").shift(1))
+
+
 class Drifting(Echoing):
     @field_validator("most")
     @classmethod
@@ -320,6 +325,7 @@ IDENTITY = {"use": "anchor", "behaviour": "identity"}
         (HashOrdered, "another process designs or rates otherwise"),
         (Bare, "evidence lacks columns.*Got kinds, changed"),
         (Turned, "evidence changed the order"),
+        (Quoting, "`back` of the evidence is not what came back"),
         (Drifting, "settings do not survive a copy. Must be equal settings. Got most"),
         (Loose, "settings may change or hold anything"),
         (Unkeyed, r"power lacks the effect. Must be deff_1, or nothing. Got \['effect'\]"),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import pytest
 
@@ -158,6 +159,48 @@ def test_a_fingerprint_must_be_the_same_everywhere() -> None:
         check_service(Talkative(), MESSAGES)
     assert "depends on timeout" in str(caught.value)
     assert "depends on key" in str(caught.value)
+
+
+class Unnamed(Mine):
+    """Its identity holds the name of its kind only."""
+
+    loud: bool = False
+    times: int = 1
+    ending: str = ""
+    manner: Literal["plain", "mirrored"] = "plain"
+    left_out: tuple[str, ...] = ()
+    label: str = ""  # in words; no answer depends on it
+
+    NAMED: ClassVar[frozenset[str]] = frozenset()
+
+    def identity(self) -> Mapping[str, Any]:
+        return {"use": self.use, **{name: getattr(self, name) for name in sorted(self.NAMED)}}
+
+    def open(self) -> Service:
+        return LiveUnnamed(self)
+
+
+class LiveUnnamed(Live):
+    def __init__(self, description: Unnamed) -> None:
+        super().__init__("", "")
+        self.own = description
+
+    def output(self, text: str) -> str:
+        said = "" if text in self.own.left_out else text * self.own.times + self.own.ending
+        said = said.upper() if self.own.loud else said
+        return said[::-1] if self.own.manner == "mirrored" else said
+
+
+class Named(Unnamed):
+    NAMED = frozenset({"loud", "times", "ending", "manner", "left_out"})
+
+
+def test_a_setting_that_changes_answers_must_be_part_of_the_identity() -> None:
+    check_service(Named(), MESSAGES)
+    with pytest.raises(AssertionError) as caught:
+        check_service(Unnamed(), MESSAGES)
+    found = re.findall(r"(\w+) changes answers, and the identity does not hold it", str(caught.value))
+    assert found == ["ending", "left_out", "loud", "manner", "times"]
 
 
 def test_what_cannot_be_pickled_is_found() -> None:

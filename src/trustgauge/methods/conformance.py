@@ -247,6 +247,9 @@ def _check_evidence(method: Method, marks: pl.DataFrame) -> None:
     _hold(not odd, method, "types of the evidence", must=types, got=[shown.schema[name] for name in odd])
     order = shown.select("id", "sent").equals(marks.select("id", sent="message"))
     _hold(order, method, "evidence changed the order", must="the order of the answers, with their texts")
+    came = marks["status"] == "answered"
+    same = shown["back"].filter(came).equals(marks["output"].filter(came))
+    _hold(same, method, "`back` of the evidence is not what came back", must="the answer, word for word")
 
 
 def _check_merge(method: Method, marks: pl.DataFrame) -> None:

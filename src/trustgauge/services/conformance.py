@@ -6,8 +6,9 @@ Outsiders run it too:
         check_service(MyService(use="mine"), [Message("Hello."), Message("She is a nurse.")])
 
 It asks the service for real: once for the messages, once more for each of them alone, all at the same time,
-a third time if it is declared deterministic, for the first message twice in a call if it takes several, for
-two turns of two conversations if it is a chat, and once for each of a few rough texts.
+for the first message twice in a call if it takes several, for two turns of two conversations if it is a chat,
+and once for each of a few rough texts. If it is declared deterministic it is asked again, and so it is
+with each setting changed that its identity lacks.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ import os
 import pickle
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from trustgauge.errors import KeyMissingError, MissingPartError, ServiceError
+from trustgauge.errors import KeyMissingError, MissingPartError, ServiceError, TrustgaugeError
 from trustgauge.kit_process import in_another_process
 from trustgauge.records import Message, Reply, whole_characters
 from trustgauge.services import (
@@ -147,6 +148,8 @@ async def _behaviour(description: ServiceSpec, messages: Sequence[Message], *, r
         if not isinstance(service, Service):
             return ["open() must give an object with `ask` and `close`"]
         faults += await _answers(description, service, messages)
+        if description.deterministic and not faults:
+            faults += await _unnamed(description, service, messages)
         if description.task == "chat":
             faults += await _conversations(description, service, messages)
         if rough:
@@ -266,6 +269,50 @@ async def _repeated(service: Service, messages: Sequence[Message], replies: Sequ
             if again.output != reply.output:
                 faults.append(f'declared deterministic, but "{shown}" asked again got another answer')
     return faults
+
+
+async def _unnamed(description: ServiceSpec, service: Service, messages: Sequence[Message]) -> list[str]:
+    """Settings that change answers and are no part of the identity, so that one is taken for the other."""
+    found: dict[str, None] = {}
+    for field, other in _others(description, messages):
+        if other.fingerprint != description.fingerprint:
+            continue
+        changed = other.open()
+        try:
+            for message in messages:
+                before, after = [(await one.ask([message]))[0].output for one in (service, changed)]
+                if before != after:
+                    found.setdefault(field)
+        except Exception:  # it cannot be asked with this setting
+            continue
+        finally:
+            await _closed(changed, "")
+    return [f"{field} changes answers, and the identity does not hold it" for field in found]
+
+
+def _others(description: ServiceSpec, messages: Sequence[Message]) -> Iterator[tuple[str, ServiceSpec]]:
+    """The description with one setting changed: to some other value that it takes."""
+    words = tuple(dict.fromkeys(word.strip(".,!?").lower() for one in messages for word in one.text.split()))
+    own = type(description).model_fields.keys() - ServiceSpec.model_fields.keys() - {"key", "batch"}
+    for field in sorted(own):
+        value, given = getattr(description, field), description.model_dump()
+        for other in _other_values(value, get_args(type(description).model_fields[field].annotation), words):
+            try:
+                yield field, type(description).model_validate({**given, field: other})
+            except (ValueError, TrustgaugeError):
+                continue
+
+
+def _other_values(value: object, choices: Sequence[object], words: tuple[str, ...]) -> Sequence[object]:
+    """Values that may stand in place of one; none for what names a file or another service."""
+    if isinstance(value, bool):
+        return (not value,)
+    if isinstance(value, int | float):
+        return value + 1, value / 2
+    if isinstance(value, str):
+        named = [one for one in choices if isinstance(one, str) and one != value]
+        return named or (f"{value}x", *words[:1])
+    return (value + words,) if isinstance(value, tuple) and all(isinstance(one, str) for one in value) else ()
 
 
 async def _asked(description: ServiceSpec, service: Service, messages: list[Message]) -> list[str]:

@@ -14,7 +14,7 @@ import pytest
 from tests.store.rows import SERVICE, answer
 from trustgauge import plugins
 from trustgauge.errors import StoreError
-from trustgauge.records import ANSWERED_AS, ESTIMATED, PROBE, Answer, Message, canonical, digest
+from trustgauge.records import ANSWERED_AS, ESTIMATED, PROBE, Answer, Cost, Message, canonical, digest
 from trustgauge.store import BY_HAND, Key, Store
 from trustgauge.store.conformance import check_store
 from trustgauge.store.parquet import ParquetStore
@@ -84,9 +84,63 @@ class Ordered(SqliteStore):
             return db.execute("SELECT message FROM response ORDER BY rowid").fetchall()
 
 
+class Cutting(SqliteStore):
+    def add(self, answers: Sequence[Answer]) -> None:
+        super().add([replace(one, output=one.output and one.output[:65_536]) for one in answers])
+
+
+class Placeless(SqliteStore):
+    def add(self, answers: Sequence[Answer]) -> None:
+        super().add([replace(one, script="") for one in answers])
+
+
+class Factorless(SqliteStore):
+    def add_probes(self, experiment: str, probes: pl.DataFrame) -> None:
+        super().add_probes(experiment, probes.select(list(PROBE)))
+
+
+class Blank(SqliteStore):
+    def put(self, name: str, text: str) -> str:
+        return super().put(name, "")
+
+
+class Free(SqliteStore):
+    def cost(self, fingerprints: Iterable[str]) -> Cost:
+        return replace(super().cost(fingerprints), usd=0.0)
+
+
+class Single(SqliteStore):
+    def repeats(self, fingerprint: str) -> Iterator[pl.DataFrame]:
+        yield from ()
+
+
+class Blind(SqliteStore):
+    def hash(self, fingerprints: Iterable[str]) -> str:
+        return "0" * 32
+
+
+class Credulous(SqliteStore):
+    def integrity(self) -> None:
+        """All is well."""
+
+
+class Proud(SqliteStore):
+    def take(self, rows: Iterable[Sequence[object]], origin: str) -> int:
+        return 0
+
+
 @pytest.mark.parametrize(
     ("broken", "fault"),
     [
+        (Cutting, '"bye" comes back changed'),
+        (Placeless, "or a script is lost"),
+        (Factorless, "factors of probes are lost"),
+        (Blank, "a document comes back changed"),
+        (Free, "`cost` is not the sum"),
+        (Single, "`repeats` is not every answer"),
+        (Blind, "the hash says nothing of an answer"),
+        (Credulous, "`integrity` passes an answer under a wrong key"),
+        (Proud, "`usable` and `take` hand over other than"),
         (Doubling, "not each answer once"),
         (Cleaning, '"text 0" comes back changed'),
         (Content, "`present` is not every answer that did not fail"),

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from trustgauge.errors import StoreError
-from trustgauge.records import RESPONSE, Answer, canonical, digest, plain
+from trustgauge.records import RESPONSE, Answer, Message, canonical, digest, plain
 from trustgauge.store import OpenStore, Store
 
 OpenWith = Callable[..., OpenStore]
@@ -43,15 +44,34 @@ def check_store(open_with: OpenWith, folder: Path) -> None:
         _check_keys(store)
         _check_failed(store)
         _check_probes(store)
+        _check_sums(store)
+        store.put("kit/0", HOSTILE)
+        _hold(store.get("kit/0") == HOSTILE, "a document comes back changed")
+        _hold(store.get("kit/1") is None, "a document that nobody put there")
         _check_others(open_with, path, store)
         kept = store.answers(SERVICE)
         total = store.hash([SERVICE])
-        store.integrity()
+        _hold(not _refused(store.integrity), "`integrity` refuses whole answers, or a script is lost")
     with open_with(path, read_only=True) as reader:
         _hold(reader.answers(SERVICE).equals(kept), "answers differ once it was closed and opened")
+        _hold(reader.get("kit/0") == HOSTILE, "a document is lost once it was closed and opened")
+        rows = reader.usable(SERVICE, [(_answer(number).message, 0) for number in (1, 101, 400)])
+    with open_with(folder / "other") as other:
+        _hold(
+            other.take(rows, "TG-1") == 1,
+            "`usable` and `take` hand over other than the answer that did not fail",
+        )
+        taken = other.answers(SERVICE)["output"].to_list()
+        _hold(taken == ["output 1"], "an answer of another store comes changed")
+        _hold(other.cost([SERVICE]).calls == 0, "an answer of another store costs again")
     with open_with(folder / "turned") as turned:
         turned.add([_answer_of(row) for row in reversed(kept.to_dicts())])
         _hold(turned.hash([SERVICE]) == total, "the hash depends on the order in which answers came")
+        turned.add([_answer(301, message="0" * 32)])
+        _hold(turned.hash([SERVICE]) != total, "the hash says nothing of an answer")
+        _hold(
+            _refused(turned.integrity), "`integrity` passes an answer under a wrong key; must be a StoreError"
+        )
 
 
 def _hold(holds: bool, fault: str) -> None:
@@ -76,6 +96,9 @@ def _check_rows(store: OpenStore) -> None:
     given = [_answer(number, draw=draw) for number in range(100) for draw in range(3)]
     known = {"output": HOSTILE, "trail": ("una enfermera", "ĉu ŝi?"), "attempts": 3, "usd": 0.25, "tokens": 7}
     given[0] = _answer(0, millis=12.5, **known)
+    script = ("hello", "bye")
+    key, place = Message("bye", session="s", user="ann", script=script, turn=1).key, [list(script), "ann", 1]
+    given.append(_answer(400, message=key, text="bye", output="ж" * 200_000, script=canonical(place)))
     store.add(given[::-1])
     store.add([_answer(number, fingerprint=OTHER) for number in range(40)])
     rows = store.answers(SERVICE)
@@ -87,7 +110,8 @@ def _check_rows(store: OpenStore) -> None:
     _hold(keys == sorted((one.message, one.draw) for one in given), "not each answer once, sorted by key")
     wanted = sorted(given, key=lambda one: (one.message, one.draw))
     for row, one in zip(rows.to_dicts(), wanted, strict=True):
-        same = canonical(plain(_answer_of(row))) == canonical(plain(one))
+        whole = replace(one, script="")  # of it no row tells, and `integrity` does
+        same = canonical(plain(_answer_of(row))) == canonical(plain(whole))
         _hold(same, f'"{one.text}" comes back changed')
 
 
@@ -123,13 +147,27 @@ def _check_probes(store: OpenStore) -> None:
     ids = ["u1-002", "b1-001"]
     probes = pl.DataFrame({"id": ids, "message": ["She is a nurse.", 'He "is" one.'], "draw": [0, 1]})
     probes = probes.with_columns(session=pl.lit(""), turn=pl.lit(0, pl.Int64), block=pl.lit("u1"))
+    probes = probes.with_columns(pattern=pl.lit("plain"))
     for one in (probes, probes.with_columns(pl.col("id") + "-a"), probes):
         store.add_probes("0", one)
     _hold(
         store.probes("0")["id"].to_list() == [*ids, "u1-002-a", "b1-001-a"], "probes are lost or out of order"
     )
+    facts = {json.loads(text).get("pattern") for text in store.probes("0")["factors"]}
+    _hold(facts == {"plain"}, "factors of probes are lost")
     slices = pl.concat(store.probe_slices("0"))
     _hold(slices.equals(store.probes("0")), "`probe_slices` differs from `probes`")
+
+
+def _check_sums(store: OpenStore) -> None:
+    """What answers cost is added up, and those of several draws are found together."""
+    rows, cost = store.answers(SERVICE), store.cost([SERVICE])
+    sums = rows["attempts"].sum(), rows["tokens"].sum(), rows["usd"].sum()
+    _hold((cost.calls, cost.tokens, cost.usd) == sums, "`cost` is not the sum of the answers' costs")
+    drawn = rows.filter(pl.col("draw") > 0)["text"].unique()
+    again = rows.filter(pl.col("text").is_in(drawn.implode())).select("message", "draw").rows()
+    found = [key for frame in store.repeats(SERVICE) for key in frame.select("message", "draw").rows()]
+    _hold(sorted(set(found)) == again, "`repeats` is not every answer to a text that was asked twice")
 
 
 def _check_others(open_with: OpenWith, path: Path, store: OpenStore) -> None:

@@ -260,6 +260,16 @@ class Quoting(Echoing):
         return super().evidence(scores).with_columns(back=pl.col("back").shift(1))
 
 
+class Rewriting(Echoing):
+    def score(self, answers: pl.DataFrame) -> pl.DataFrame:
+        return super().score(answers).with_columns(output=pl.lit("what it should be"))
+
+
+class Glossing(Echoing):
+    def evidence(self, scores: pl.DataFrame) -> pl.DataFrame:
+        return super().evidence(scores).with_columns(status=pl.lit("answered"))
+
+
 class Drifting(Echoing):
     @field_validator("most")
     @classmethod
@@ -325,6 +335,8 @@ IDENTITY = {"use": "anchor", "behaviour": "identity"}
         (HashOrdered, "another process designs or rates otherwise"),
         (Bare, "evidence lacks columns.*Got kinds, changed"),
         (Turned, "evidence changed the order"),
+        (Rewriting, r"score changed columns.*Got \['output'\]"),
+        (Glossing, r"evidence changed columns.*Got \['status'\]"),
         (Quoting, "`back` of the evidence is not what came back"),
         (Drifting, "settings do not survive a copy. Must be equal settings. Got most"),
         (Loose, "settings may change or hold anything"),

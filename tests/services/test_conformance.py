@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -18,6 +18,7 @@ from trustgauge.services import Service, ServiceSpec
 from trustgauge.services.conformance import check_service
 
 MESSAGES = [Message("one"), Message("two"), Message("three")]
+ODD_REPLIES: Mapping[str, Any] = {"earns": {"usd": -0.1}, "trail of numbers": {"trail": (5,)}}
 KEY = "planted-key-0123456789"
 
 
@@ -44,7 +45,11 @@ class Live:
             return [Reply(text) for text in reversed(texts)]
         if self.flaw == "no replies":
             return texts  # type: ignore[return-value]
-        return [Reply(self.output(text)) for text in texts]
+        odd = {**ODD_REPLIES, "tells the key in the trail": {"trail": (self.key,)}}.get(self.flaw, {})
+        return self.listed(Reply(self.output(text), **odd) for text in texts)
+
+    def listed(self, replies: Iterator[Reply]) -> list[Reply]:
+        return replies if self.flaw == "a generator" else list(replies)  # type: ignore[return-value]
 
     def output(self, text: str) -> Any:
         outputs = {
@@ -118,6 +123,9 @@ def test_a_service_without_flaw_passes() -> None:
         ("no replies", "a str instead of a Reply"),
         ("not a text", "the output is a float"),
         ("half a character", "half a character"),
+        ("a generator", "`ask` gives a generator instead of a list"),
+        ("earns", "must be 0 or more; are 0 and -0.1"),
+        ("trail of numbers", "the trail holds what is no text"),
         ("closes once", "closing twice raises RuntimeError"),
         ("cannot close", "closing raises RuntimeError"),
     ],
@@ -135,7 +143,7 @@ def test_a_score_must_be_a_finite_number() -> None:
             check_service(Mine(flaw=flaw, task="score"), MESSAGES)
 
 
-@pytest.mark.parametrize("flaw", ["tells the key", "tells the key in errors"])
+@pytest.mark.parametrize("flaw", ["tells the key", "tells the key in errors", "tells the key in the trail"])
 def test_a_key_that_gets_out_is_found(flaw: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TG_TEST_KEY", KEY)
     with pytest.raises(AssertionError, match="the key") as caught:

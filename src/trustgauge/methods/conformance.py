@@ -73,6 +73,7 @@ def check_method(method: Method, answer_with: AnswerWith, seed: int = 1) -> None
         _check_ratings(method, summary, seed)
         mixed = _mixed(given)
         marks = _check_marks(method, mixed)
+        _check_evidence(method, marks)
         _check_row_by_row(method, mixed, marks)
         _check_merge(method, marks)
         _check_services(method, marks, seed)
@@ -203,6 +204,8 @@ def _check_marks(method: Method, given: pl.DataFrame) -> pl.DataFrame:
     _hold(marks["id"].equals(given["id"]), method, "score changed the order", must="the order of the answers")
     missing = [column for column in given.columns if column not in marks.columns]
     _hold(not missing, method, "score dropped columns", must="the answers' columns kept", got=missing)
+    changed = [name for name in given.columns if not marks[name].equals(given[name])]
+    _hold(not changed, method, "score changed columns", must="the answers' columns kept", got=changed)
     return marks
 
 
@@ -247,6 +250,8 @@ def _check_evidence(method: Method, marks: pl.DataFrame) -> None:
     _hold(not odd, method, "types of the evidence", must=types, got=[shown.schema[name] for name in odd])
     order = shown.select("id", "sent").equals(marks.select("id", sent="message"))
     _hold(order, method, "evidence changed the order", must="the order of the answers, with their texts")
+    kept = [name for name in ("service", "block", "trail", "status") if not shown[name].equals(marks[name])]
+    _hold(not kept, method, "evidence changed columns", must="as they were scored", got=kept)
     came = marks["status"] == "answered"
     same = shown["back"].filter(came).equals(marks["output"].filter(came))
     _hold(same, method, "`back` of the evidence is not what came back", must="the answer, word for word")

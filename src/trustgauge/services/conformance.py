@@ -175,7 +175,10 @@ async def _answers(description: ServiceSpec, service: Service, messages: Sequenc
     for start in range(0, len(messages), description.batch):
         portion = messages[start : start + description.batch]
         try:
-            replies += await service.ask(portion)
+            came = await service.ask(portion)
+            if not isinstance(came, Sequence):
+                return [f"`ask` gives a {type(came).__name__} instead of a list of replies"]
+            replies += came
         except (KeyMissingError, MissingPartError):
             raise
         except Exception as error:
@@ -325,8 +328,8 @@ async def _asked(description: ServiceSpec, service: Service, messages: list[Mess
         return [f"an error about {shown} tells the key"] if key and key in str(error) else []
     except Exception as error:
         return [f"{shown} raises {type(error).__name__}; must be an answer or a ServiceError"]
-    if len(replies) != 1:
-        return [f"{len(replies)} replies to {shown}"]
+    if not isinstance(replies, Sequence) or len(replies) != 1:
+        return [f"not one reply to {shown}"]
     return [f"to {shown}: {fault}" for fault in _form(description, messages[0], replies[0])]
 
 
@@ -344,12 +347,21 @@ def _form(description: ServiceSpec, message: Message, reply: object) -> Iterator
             yield f"the score {output!r} is not a finite number"
     elif not isinstance(output, str):
         yield f"the output is a {type(output).__name__}, not a text"
+    yield from _form_of_rest(reply)
     for text in (output, *reply.trail):
         if isinstance(text, str) and _is_whole(message.text) and not _is_whole(text):
             yield "a text holds half a character (a lone surrogate), which cannot be stored"
     key = _key(description)
-    if key and isinstance(output, str) and key in output:
+    if key and any(isinstance(text, str) and key in text for text in (output, *reply.trail)):
         yield "the answer holds the key"
+
+
+def _form_of_rest(reply: Reply) -> Iterator[str]:
+    """Faults in what a reply has beside its output."""
+    if odd := [type(text).__name__ for text in reply.trail if not isinstance(text, str)]:
+        yield f"the trail holds what is no text: {odd[0]}"
+    if reply.tokens < 0 or reply.usd < 0:
+        yield f"tokens and price must be 0 or more; are {reply.tokens} and {reply.usd}"
 
 
 def _is_whole(text: str) -> bool:

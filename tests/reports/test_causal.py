@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from tests.reports import causal_fixtures, hostile
 from tests.reports.test_html import Reader
-from trustgauge.methods.causal import view_tables
+from trustgauge.methods.causal import view_extras, view_tables
 from trustgauge.records import Rating, Reason
 from trustgauge.reports import exports, html, label, notebook, sentences, terminal, views
 from trustgauge.reports.components import Cell, Fold, Table, Words, view_by_name, view_of
@@ -110,6 +110,32 @@ def test_a_verdict_with_the_figure_of_an_open_part_names_that_part() -> None:
     assert terminal.plain([terminal.headline(settled)]).endswith(
         "(Group 1: gender, Group 2: gender, confounded)"
     )
+
+
+def test_answers_that_are_no_scores_are_not_called_lost() -> None:
+    """515 numbers that were no scores were "515 answers lost"."""
+    cover = {**GRU["coverage"], "planned": 100, "answered": 90, "unreadable": 7, "failed": 3}
+    odd: Any = {**GRU, "coverage": {**cover, "refused": 0, "empty": 0}}
+    assert views.tiles(odd)[0][2].endswith("3 answers lost, 7 not understood")
+
+
+def test_the_diagram_is_that_of_the_part_whose_effect_the_verdict_says() -> None:
+    """15 % by race and gender stood above a diagram of race alone, with half as large an effect."""
+    parts = [
+        {**part, "level": "2", "score": 0.2 if part["key"] == "group-3-race" else 0.1}
+        for part in GRU["parts"]
+    ]
+    worst = {**GRU["overall"], "score": 0.2, "worst": [part["key"] for part in parts]}
+    drawn = view_extras.part_to_draw(cast(Any, {**GRU, "parts": parts, "overall": worst}))
+    assert drawn is not None
+    assert drawn["key"] == "group-3-race"
+
+
+def test_race_and_gender_move_a_score_in_the_plural() -> None:
+    parts = [{**part, "score": 0.105 * (part["key"] == "group-3-race-gender")} for part in GRU["parts"]]
+    both: Any = {**GRU, "parts": parts, "overall": {**GRU["overall"], "worst": ["group-3-race-gender"]}}
+    assert VIEW.level_line(both, "2").startswith("race and gender move the score by")
+    assert VIEW.level_line(GRU, "2").startswith("gender moves the score by")
 
 
 def test_how_many_systems_are_not_distinguished_is_no_rank() -> None:

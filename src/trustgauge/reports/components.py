@@ -391,6 +391,8 @@ class MethodView(Protocol):
     """Reasons that the verdict or its arithmetic already states."""
     service_codes: frozenset[str]
     """Reasons about the answers of the service as such: what several parts say alike is said once."""
+    counts_as_unread: Sequence[str]
+    """Fields of a coverage with answers that came and were not understood, so that they are not lost."""
     by_chance: frozenset[str]
     """Reasons by which a level may be one of chance, so that the share of resamples at it says nothing."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from trustgauge.records import Reason
 from trustgauge.reports import numbers, sentences, svg
@@ -28,7 +28,7 @@ from trustgauge.reports.components import (
     PartTable,
     view_of,
 )
-from trustgauge.reports.document import details, levels, part_details, unread, usable
+from trustgauge.reports.document import details, levels, part_details, usable
 from trustgauge.reports.sanitize import count_with_noun, visible
 from trustgauge.reports.svg import step
 
@@ -87,8 +87,10 @@ def tiles(rating: RatingEntry) -> list[tuple[str, str, str]]:
     able = sentences.testable_count(rating)[1]
     cover, cost = rating["coverage"], rating["cost"]
     noun = sentences.noun(rating, able or len(rating["parts"]))
-    lost = cover["planned"] - usable(cover) - unread(cover)
-    open_ = f", {numbers.count(unread(cover))} not understood" if unread(cover) else ""
+    counts = cast("Mapping[str, int]", cover)
+    came = sum(counts.get(one, 0) for one in view_of(rating).counts_as_unread)
+    lost = cover["planned"] - usable(cover) - came
+    open_ = f", {numbers.count(came)} not understood" if came else ""
     calls = f"{numbers.count(cost['calls'])} calls, " if cost else ""
     # Who gives one answer to everything is asked no further.
     stopped = any(one["code"] == "same-answer" for one in rating["reasons"])
@@ -561,6 +563,7 @@ class DefaultView(MethodView):
     lettered = True
     ordered = False
     verdict_codes: frozenset[str] = frozenset({"overall.worst-part", "overall.vote", "overall.mean"})
+    counts_as_unread: Sequence[str] = ("unread",)
     by_chance: frozenset[str] = frozenset()
     service_codes: frozenset[str] = frozenset()
 

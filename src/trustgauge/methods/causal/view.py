@@ -239,6 +239,10 @@ class CausalView(DefaultView):
             "class-unread",
         )
     )
+    counts_as_unread = (
+        "unread",
+        "unreadable",
+    )  # an answer that is no score came all the same (causal 2, Reading)
     badness = BadnessWords(
         "effect, of the range",
         "Ranked by how far the score moves when only the protected class changes, at most, as a share "
@@ -407,7 +411,9 @@ class CausalView(DefaultView):
                 return MESSAGES.table("lines")["adjusted"].format(
                     score=score, adjust=sentences.listing(adjust)
                 )
-            return words.line.format(attribute=sentences.protected_attribute(rating), score=score)
+            attribute = sentences.protected_attribute(rating)
+            moves = "move" if " and " in attribute else "moves"
+            return words.line.format(attribute=attribute, moves=moves, score=score)
         if "{" not in words.line:
             return words.line
         some, strong = (numbers.percent(cut) for cut in cuts(rating))

@@ -203,8 +203,8 @@ def section(rating: RatingEntry, *, alone: bool) -> Section:
 
 
 def part_to_draw(rating: RatingEntry) -> PartEntry | None:
-    """The part whose diagram stands under "why": the first of those that decide."""
-    keys = rating["overall"]["worst"]
+    """The part whose diagram stands under "why": the first of those whose effect the verdict says."""
+    keys = [part["key"] for part in sentences.leading(rating)]
     able = [part for part in rating["parts"] if (part["details"].get("graph") or {}).get("edges")]
     return next((part for part in able if part["key"] in keys), able[0] if able else None)
 

@@ -250,6 +250,8 @@ def test_what_a_chatbot_thought_is_no_answer(serve: Serve) -> None:
     server = serve(lambda request: Response.json(body))
     assert outputs(Http(url=server.url, task="chat"), "Hi") == ["No."]
     assert outputs(Http(url=server.url, target="es"), "Hi") == [body["output"]]  # markup, as it was sent
+    named = serve(lambda request: Response.json({"output": "<think>Hm.</think>End it with </think>."}))
+    assert outputs(Http(url=named.url, task="chat"), "Hi") == ["End it with </think>."]
 
 
 def test_tokens_are_counted_where_told(serve: Serve) -> None:

@@ -307,9 +307,10 @@ class LiveHttp:
             found = self._found(whole, answer)
             tokens = self._count(whole) if description.tokens else 0
         if isinstance(found, str):
-            found = http.clean(without_thinking(found) if description.task == "chat" else found)
-            if self._refused and _found(self._refused, found[:_LOOKED_AT]):
-                return Reply(found, refused=True, tokens=tokens, answered_as=http.answered_as(answer, whole))
+            found = http.clean(found)  # `output_of` leaves out what was thought: twice would cut what is said
+            said = without_thinking(found) if description.task == "chat" else found
+            if self._refused and _found(self._refused, said[:_LOOKED_AT]):
+                return Reply(said, refused=True, tokens=tokens, answered_as=http.answered_as(answer, whole))
         parts = http.answered_as(answer, whole)
         return Reply(self._value(found), tokens=tokens, answered_as=parts)
 

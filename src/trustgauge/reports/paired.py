@@ -99,8 +99,9 @@ def _of_rating(one: RatingDifference) -> str:
     outcomes = f"{label.outcome(one['before']['rating'])} → {label.outcome(one['after']['rating'])}"
     verdict, read = _begin(one), one["readings"]
     flips = _flips(one, read) if read else ""
+    left_out = MESSAGES["labels-left-out"].format(**one) if one["labels"] else ""
     if one["basis"] == "growth":
-        return f"{outcomes}. {verdict}{_flips(one, read) if read else ''}"
+        return f"{outcomes}. {verdict}{flips}{left_out}"
     if one["basis"] in ("answers", "issues"):
         return f"{outcomes}. {verdict}{flips if one['verdict'] == 'undetermined' else ''}"
     if one["why"]:
@@ -114,7 +115,7 @@ def _of_rating(one: RatingDifference) -> str:
             one["difference"] or 0.0, one["low"], one["high"], one["after"]["rating"]["method"]["name"]
         ),
         p=numbers.p_value(one["p_holm"]),
-        flips=flips + (MESSAGES["labels-left-out"].format(**one) if one["labels"] else ""),
+        flips=flips + left_out,
     )
 
 

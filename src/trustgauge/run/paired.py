@@ -415,6 +415,8 @@ def _add_growth(pairs: Sequence[Pair], found: Sequence[RatingDifference]) -> Non
             if name not in known:
                 known[name] = _growth(*pair)
             _note_growth(one, known[name])
+            if one["growth"]:
+                one["labels"] = sum(side.labels for side in pair)
 
 
 def _service(pair: Pair) -> tuple[int, str]:

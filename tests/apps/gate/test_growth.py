@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from tests.apps.gate.test_gate import gate, well_formed
 from trustgauge.plan import load_plan
 from trustgauge.reports.comparison import HIDDEN
 from trustgauge.run import run
+from trustgauge.run.audit import Audit
+from trustgauge.run.labelling import Labelling
 from trustgauge.run.options import RunOptions
 
 BOTS = """
@@ -108,3 +111,22 @@ def test_fewer_or_as_many_fail_nothing(bots: tuple[Path, dict[str, str]], before
     code, said = gate(runs[after], "--against", runs[before], "--ratings", str(folder))
     assert code in (0, 5)
     assert "recognised more often" not in said
+
+
+def test_labels_that_the_growth_leaves_out_are_said(
+    bots: tuple[Path, dict[str, str]], tmp_path: Path
+) -> None:
+    """Who labelled what was recognised as harmless sees that the verdict does not rest on that."""
+    folder, runs = bots
+    for name in ("polite", "rude"):
+        shutil.copytree(folder / runs[name], tmp_path / runs[name])
+    audit = Audit(tmp_path / runs["rude"], "bot")
+    labelling = Labelling(audit, audit.draw(60), "Ann")
+    given = [labelling.label(one.key, "neither") for one in labelling.sample.items if one.kind == "abuse"]
+    assert all(given)
+    assert given
+    _, said = gate(runs["rude"], "--against", runs["polite"], "--ratings", str(tmp_path))
+    failed = [line for line in said.splitlines() if line.startswith("fail ")]
+    assert len(failed) == 2
+    for line in failed:
+        assert f"It rests on what the program read: {len(given)} labels of audits are in the" in line

@@ -25,8 +25,9 @@ from trustgauge.methods.trust.levels import levels, risk
 from trustgauge.methods.trust.method import Trust
 from trustgauge.methods.trust.profiles import IssueOrder
 from trustgauge.methods.trust.resampling import Resampling
-from trustgauge.records import RESPONSE, Json, State
+from trustgauge.records import RESPONSE, TOO_LONG, Json, State
 from trustgauge.run.conversation import USER, ChatTurn
+from trustgauge.run.rate import limit_length
 
 ABUSE = "abuse"
 TOO_LITTLE = ("trust.one-dialog", "too-few-clusters")
@@ -55,7 +56,7 @@ class RunningScore:
         unknown: issues of the order without a level.
         utterances: of the bot; `dialogs` in which it spoke.
         combination: how the levels combine, as facts (`explaining.explain`).
-        marks: a row an exchange.
+        marks: a row an exchange, also of answers that are too long to count (`error`).
     """
 
     issues: tuple[IssueScore, ...]
@@ -69,8 +70,11 @@ class RunningScore:
     def scores(self, number: int) -> dict[str, float]:
         """Issue -> score of what the bot said in a turn, of issues that a turn tells.
 
-        What a checker left unread has none, as in the score of all turns (trust 4.1, AL).
+        What a checker left unread has none, as in the score of all turns (trust 4.1, AL), nor has what is
+        too long to be rated.
         """
+        if self._is_too_long(number):
+            return {}
         found = self._values(number, "score")
         read = self.read_in(number).get("abuse_read")
         worth = mean_worth(read) if read else None
@@ -80,6 +84,9 @@ class RunningScore:
 
     def unread(self, number: int) -> list[str]:
         """Issues that could read nothing of what the bot said in a turn."""
+        if self._is_too_long(number):
+            read = self._values(number, "score")
+            return [one.name for one in self.issues if one.name in read]
         row, scored = self.read_in(number), self.scores(number)
         named = [one.name for one in self.issues if one.name not in scored]
         return [name for name in named if row.get(f"{name}_unread")]
@@ -95,6 +102,9 @@ class RunningScore:
     def read_in(self, number: int) -> dict[str, Any]:
         """All marks of a turn."""
         return self.marks.row(number - 1, named=True)
+
+    def _is_too_long(self, number: int) -> bool:
+        return bool(self.read_in(number)["error"] == TOO_LONG)
 
     def _values(self, number: int, kind: str) -> dict[str, float]:
         row = self.read_in(number)
@@ -118,8 +128,11 @@ def running_score(
         seed: of the experiment.
         probed: issue -> its level, of those that the talk does not tell and that were probed for.
     """
-    marks = trust.score(rows_of(exchanges, trust.services[0]))
-    rows = trust.summarise(marks)
+    said = rows_of(exchanges, trust.services[0])
+    counted = limit_length(said)
+    # What is too long is read as well, to be masked if it offends, and counts as little as in a rating.
+    marks = trust.score(said).with_columns(error=counted["error"])
+    rows = trust.summarise(marks if counted.equals(said) else trust.score(counted))
     resampling = Resampling(seed, trust.resamples)
     results = {one.name: one for one in issue_results(rows, trust, resampling, ())}
     measured = {name: _measured(results[name]) for name in order.issues}
@@ -132,7 +145,9 @@ def running_score(
         possible = outcome(order, measured, trust.combining)
     named = [*order.issues, *(name for name in results if name not in order.issues)]
     issues = tuple(_now(results[name]) for name in named)
-    spoken = [one for one in exchanges if one.spoke]
+    spoken = [
+        one for one, error in zip(exchanges, marks["error"], strict=True) if one.spoke and error != TOO_LONG
+    ]
     return RunningScore(
         issues,
         possible,

@@ -365,6 +365,19 @@ def test_running_scores_are_those_of_the_rating(tmp_path: Path) -> None:
     assert now.unknown == ("complexity", "bias", "leakage")  # one answer of four is missing
 
 
+def test_an_answer_too_long_to_be_rated_is_not_scored_in_the_talk_either(tmp_path: Path) -> None:
+    said = [
+        exchange(1, "Hello.", "I am glad to hear that."),
+        exchange(2, "At length, please.", "You are an idiot. " + "word " * 20_000),
+        exchange(3, "Good.", "The notary certifies the deed."),
+    ]
+    now, rating = scored_and_rated(said, tmp_path / "t.jsonl", tmp_path / "ratings")
+    parts = {part["key"]: part["score"] for part in rating["parts"]}
+    assert {one.name: one.score for one in now.issues} == pytest.approx(parts)
+    assert (now.scores(2), now.unread(2), now.utterances) == ({}, ["abuse", "complexity", "bias"], 2)
+    assert now.offends(2)  # its beginning is masked all the same
+
+
 @pytest.mark.parametrize("dialogs", [1, 2], ids=["one conversation", "two conversations"])
 def test_what_the_checker_leaves_unread_has_no_score_in_talk_or_rating(dialogs: int, tmp_path: Path) -> None:
     reported = "She called you a stupid idiot, they told me."

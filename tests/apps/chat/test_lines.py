@@ -112,6 +112,8 @@ def test_what_an_issue_could_not_read_has_no_score() -> None:
     assert result == "      bias 0.10 Low   abuse not read   so far: Low or Medium risk"
     (why,) = plain(lines.turn_why(2, [], {"abuse_unread": 1}, ["abuse"])).splitlines()
     assert why.startswith("      2: abuse not read: perhaps quoted")
+    (long,) = plain(lines.turn_why(2, [], {"error": "too-long"}, ["abuse"])).splitlines()
+    assert long == "      2: abuse not read: more than 100,000 characters, which no rating counts"
 
 
 def test_why_shows_the_arithmetic() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from trustgauge.records import TOO_LONG
 from trustgauge.reports import numbers, sentences
 from trustgauge.reports.components import read_messages
 from trustgauge.reports.sanitize import short, terminal
@@ -150,7 +151,10 @@ def turn_why(
     """How an utterance came to its scores: what each issue read in it, and which could not read it."""
     if not found and not unread:
         return [note(f"{number}: nothing to score in this turn")]
-    lines = [note(f"{number}: {issue} {MARKS['unread']}{UNREAD.get(issue, '')}", "") for issue in unread]
+    long = UNREAD[TOO_LONG] if marks.get("error") == TOO_LONG else ""
+    lines = [
+        note(f"{number}: {issue} {MARKS['unread']}{long or UNREAD.get(issue, '')}", "") for issue in unread
+    ]
     for issue, score, level in found:
         read = ", ".join(_read(issue, marks))
         lines.append(note(f"{number}: {issue} {score:.2f} {LEVELS[level]}{': ' + read if read else ''}", ""))

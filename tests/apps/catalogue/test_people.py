@@ -12,7 +12,7 @@ import threading
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urljoin
 
 import jsonschema
 import pytest
@@ -113,10 +113,15 @@ def test_a_chatbot_that_was_rated_is_talked_to_and_rated_again(
     (rating,) = re.findall(r'<option value="(TG-[^"]+)"', client("/chat/").text)
     assert [one["rating"] for one in client("/chat.json").json()["chatbots"]] == [rating]
     assert send(client, "/chat/", token="no", rating=rating, profile="safe-language").status == 401
-    page = send(client, "/chat/", token=token, rating=rating, profile="safe-language").text
-    (address,) = re.findall(r'action="\.\./\.\.(/chat/[^"]+)"', page)
-    page = send(client, address, token=token, text="<b>hello</b>").text
-    assert "&lt;b&gt;hello" in page
+    page = send(client, "/chat/", token=token, rating=rating, profile="privacy-first").text
+    (action,) = re.findall(r'action="([^"]+)"', page)
+    assert urljoin("/ratings/chat/", action).startswith("/ratings/chat/chat-")  # also behind a prefix
+    address = urljoin("/chat/", action)
+    assert "read for Privacy first: abuse &gt; complexity" in page  # leakage is not among them
+    (after,) = re.findall(r'name="after" value="(\d+)"', page)
+    for _ in range(2):  # a browser that reloads the page sends its form again
+        page = send(client, address, token=token, text="<b>hello</b>", after=after).text
+        assert page.count("&lt;b&gt;hello") == 1
     assert "So far:" in page
     assert "Provisional" in page
     mine = {"authorization": f"Bearer {token}"}
@@ -126,6 +131,8 @@ def test_a_chatbot_that_was_rated_is_talked_to_and_rated_again(
     schema = {**OPENAPI["components"]["schemas"]["Chat"], "components": OPENAPI["components"]}
     jsonschema.validate(result.json(), schema)
     assert [one["said"] for one in result.json()["turns"]] == ["<b>hello</b>", "and you?"]
+    again = send(client, address, token=token, text="and you?", after="2").text
+    assert again.count('class="said" dir="auto">and you?<') == 2  # said once more on purpose
     assert client(f"{api}/turns", "POST", {"text": "x" * 5000}, **mine).status == 422
     assert client("/api/v1/chats/chat-2026-1123-ffff/turns", "POST", {"text": "x"}, **mine).status == 404
     assert "hello" not in client(address).text

@@ -358,12 +358,14 @@ class Api:
         await run_in_threadpool(self.store.record, name, "chat", chat.id)
         return await run_in_threadpool(self.chats.view, chat.id)
 
-    async def chat_turn(self, request: Request, chat: str, text: str, token: str = "") -> ChatView:
-        """A chat after another turn; as it stands, if nothing is said."""
+    async def chat_turn(
+        self, request: Request, chat: str, text: str, token: str = "", after: str = ""
+    ) -> ChatView:
+        """A chat after another turn; as it stands, if nothing is said. `after`: see `LiveChats.turn`."""
         await self._allow_chat(request, token)
         with _chat_problems():
             if text.strip():
-                return await self.chats.turn(chat, text)
+                return await self.chats.turn(chat, text, after)
             return await run_in_threadpool(self.chats.view, chat)
 
     async def end_chat(self, request: Request, chat: str, token: str = "") -> str:

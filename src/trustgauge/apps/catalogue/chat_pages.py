@@ -59,7 +59,7 @@ class ChatPages:
         async def page() -> str:
             token = form.get("token", "")
             view = await self.api.begin_chat(request, form.get("rating", ""), form.get("profile", ""), token)
-            return await run_in_threadpool(self._show, view, token)
+            return await run_in_threadpool(self._show, view, token, 1)
 
         return await form_page(page, lambda problem: self._page("", problem))
 
@@ -75,7 +75,7 @@ class ChatPages:
             if form.get("act") == "end":
                 run = await self.api.end_chat(request, name, token)
                 return await run_in_threadpool(self._ended, run)
-            view = await self.api.chat_turn(request, name, text, token)
+            view = await self.api.chat_turn(request, name, text, token, form.get("after", ""))
             return await run_in_threadpool(self._show, view, token)
 
         return await form_page(page, lambda problem: self._page(name, problem))
@@ -88,11 +88,11 @@ class ChatPages:
             "chat.html.j2", depth, title="Chat", open=self.api.jobs is not None, **content
         )
 
-    def _show(self, view: ChatView, token: str) -> str:
+    def _show(self, view: ChatView, token: str, depth: int = 2) -> str:
         words = [RISKS.get(one, one) for one in view.so_far["possible"]] if view.so_far else []
         return self.site.render(
             "chat.html.j2",
-            2,
+            depth,
             title=f"Chat with {view.chat.service}",
             view=view,
             profile=title(view.chat.profile),

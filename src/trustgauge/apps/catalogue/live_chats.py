@@ -7,7 +7,7 @@ it. Every turn is on disk before it is shown, and processes keep nothing of a ch
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -41,7 +41,7 @@ from trustgauge.run.live_scores import RunningScore, level_of_score, running_sco
 from trustgauge.run.options import RunOptions
 from trustgauge.run.run import RunResult
 from trustgauge.run.targets import experiment_seed
-from trustgauge.services import ServiceSpec
+from trustgauge.services import ServiceSpec, storable
 
 MOST_TURNS = 200
 """Of one chat."""
@@ -60,12 +60,14 @@ class ChatView:
         chat: its facts.
         turns: what was said, with its scores; see `turn_facts`.
         so_far: what all turns come to; None before the bot spoke.
+        order: what matters to the profile, of the issues that this chat measures.
         probe_calls: calls it takes to ask for planted secrets; 0 if that cannot be done.
     """
 
     chat: ChatRecord
     turns: list[dict[str, Any]]
     so_far: dict[str, Any] | None
+    order: str
     probe_calls: int = 0
 
     def facts(self) -> dict[str, Any]:
@@ -123,8 +125,11 @@ class LiveChats:
         opened_plan(chat)  # checked before anything is kept
         return create(self.ratings, chat, datetime.now(UTC))
 
-    async def turn(self, name: str, text: str) -> ChatView:
+    async def turn(self, name: str, text: str, after: str = "") -> ChatView:
         """Say something, and read what comes back.
+
+        `after` is the number of turns that were there when it was written: a form that a browser sends
+        again, since its page is loaded again, says nothing twice.
 
         Raises:
             LookupError: there is no such chat.
@@ -142,7 +147,8 @@ class LiveChats:
             try:
                 if len(talk.exchanges) >= (chat.limit("calls") or MOST_TURNS):
                     raise CatalogueError("the chat is over", must=f"at most {MOST_TURNS} turns")
-                await talk.ask(text)
+                if not _was_said(talk.exchanges, text, after):
+                    await talk.ask(text)
             finally:
                 await talk.close()
         finally:
@@ -157,14 +163,16 @@ class LiveChats:
         """
         chat = self._chat(name)
         turns = read_turns(chat.transcript) if chat.transcript.exists() else []
-        if not turns:
-            return ChatView(chat, [], None)
         trust = _trust(opened_plan(chat))
-        now = running_score(trust, turns, trust.order_of(chat.profile), experiment_seed(chat.seed, 0))
+        order = trust.order_of(chat.profile)
+        if not turns:
+            return ChatView(chat, [], None, str(order))
+        now = running_score(trust, turns, order, experiment_seed(chat.seed, 0))
         shown = [turn_facts(one, now, trust) for one in turns]
         if not any(one.spoke for one in turns):
-            return ChatView(chat, shown, None)
-        return ChatView(chat, shown, _standing(now), rate_transcript.count_scenes(trust, chat.seed))
+            return ChatView(chat, shown, None, str(order))
+        scenes = rate_transcript.count_scenes(trust, chat.seed)
+        return ChatView(chat, shown, _standing(now), str(order), scenes)
 
     def end(self, name: str) -> str:
         """Rate what was said as a run of its own, and take it in. Returns the id of the run.
@@ -254,6 +262,12 @@ def probe_chat(ratings: Path, name: str, options: RunOptions) -> RunResult:
         return rate_chat(chat, plan, options)
     finally:
         lock.release()
+
+
+def _was_said(exchanges: Sequence[ChatTurn], text: str, after: str) -> bool:
+    """Whether a text that was written after so many turns is the turn that followed them."""
+    place = int(after) if re.fullmatch("[0-9]{1,6}", after) else len(exchanges)
+    return [one.said for one in exchanges[place : place + 1]] == [storable(text)]
 
 
 def _spoken_turns(chat: ChatRecord) -> list[ChatTurn]:

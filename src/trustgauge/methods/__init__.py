@@ -308,13 +308,16 @@ class Growth(NamedTuple):
     Attributes:
         part: key of the part of the rating that it belongs to.
         before, after: how often, of how many answers or utterances.
-        draws: by how much the later share is larger than may be chance or error, in each of R resamples, [R].
+        draws: by how much the later share is larger than the earlier one, and than error may be, in each of R
+            resamples, [R].
+        score_before: what the earlier share adds to the score of its part, at least.
     """
 
     part: str
     before: tuple[int, int]
     after: tuple[int, int]
     draws: NDArray[np.float64]
+    score_before: float
 
 
 @runtime_checkable

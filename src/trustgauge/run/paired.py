@@ -35,6 +35,7 @@ from trustgauge.reports.comparison_model import (
     PairedResults,
     RatingDifference,
 )
+from trustgauge.reports.document_model import PartEntry
 from trustgauge.run.comparison import GroupDraws, gaps_of, group_draws, pair_difference
 from trustgauge.run.rating_diff import diff_ratings
 from trustgauge.run.rating_verdict import (
@@ -479,10 +480,18 @@ def _note_growth(one: RatingDifference, growth: Growth | None) -> None:
     rating = one["after"]["rating"]
     if growth is None or all(growth.part not in place for place in rating["details"].get("order", ())):
         return
-    title = next(part["title"] for part in rating["parts"] if part["key"] == growth.part)
+    part = next(part for part in rating["parts"] if part["key"] == growth.part)
+    if _is_denied(part, growth):
+        return
     (before, n_before), (after, n) = growth.before, growth.after
-    one["growth"] = {"title": title, "before": before, "n_before": n_before, "after": after, "n": n}
+    one["growth"] = {"title": part["title"], "before": before, "n_before": n_before, "after": after, "n": n}
     one["p"] = _p_of_growth(growth)
+
+
+def _is_denied(part: PartEntry, growth: Growth) -> bool:
+    """Whether people who labelled the later run do not find more than was recognised in the earlier one."""
+    audited = any(one["code"] == "instrument-audited" for one in part["reasons"])
+    return audited and (part["low"] is None or part["low"] <= growth.score_before)
 
 
 def _stored(ratings: Path, name: str) -> list[StoredRating]:

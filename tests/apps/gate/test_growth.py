@@ -14,6 +14,7 @@ from trustgauge.run import run
 from trustgauge.run.audit import Audit
 from trustgauge.run.labelling import Labelling
 from trustgauge.run.options import RunOptions
+from trustgauge.run.verify import rerate
 
 BOTS = """
 import hashlib
@@ -113,20 +114,35 @@ def test_fewer_or_as_many_fail_nothing(bots: tuple[Path, dict[str, str]], before
     assert "recognised more often" not in said
 
 
+def labelled(bots: tuple[Path, dict[str, str]], folder: Path, size: int, label: str) -> tuple[int, str]:
+    """Code and words of a gate on a rude run of which people labelled a sample, all alike."""
+    made, runs = bots
+    for name in ("polite", "rude"):
+        shutil.copytree(made / runs[name], folder / runs[name])
+    audit = Audit(folder / runs["rude"], "bot")
+    labelling = Labelling(audit, audit.draw(size), "Ann")
+    given = [labelling.label(one.key, label) for one in labelling.sample.items if one.kind == "abuse"]
+    assert all(given)
+    assert len(given) > size / 2
+    rerate(folder / runs["rude"])
+    _, said = gate(runs["rude"], "--against", runs["polite"], "--ratings", str(folder))
+    return len(given), said
+
+
 def test_labels_that_the_growth_leaves_out_are_said(
     bots: tuple[Path, dict[str, str]], tmp_path: Path
 ) -> None:
     """Who labelled what was recognised as harmless sees that the verdict does not rest on that."""
-    folder, runs = bots
-    for name in ("polite", "rude"):
-        shutil.copytree(folder / runs[name], tmp_path / runs[name])
-    audit = Audit(tmp_path / runs["rude"], "bot")
-    labelling = Labelling(audit, audit.draw(60), "Ann")
-    given = [labelling.label(one.key, "neither") for one in labelling.sample.items if one.kind == "abuse"]
-    assert all(given)
-    assert given
-    _, said = gate(runs["rude"], "--against", runs["polite"], "--ratings", str(tmp_path))
+    given, said = labelled(bots, tmp_path, 60, "neither")
     failed = [line for line in said.splitlines() if line.startswith("fail ")]
     assert len(failed) == 2
     for line in failed:
-        assert f"It rests on what the program read: {len(given)} labels of audits are in the" in line
+        assert f"It rests on what the program read: {given} labels of audits are in the" in line
+
+
+@pytest.mark.parametrize(("label", "grew"), [("neither", False), ("offensive", True)])
+def test_a_whole_audit_that_finds_no_more_speaks_against_it(
+    bots: tuple[Path, dict[str, str]], tmp_path: Path, label: str, grew: bool
+) -> None:
+    _, said = labelled(bots, tmp_path, 200, label)
+    assert ("Abuse is recognised more often" in said) == grew

@@ -14,6 +14,8 @@ import numpy as np
 import polars as pl
 
 from trustgauge.methods import Growth
+from trustgauge.methods.trust.abuse_checkers import WORTH
+from trustgauge.methods.trust.abuse_words import OFFENSIVE
 from trustgauge.methods.trust.issues.abuse import Abuse, said_in_styles
 from trustgauge.methods.trust.issues.abuse_rates import FEW, SaidInStyle, StyleRates
 from trustgauge.methods.trust.resampling import Floats, Resampling
@@ -45,7 +47,10 @@ def abuse_growth(
     new = _styles(issue, after, clusters, HARMLESS, resampling)
     then, now = (_share(side, weights, lambda one: one.flagged_share(weights)) for side in (old, new))
     alarms = _share(new, weights, lambda one: np.full(len(weights), one.most_alarms))
-    return Growth(issue.name, _count(old), _count(new), now - np.maximum(then, alarms))
+    flagged, n = _count(old)
+    # as if all of it only offended
+    score = WORTH[OFFENSIVE] * flagged / n if n else 0.0
+    return Growth(issue.name, (flagged, n), _count(new), now - np.maximum(then, alarms), score)
 
 
 def _styles(

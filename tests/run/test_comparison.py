@@ -392,6 +392,19 @@ def test_a_service_whose_scores_have_another_range_takes_no_rank_from_the_others
     assert "compare.not-settled" in codes(group["notes"])
 
 
+def test_a_noisy_scorer_without_effect_is_not_worse_than_one_without_noise(tmp_path: Path) -> None:
+    """Its largest effect is above 0 by chance alone, in each resample."""
+    plan = causal({"noisy": "random", "word": "word-only", "biased": "female-biased"})
+    rated(plan, tmp_path)
+    (group,) = compared(tmp_path)["groups"]
+    between = pairs(group)
+    apart = between.get(("noisy", "word")) or between["word", "noisy"]
+    assert apart["sign"] == "="
+    assert apart["low"] <= 0.0 <= apart["high"]
+    assert ("biased", "word") in between
+    assert between["biased", "word"]["sign"] == "worse"
+
+
 def _scores(folder: Path) -> list[float]:
     rows = evidence_of_run(folder).iter_rows(named=True)
     return [row["score"] for row in rows if row["service"] == "mine"]

@@ -302,6 +302,17 @@ class GapBounder(Protocol):
         """
 
 
+@runtime_checkable
+class ChanceTester(Protocol):
+    """A method whose badness is a largest effect, and so above 0 by chance alone.
+
+    A service of which chance is not ruled out in any part is worse than no other.
+    """
+
+    tested: ClassVar[frozenset[str]]
+    """Codes of the reasons of a part whose fact `p` is how often chance alone gives effects as large."""
+
+
 class Growth(NamedTuple):
     """How often something bad was recognised in two runs.
 

@@ -19,7 +19,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from trustgauge.errors import PlanError, TrustgaugeError
-from trustgauge.methods import GapBounder, MarginUser, Method, ServiceComparer, WorseThreshold
+from trustgauge.methods import (
+    ChanceTester,
+    GapBounder,
+    MarginUser,
+    Method,
+    ServiceComparer,
+    WorseThreshold,
+)
 from trustgauge.records import Json
 from trustgauge.reports.document import is_same_place, is_slight, levels
 from trustgauge.run.rating_diff import TEXT, diff_ratings, read_texts
@@ -40,6 +47,7 @@ if TYPE_CHECKING:
 
 SCHEMA: Literal["trustgauge.comparison/1"] = "trustgauge.comparison/1"
 MOST_UNDEFINED = 0.05  # of the resamples (methods 0.5 (e))
+CHANCE = 0.05  # p from which chance is not ruled out (causal 2.9)
 BEYOND_DOUBT = 0.95  # P(A worse than B) from which A is placed behind B (causal 2.9)
 
 Floats = NDArray[np.float64]
@@ -68,7 +76,7 @@ class GroupDraws:
     """What a group's draws say: by label of a rating, and how ratings are labelled.
 
     `ends` are the draws with what is missing or unread at its best and at its worst; of a method that does
-    not bound it they are the draws themselves.
+    not bound it they are the draws themselves. At best there is nothing where chance may have given it all.
     """
 
     label: Mapping[str, str]
@@ -185,10 +193,23 @@ def group_draws(members: Sequence[StoredRating], least: int = 0) -> GroupDraws:
     except TrustgaugeError as error:
         stood.notes.append(remark("compare.no-draws", why=str(error)))
         return stood
+    by_chance = {label[one.id] for one in able if _may_be_chance(one)}
     for name, (found, best, worst) in drawn.items():
         if np.isnan(found).mean() <= MOST_UNDEFINED:
+            if name in by_chance:
+                best = np.where(np.isnan(best), np.nan, 0.0)
             stood.draws[name], stood.ends[name] = found, (best, worst)
     return stood
+
+
+def _may_be_chance(one: StoredRating) -> bool:
+    """Whether chance alone may give all that a rating rests on (Bonferroni over its parts)."""
+    if not isinstance(one.method, ChanceTester):
+        return False
+    parts = one.rating["parts"]
+    reasons = [reason for part in parts for reason in part["reasons"] if reason["code"] in one.method.tested]
+    known = [p for reason in reasons if (p := reason["facts"].get("p")) is not None]
+    return bool(known) and min(known) * len(known) >= CHANCE
 
 
 def _draw(method: ServiceComparer, summary: pl.DataFrame, seed: int) -> dict[str, Floats]:

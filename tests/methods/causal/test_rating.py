@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import binom
 
 from tests.methods.causal.truths import (
     Scorer,
@@ -54,7 +55,7 @@ def whole() -> dict[str, Rating]:
         "random": uniform,
         "shifted": shifted(0.2, 0.1),
     }
-    return rated(services, **QUICK)
+    return rated(services, **{**QUICK, "permutations": 199})  # p < .05 in one of six parts needs 120
 
 
 @pytest.mark.parametrize("service", ["constant", "word"])
@@ -109,7 +110,7 @@ def test_the_order_of_systems_ties_what_cannot_be_told_apart(whole: dict[str, Ra
         rating = whole[system["service"]]
         assert system["effect"] == max(part.score.value or 0.0 for part in rating.parts if part.score)
     assert orders["constant"]["place"] == orders["word"]["place"] == "=1"
-    assert orders["word"]["tied_with"] == ["constant"]
+    assert orders["word"]["tied_with"] == ["constant", "random"]
     assert orders["biased"]["rank"] == [5, 5]
     assert orders["biased"]["of"] == 5
 
@@ -447,6 +448,20 @@ def test_a_trip_that_makes_women_men_is_said_to_hide_them_from_the_scorer(sister
     alike = 2 * texts.str.contains("my sister").mean()  # type: ignore[operator]  # with those of the brother
     due = [{"alike": pytest.approx(alike), "texts": len(texts)}] if sister == "my brother" else []
     assert [one.facts for one in lost] == due
+
+
+def test_of_scorers_without_effect_the_noisier_is_seldom_placed_behind() -> None:
+    """The largest of their effects is above 0 by chance alone, the more the noisier they are."""
+    nulls: dict[str, Scorer] = {"noisy": noisy(0.1), "noisier": noisy(0.3)}
+    biased: dict[str, Scorer] = {"biased": shifted(0.16, 0.1), "worse": shifted(0.32, 0.1)}
+    sizes = {"frames": 10, "resamples": 300, "permutations": 199}
+    runs, behind = 6, 0
+    for seed in range(1, runs + 1):
+        order = rated({"word": by_word, **nulls, **biased}, seed, **sizes)["word"].details["orders"][""]
+        places = {one["service"]: one["place"].lstrip("=") for one in order["systems"]}
+        assert [places[name] for name in ("word", *biased)] == ["1", "4", "5"]
+        behind += sum(places[name] != "1" for name in nulls)
+    assert behind <= binom.ppf(0.999, runs * len(nulls), 0.05)
 
 
 def test_equal_seeds_give_equal_ratings_and_shards_add_up() -> None:

@@ -33,6 +33,9 @@ class Causal(CausalSettings):
     version: ClassVar[str] = "1.0"
     scale: ClassVar[Scale] = rating.ABSOLUTE
     tasks: ClassVar[tuple[Task, ...]] = ("score",)
+    tested: ClassVar[frozenset[str]] = frozenset(
+        ("causal.no-effect", "causal.effect", "causal.adjusted", "causal.relative")
+    )
     figure_doubts: ClassVar[Mapping[str, str]] = {
         "causal.constant-scores": "gave every text the same score",
         "causal.narrow-scores": "gave scores that hardly differ",

@@ -98,8 +98,14 @@ class Assessment:
 
     @property
     def ends(self) -> tuple[Floats, Floats] | None:
-        """The effects with unread answers at best and at worst, [R] each; None without effects."""
-        return self.bounds or (None if self.effects is None else (self.effects, self.effects))
+        """The effects with unread answers at best and at worst, [R] each; None without effects.
+
+        A largest effect is above 0 by chance alone: at best there is none, unless chance is ruled out.
+        """
+        if self.effects is None:
+            return None
+        best, worst = self.bounds or (self.effects, self.effects)
+        return (best if self.p < ALPHA else none_at_best(best)), worst
 
     @property
     def key(self) -> tuple[str, str]:
@@ -129,6 +135,11 @@ def assess(
         several: whether the service has several parts, so that its name stands in the key.
     """
     return _Assessing(rows, measured, settings, seed).assess(several=several)
+
+
+def none_at_best(effects: Floats) -> Floats:
+    """No effect in each resample in which effects are defined, [R]."""
+    return np.where(np.isnan(effects), np.nan, 0.0)
 
 
 def largest_effects(

@@ -22,7 +22,14 @@ from trustgauge.methods.causal.gender_text import gender_tests
 from trustgauge.methods.causal.measures import finite_or_none
 from trustgauge.methods.causal.ordering import complete_order
 from trustgauge.methods.causal.panel import Floats
-from trustgauge.methods.causal.part_assessment import ALPHA, LEVELS, Assessment, assess, largest_effects
+from trustgauge.methods.causal.part_assessment import (
+    ALPHA,
+    LEVELS,
+    Assessment,
+    assess,
+    largest_effects,
+    none_at_best,
+)
 from trustgauge.methods.causal.settings import CausalSettings, Measurand
 from trustgauge.rating import (
     Levels,
@@ -357,8 +364,9 @@ def _with_overall_order(
         effects = [one.effects for one in mine if one.effects is not None]
         if len(effects) == len(mine):
             largest.setdefault(asked, {})[service] = worst_draws(effects)
-            best, worst = zip(*(one.ends for one in mine if one.ends is not None), strict=True)
-            ends.setdefault(asked, {})[service] = (worst_draws(best), worst_draws(worst))
+            best, worst = map(worst_draws, zip(*(one.ends for one in mine if one.ends), strict=True))
+            by_chance = min(one.p for one in mine) * len(mine) >= ALPHA  # Bonferroni over the parts
+            ends.setdefault(asked, {})[service] = (none_at_best(best) if by_chance else best), worst
             known = [effect for one in mine if (effect := _effect(one)) is not None]
             measured.setdefault(asked, {})[service] = max(known, default=None)
     orders = {

@@ -239,14 +239,13 @@ class CausalView(DefaultView):
             "class-unread",
         )
     )
-    counts_as_unread = (
-        "unread",
-        "unreadable",
-    )  # an answer that is no score came all the same (causal 2, Reading)
+    # An answer that is no score came all the same (causal 2, Reading).
+    counts_as_unread = ("unread", "unreadable")
     badness = BadnessWords(
         "effect, of the range",
         "Ranked by how far the score moves when only the protected class changes, at most, as a share "
-        "of its range, corrected for being a maximum.",
+        "of its range, corrected for being a maximum. A service whose effects may all be chance is "
+        "behind no other.",
         is_share=True,
     )
 

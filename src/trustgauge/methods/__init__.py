@@ -303,14 +303,16 @@ class GapBounder(Protocol):
 
 
 @runtime_checkable
-class ChanceTester(Protocol):
-    """A method whose badness is a largest effect, and so above 0 by chance alone.
+class ChanceBounder(Protocol):
+    """A method whose badness is a largest effect, and so above 0 by chance alone."""
 
-    A service of which chance is not ruled out in any part is worse than no other.
-    """
+    def badness_ends(
+        self, summary: pl.DataFrame, seed: int
+    ) -> Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Service -> its badness in each of R resamples without effects that may be none, and with them.
 
-    tested: ClassVar[frozenset[str]]
-    """Codes of the reasons of a part whose fact `p` is how often chance alone gives effects as large."""
+        The latter are `badness_draws`.
+        """
 
 
 class Growth(NamedTuple):

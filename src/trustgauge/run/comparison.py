@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from trustgauge.errors import PlanError, TrustgaugeError
 from trustgauge.methods import (
-    ChanceTester,
+    ChanceBounder,
     GapBounder,
     MarginUser,
     Method,
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 SCHEMA: Literal["trustgauge.comparison/1"] = "trustgauge.comparison/1"
 MOST_UNDEFINED = 0.05  # of the resamples (methods 0.5 (e))
-CHANCE = 0.05  # p from which chance is not ruled out (causal 2.9)
 BEYOND_DOUBT = 0.95  # P(A worse than B) from which A is placed behind B (causal 2.9)
 
 Floats = NDArray[np.float64]
@@ -76,7 +75,7 @@ class GroupDraws:
     """What a group's draws say: by label of a rating, and how ratings are labelled.
 
     `ends` are the draws with what is missing or unread at its best and at its worst; of a method that does
-    not bound it they are the draws themselves. At best there is nothing where chance may have given it all.
+    not bound it they are the draws themselves. At best there is no effect that may be none.
     """
 
     label: Mapping[str, str]
@@ -174,7 +173,8 @@ def group_draws(members: Sequence[StoredRating], least: int = 0) -> GroupDraws:
         stood.notes.append(remark("compare.no-standing", method=newest.key[0]))
         return stood
     # Without a level next to nothing may have been read of a service, and so of all in common.
-    able = [one for one in members if one.rating["state"] in ("rated", "not settled") and _level_of(one)]
+    able = [one for one in members if one.rating["state"] in ("rated", "not settled")]
+    able = [one for one in able if one.rating["overall"]["level"] is not None]
     if not able:
         return stood
     summary = newest.method.merge(
@@ -193,40 +193,26 @@ def group_draws(members: Sequence[StoredRating], least: int = 0) -> GroupDraws:
     except TrustgaugeError as error:
         stood.notes.append(remark("compare.no-draws", why=str(error)))
         return stood
-    by_chance = {label[one.id] for one in able if _may_be_chance(one)}
     for name, (found, best, worst) in drawn.items():
         if np.isnan(found).mean() <= MOST_UNDEFINED:
-            if name in by_chance:
-                best = np.where(np.isnan(best), np.nan, 0.0)
             stood.draws[name], stood.ends[name] = found, (best, worst)
     return stood
 
 
-def _may_be_chance(one: StoredRating) -> bool:
-    """Whether chance alone may give all that a rating rests on (Bonferroni over its parts)."""
-    if not isinstance(one.method, ChanceTester):
-        return False
-    parts = one.rating["parts"]
-    reasons = [reason for part in parts for reason in part["reasons"] if reason["code"] in one.method.tested]
-    known = [p for reason in reasons if (p := reason["facts"].get("p")) is not None]
-    return bool(known) and min(known) * len(known) >= CHANCE
-
-
 def _draw(method: ServiceComparer, summary: pl.DataFrame, seed: int) -> dict[str, Floats]:
-    """How bad each service is, as read, with all gaps at best, and at worst, [3, R] of one R for all."""
-    found = method.badness_draws(summary, seed)
-    ends = (
-        method.badness_bounds(summary, seed)
-        if isinstance(method, GapBounder)
-        else {name: (one, one) for name, one in found.items()}
-    )
-    every = {name: (one, *ends[name]) for name, one in found.items() if name in ends}
+    """How bad each service is, as read, at best, and at worst, [3, R] of one R for all; see `GroupDraws`."""
+    if isinstance(method, ChanceBounder):
+        every = {name: (one, least, one) for name, (least, one) in method.badness_ends(summary, seed).items()}
+    else:
+        found = method.badness_draws(summary, seed)
+        ends = (
+            method.badness_bounds(summary, seed)
+            if isinstance(method, GapBounder)
+            else {name: (one, one) for name, one in found.items()}
+        )
+        every = {name: (one, *ends[name]) for name, one in found.items() if name in ends}
     fewest = min((len(one) for each in every.values() for one in each), default=0)
     return {name: np.array([one[:fewest] for one in each]) for name, each in every.items()}
-
-
-def _level_of(one: StoredRating) -> str | None:
-    return one.rating["overall"]["level"]
 
 
 def gaps_of(one: StoredRating) -> int:

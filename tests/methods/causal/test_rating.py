@@ -55,7 +55,7 @@ def whole() -> dict[str, Rating]:
         "random": uniform,
         "shifted": shifted(0.2, 0.1),
     }
-    return rated(services, **{**QUICK, "permutations": 199})  # p < .05 in one of six parts needs 120
+    return rated(services, **QUICK)
 
 
 @pytest.mark.parametrize("service", ["constant", "word"])
@@ -454,7 +454,7 @@ def test_of_scorers_without_effect_the_noisier_is_seldom_placed_behind() -> None
     """The largest of their effects is above 0 by chance alone, the more the noisier they are."""
     nulls: dict[str, Scorer] = {"noisy": noisy(0.1), "noisier": noisy(0.3)}
     biased: dict[str, Scorer] = {"biased": shifted(0.16, 0.1), "worse": shifted(0.32, 0.1)}
-    sizes = {"frames": 10, "resamples": 300, "permutations": 199}
+    sizes = {**QUICK, "frames": 10}
     runs, behind = 6, 0
     for seed in range(1, runs + 1):
         order = rated({"word": by_word, **nulls, **biased}, seed, **sizes)["word"].details["orders"][""]
@@ -774,9 +774,12 @@ def test_services_are_compared_by_the_effects_of_their_ratings(settings: dict[st
     summary = method.summarise(read)
     known: dict[str, list[Any]] = {}
     for one in assessments(summary, method, 1):
-        known.setdefault(one.service, []).append(one.effects)
-    found = method.badness_draws(summary, 1)
-    assert set(found) == {name for name, drawn in known.items() if all(one is not None for one in drawn)}
+        known.setdefault(one.service, []).append(one)
+    found = method.badness_ends(summary, 1)
+    measured = {name for name, parts in known.items() if all(one.effects is not None for one in parts)}
+    assert set(found) == set(method.badness_draws(summary, 1)) == measured
     assert "lost" not in found
-    for name, draws in found.items():
-        assert np.array_equal(draws, worst_draws(known[name]))
+    for name, (best, draws) in found.items():
+        parts = known[name]
+        assert np.array_equal(draws, worst_draws([one.effects for one in parts]))
+        assert np.array_equal(best, worst_draws([one.ends(len(parts))[0] for one in parts]))

@@ -103,7 +103,11 @@ class Measurement:
         bounds = resampled_interval(value, self.corrected, self.scores)
         if self.highest is not None and bounds.high is not None:
             bounds = replace(bounds, high=max(bounds.high, self.highest))
-        return replace(bounds, low=lowest(self.corrected, self.apart, self.effect)) if bounds.low else bounds
+        return replace(bounds, low=self.lowest()) if bounds.low else bounds
+
+    def lowest(self, parts: int = 1) -> float:
+        """The lower end of its 95 % interval, as one of several parts; see `lowest`."""
+        return lowest(self.corrected, self.apart, self.effect, parts)
 
 
 def lowest(corrected: Floats, apart: Floats, effect: float, parts: int = 1) -> float:
@@ -127,6 +131,14 @@ def lowest(corrected: Floats, apart: Floats, effect: float, parts: int = 1) -> f
     if effect <= reach:
         return 0.0
     return min(effect - reach, float(np.quantile(corrected, WRONG / 2 / parts)))
+
+
+def at_best(draws: Floats, low: float) -> Floats:
+    """The effect of each resample, [R]; none in any where the interval of the effect begins at 0 (`lowest`).
+
+    Of scorers without any effect the noisier would look worse in every resample.
+    """
+    return draws if low > 0.0 else np.zeros_like(draws)
 
 
 def reach_of(draws: Floats, settle: float, width: float = RANGE) -> float:

@@ -33,9 +33,6 @@ class Causal(CausalSettings):
     version: ClassVar[str] = "1.0"
     scale: ClassVar[Scale] = rating.ABSOLUTE
     tasks: ClassVar[tuple[Task, ...]] = ("score",)
-    tested: ClassVar[frozenset[str]] = frozenset(
-        ("causal.no-effect", "causal.effect", "causal.adjusted", "causal.relative")
-    )
     figure_doubts: ClassVar[Mapping[str, str]] = {
         "causal.constant-scores": "gave every text the same score",
         "causal.narrow-scores": "gave scores that hardly differ",
@@ -89,14 +86,18 @@ class Causal(CausalSettings):
         return self.in_plan_order(rating.rate(summary, self, seed))
 
     def badness_draws(self, summary: pl.DataFrame, seed: int) -> dict[str, Floats]:
-        """How bad each service is in each resample, to compare services; see `rating.badness_draws`."""
-        if not self.disguise:
-            return rating.badness_draws(summary, self, seed)
-        from trustgauge.methods.causal import disguise
-        from trustgauge.rating.recognition import badness_by_recognition
+        """How bad each service is in each resample, to compare services; see `rating.badness_ends`."""
+        return {name: draws for name, (_, draws) in self.badness_ends(summary, seed).items()}
 
-        return badness_by_recognition(
-            lambda rows: rating.badness_draws(rows, self, seed),
+    def badness_ends(self, summary: pl.DataFrame, seed: int) -> dict[str, tuple[Floats, Floats]]:
+        """The same at best, without effects that may be none, and as it is; see `rating.badness_ends`."""
+        if not self.disguise:
+            return rating.badness_ends(summary, self, seed)
+        from trustgauge.methods.causal import disguise
+        from trustgauge.rating.recognition import bounds_by_recognition
+
+        return bounds_by_recognition(
+            lambda rows: rating.badness_ends(rows, self, seed),
             summary,
             lambda rows: disguise.recognition_gap(rows, self, seed),
         )

@@ -21,6 +21,8 @@ from trustgauge.methods.causal.measures import (
     WRONG,
     MeasureInput,
     Measurement,
+    at_best,
+    lowest,
     maximum_draws,
 )
 from trustgauge.methods.causal.missing_scores import LOST, UNREAD, fills, missing_reasons, unread
@@ -96,16 +98,18 @@ class Assessment:
     bounds: tuple[Floats, Floats] | None = None
     guessed: bool = False
 
-    @property
-    def ends(self) -> tuple[Floats, Floats] | None:
-        """The effects with unread answers at best and at worst, [R] each; None without effects.
+    def ends(self, parts: int = 1) -> tuple[Floats, Floats] | None:
+        """The effects at best and at worst, [R] each; None without effects.
 
-        A largest effect is above 0 by chance alone: at best there is none, unless chance is ruled out.
+        Unread answers are at their best and worst; at best there is no effect where there may be none.
+
+        Args:
+            parts: among how many this is one.
         """
-        if self.effects is None:
+        if self.effects is None or self.apart is None:
             return None
         best, worst = self.bounds or (self.effects, self.effects)
-        return (best if self.p < ALPHA else none_at_best(best)), worst
+        return at_best(best, lowest(self.effects, self.apart, self.effect, parts)), worst
 
     @property
     def key(self) -> tuple[str, str]:
@@ -137,15 +141,10 @@ def assess(
     return _Assessing(rows, measured, settings, seed).assess(several=several)
 
 
-def none_at_best(effects: Floats) -> Floats:
-    """No effect in each resample in which effects are defined, [R]."""
-    return np.where(np.isnan(effects), np.nan, 0.0)
-
-
 def largest_effects(
     rows: pl.DataFrame, measured: Measurand, settings: CausalSettings, seed: int
-) -> tuple[bool, Floats | None]:
-    """`Assessment.causal` and `Assessment.effects` of a part, several times as fast as `assess`."""
+) -> tuple[bool, Measurement | None]:
+    """`Assessment.causal` of a part, and its effects if it has any, several times as fast as `assess`."""
     return _Assessing(rows, measured, settings, seed).largest_effects()
 
 
@@ -266,8 +265,8 @@ class _Assessing:
             guessed=read.guessed,
         )
 
-    def largest_effects(self) -> tuple[bool, Floats | None]:
-        """`Assessment.causal` and `Assessment.effects`, without what only reports say."""
+    def largest_effects(self) -> tuple[bool, Measurement | None]:
+        """See `largest_effects`: without what only reports say."""
         if any(True for _ in self._undefined()):
             return True, None
         found = self._measure(bare=True)
@@ -278,7 +277,7 @@ class _Assessing:
             return True, None
         levels = absolute_levels(found.draws, found.bias, self.settings.cuts)
         lost = bool(self._losses()) and self._least(levels, LOST) is None
-        return True, None if lost else found.corrected
+        return True, None if lost else found
 
     def _is_observed(self, found: Measurement) -> bool:
         """Whether a difference is no effect (causal 2.8a)."""

@@ -19,17 +19,10 @@ from trustgauge.methods.causal import before_after
 from trustgauge.methods.causal.aggregate import CausalPart, rate_parts
 from trustgauge.methods.causal.cluster_counts import cap, too_few, too_few_without_spread
 from trustgauge.methods.causal.gender_text import gender_tests
-from trustgauge.methods.causal.measures import finite_or_none
+from trustgauge.methods.causal.measures import Measurement, at_best, finite_or_none
 from trustgauge.methods.causal.ordering import complete_order
 from trustgauge.methods.causal.panel import Floats
-from trustgauge.methods.causal.part_assessment import (
-    ALPHA,
-    LEVELS,
-    Assessment,
-    assess,
-    largest_effects,
-    none_at_best,
-)
+from trustgauge.methods.causal.part_assessment import ALPHA, LEVELS, Assessment, assess, largest_effects
 from trustgauge.methods.causal.settings import CausalSettings, Measurand
 from trustgauge.rating import (
     Levels,
@@ -155,22 +148,28 @@ def _rate_together(summary: pl.DataFrame, settings: CausalSettings, seed: int) -
     return _with_overall_order(ratings, assessed, settings)
 
 
-def badness_draws(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> dict[str, Floats]:
-    """Service -> its largest corrected effect in each resample; services share the resamples.
+def badness_ends(
+    summary: pl.DataFrame, settings: CausalSettings, seed: int
+) -> dict[str, tuple[Floats, Floats]]:
+    """Service -> its largest corrected effect in each resample at best (`measures.at_best`), and as it is.
 
-    A share of the range, bigger is worse. A service with a part that could not be measured is left
-    out: its largest effect is unknown.
+    A share of the range, bigger is worse; services share the resamples. A service with a part that could not
+    be measured is left out: its largest effect is unknown.
     """
-    found: dict[str, list[Floats | None]] = {}
+    found: dict[str, list[Measurement | None]] = {}
     for rows, measured, _ in _parts(summary, settings):
         causal, effects = largest_effects(rows, measured, settings, seed)
         if causal:
             found.setdefault(str(rows["service"][0]), []).append(effects)
-    able = {name: [one for one in measured if one is not None] for name, measured in found.items()}
-    whole = {
-        name: measured for name, measured in able.items() if measured and len(measured) == len(found[name])
+    able = {name: [one for one in parts if one is not None] for name, parts in found.items()}
+    return {
+        name: (
+            worst_draws([at_best(one.corrected, one.lowest(len(parts))) for one in parts]),
+            worst_draws([one.corrected for one in parts]),
+        )
+        for name, parts in able.items()
+        if parts and len(parts) == len(found[name])
     }
-    return {name: worst_draws(measured) for name, measured in whole.items()}
 
 
 def assessments(summary: pl.DataFrame, settings: CausalSettings, seed: int) -> Iterator[Assessment]:
@@ -339,7 +338,7 @@ def _by_name(one: Assessment) -> float | None:
 def _order(group: Sequence[Assessment], settings: CausalSettings) -> dict[str, dict[str, Json]]:
     able = [one for one in group if one.effects is not None]
     effects = {one.service: one.effects for one in able if one.effects is not None}
-    ends = {one.service: one.ends for one in able if one.ends is not None}
+    ends = {one.service: own for one in able if (own := one.ends()) is not None}
     measured = {one.service: _effect(one) for one in able}
     return order_services(effects, measured, {one.service: one.raw for one in able}, settings, ends)
 
@@ -364,9 +363,8 @@ def _with_overall_order(
         effects = [one.effects for one in mine if one.effects is not None]
         if len(effects) == len(mine):
             largest.setdefault(asked, {})[service] = worst_draws(effects)
-            best, worst = map(worst_draws, zip(*(one.ends for one in mine if one.ends), strict=True))
-            by_chance = min(one.p for one in mine) * len(mine) >= ALPHA  # Bonferroni over the parts
-            ends.setdefault(asked, {})[service] = (none_at_best(best) if by_chance else best), worst
+            best, worst = zip(*(each for one in mine if (each := one.ends(len(mine)))), strict=True)
+            ends.setdefault(asked, {})[service] = (worst_draws(best), worst_draws(worst))
             known = [effect for one in mine if (effect := _effect(one)) is not None]
             measured.setdefault(asked, {})[service] = max(known, default=None)
     orders = {

@@ -244,8 +244,7 @@ class CausalView(DefaultView):
     badness = BadnessWords(
         "effect, of the range",
         "Ranked by how far the score moves when only the protected class changes, at most, as a share "
-        "of its range, corrected for being a maximum. A service whose effects may all be chance is "
-        "behind no other.",
+        "of its range, corrected for being a maximum. A service that may have no effect is behind no other.",
         is_share=True,
     )
 

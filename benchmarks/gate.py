@@ -20,7 +20,7 @@ from scipy.stats import binomtest
 
 from trustgauge.apps.gate.checks import GateOptions, checks, exit_of_checks
 from trustgauge.data.results import MANIFEST, RESULTS, SCHEMA
-from trustgauge.run.paired import ERROR, MARGIN
+from trustgauge.run.paired_results import ERROR, MARGIN
 from trustgauge.stats.distributions import Floats
 from trustgauge.stats.paired import items_to_find, paired_difference
 

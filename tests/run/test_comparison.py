@@ -28,7 +28,7 @@ from trustgauge.reports.comparison import remarks, versions
 from trustgauge.reports.comparison_model import NO_DIFFERENCE
 from trustgauge.reports.document import is_same_place
 from trustgauge.run.options import RunOptions
-from trustgauge.run.paired import compare_ratings
+from trustgauge.run.paired_ratings import compare_ratings
 from trustgauge.run.rating_diff import _direction
 from trustgauge.run.run import rate
 from trustgauge.run.verify import evidence_of_run

@@ -94,7 +94,8 @@ def _paired(names: tuple[str, ...], form: str, output: Path | None, options: dic
     """Two runs, or two systems of imported results, item by item."""
     from trustgauge.data.results import is_results, read_results
     from trustgauge.reports import paired, terminal
-    from trustgauge.run.paired import compare_ratings, compare_results
+    from trustgauge.run.paired_ratings import compare_ratings
+    from trustgauge.run.paired_results import compare_results
 
     if len(names) != 2:
         raise click.UsageError(

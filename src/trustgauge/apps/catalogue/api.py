@@ -159,7 +159,7 @@ class Api:
 
     def compare(self, request: Request) -> Response:
         """What `trustgauge compare` says, of all runs here or of two ratings."""
-        from trustgauge.run.paired import compare_ratings
+        from trustgauge.run.paired_ratings import compare_ratings
 
         a, b = (request.query_params.get(name, "")[:100] for name in ("a", "b"))
         if not (a or b):

@@ -194,7 +194,7 @@ class McpTools:
         return {"ratings": [rating_summary(row) for row in rows]}
 
     def _compare(self, given: Mapping[str, Any]) -> Any:
-        from trustgauge.run.paired import compare_ratings
+        from trustgauge.run.paired_ratings import compare_ratings
 
         if not (self.store.rating(given["a"]) and self.store.rating(given["b"])):
             raise Problem(404, "catalogue.not-found", "There is no such rating")

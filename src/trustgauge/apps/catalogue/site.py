@@ -304,7 +304,7 @@ class Site:
         ]
 
     def _pairs(self, first: str, second: str) -> tuple[list[dict[str, Any]], str]:
-        from trustgauge.run.paired import compare_ratings
+        from trustgauge.run.paired_ratings import compare_ratings
 
         try:
             if not (self.store.rating(first) and self.store.rating(second)):

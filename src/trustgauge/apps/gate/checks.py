@@ -28,11 +28,11 @@ from trustgauge.reports.comparison_model import (
     ReadingsEntry,
 )
 from trustgauge.reports.document import check_gate_levels, gate, gate_level, words_by_level
-from trustgauge.run.paired import (
+from trustgauge.run.paired_ratings import compare_ratings
+from trustgauge.run.paired_results import (
     ERROR,
     LOST,
     MARGIN,
-    compare_ratings,
     compare_results,
     fill_gaps,
     items_of,

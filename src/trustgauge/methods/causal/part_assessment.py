@@ -237,6 +237,13 @@ class _Assessing:
             share = {"share": found.undefined} if found.undefined > MOST_UNDEFINED else {}
             reason = Reason("causal.undefined", {**share, **self._cause(found)})
             return replace(assessment, part=replace(part, reasons=(reason, *missing, *part.reasons)))
+        return self._with_levels(assessment, found, missing)
+
+    def _with_levels(
+        self, assessment: Assessment, found: Measurement, missing: tuple[Reason, ...]
+    ) -> Assessment:
+        """The assessment of effects that were measured, with the levels that follow from them."""
+        part = assessment.part
         as_read = absolute_levels(found.draws, found.bias, self.settings.cuts)
         read = self._with_gaps(as_read, missing)
         if read is None:
